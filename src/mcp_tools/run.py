@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcp_tools.checks.check import Report, check
 from mcp_tools.checks.source import Source
@@ -19,6 +19,9 @@ from mcp_tools.library.dependencies import Needs
 from mcp_tools.packages import file_packages, imported
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Json, Status, Tool
+
+if TYPE_CHECKING:
+    from mcp_tools.library.library import Library
 
 Carried = Callable[[Tool, Needs], AbstractAsyncContextManager[Carry | None]]
 """Permits one call of a tool and of what it imports, and opens what carries its requests to the hosts that the tool
@@ -87,6 +90,14 @@ _OF_KIND: dict[str, OutcomeClass] = {
         ("wall_time", "cpu_time", "memory", "quota", "denied", "sandbox", "not_recorded", "result_size"), "environment"
     ),
 }
+
+
+async def run_kept(library: Library, tool: Tool, arguments: dict[str, Json], sandbox: Sandbox, **more: Any) -> Outcome:
+    """Runs a tool of a library as `run_tool` does, with what it imports, and counts the call."""
+    outcome = await run_tool(tool, arguments, sandbox, **more)
+    library.record_call(tool.name, outcome.ok, outcome_class(tool, outcome), arguments=arguments)
+    library.record_calls(outcome.called)
+    return outcome
 
 
 def outcome_class(tool: Tool, outcome: Outcome) -> OutcomeClass | None:

@@ -291,7 +291,7 @@ async def _reply(chosen: str) -> UserReply:
 
 
 async def _ask_whether_kept(proposal: ToolToApprove, screen: Screen, *, always: bool) -> UserReply:
-    from agent.cli.screen import Line
+    from agent.traces.lines import Line
 
     screen.line(Line("new", proposal.signature, "●", "bold", whole=True))
     screen.line(Line("purpose", proposal.purpose, whole=True))

@@ -139,3 +139,30 @@ class Watch:
                 termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, self._terminal)
                 if sys.stderr.isatty():
                     print("\x1b[?25h", end="", file=sys.stderr, flush=True)  # the cursor may be hidden
+
+
+_CLOSING = 10.0
+
+
+def run_until_signal(work: Coroutine[Any, Any, None]) -> None:
+    """Run a server until it ends or a signal ends it. If it does not close in time, the process ends all the same."""
+    import asyncio
+    import signal
+
+    ending: list[float] = []
+
+    async def watched() -> None:
+        task = asyncio.create_task(work)
+
+        def end() -> None:
+            ending.append(time.monotonic() + _CLOSING)
+            task.cancel()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, end)
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    watch = Watch(lambda: ending[0] - time.monotonic() if ending else None, lambda: 0)
+    with contextlib.suppress(KeyboardInterrupt), watch:
+        run(watched())

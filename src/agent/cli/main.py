@@ -46,6 +46,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("files", "files:app", "show a file as the agent reads it"),
     Command("mcp", "mcp:app", "connect to MCP servers; install alita in other programs"),
     Command("serve", "serve:app", "serve the tools to MCP clients"),
+    Command("web", "web:app", "serve a page for your browser"),
     Command("course", "course:app", "Agents Course: list, answer and submit its questions"),
     Command("model", "model:app", "list and test models; pull and serve the embedded one"),
     Command("gaia", "gaia:app", "run, report on and compare benchmarks; measure learning"),

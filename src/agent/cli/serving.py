@@ -109,7 +109,7 @@ class ServedAlita:
 
 def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:
     """Puts each event's line into the queue; events may come from other threads."""
-    from agent.cli.screen import line_of
+    from agent.traces.lines import line_of
 
     loop = asyncio.get_running_loop()
     told = ""

@@ -216,6 +216,22 @@ class RunIndex:
         return [tuple(row) for row in self._database.rows(statement, values)]
 
 
+@contextlib.contextmanager
+def indexed(settings: Settings) -> Iterator[tuple[RunIndex, list[str]]]:
+    """The runs in the store, with all that their folders have, and why some cannot be read.
+
+    Raises:
+        StorageError: The store cannot be read.
+    """
+    with open_store(settings) as database:
+        index = RunIndex(settings, database)
+        try:
+            warnings = [flaw.message for flaw in index.catch_up()]
+        except StorageError as problem:  # what is in it can be read all the same
+            warnings = [f"Without the newest runs: {problem.message}"]
+        yield index, warnings
+
+
 def index_run(settings: Settings) -> None:
     """Brings the store up to date after a run.
 

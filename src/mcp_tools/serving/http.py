@@ -22,6 +22,8 @@ from mcp_tools.small_files import SETTINGS, read_small
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
+    from starlette.datastructures import Headers
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _SHORTEST = 16
@@ -71,6 +73,11 @@ class Door:
     """Whether the token was made up now, so that the user must be told."""
     names: frozenset[str]
     """Host names by which clients may reach it; empty for any."""
+
+    @property
+    def is_local(self) -> bool:
+        """True if only this machine reaches it."""
+        return _is_loopback(self.host)
 
 
 def open_door(address: str, *, token: str, token_file: Path | None, no_token: bool, names: tuple[str, ...]) -> Door:
@@ -154,10 +161,8 @@ class Gate:
         headers = Headers(scope=scope)
         origin = headers.get("origin")
         application: ASGIApp = self._for_pages
-        if twice := [name for name in _SINGLE if len(headers.getlist(name)) > 1]:
-            application = PlainTextResponse(f"the header {twice[0]} is there more than once\n", 400)
-        elif not (name := _host_name(headers.get("host", ""))) or (self._door.names and name not in self._door.names):
-            application = PlainTextResponse("this host name is not served here\n", 421)
+        if (refusal := misaddressed(headers, self._door)) is not None:
+            application = refusal
         elif origin is not None and not (
             (found := _ORIGIN.fullmatch(origin)) and _host_name(found[1]) in self._door.names
         ):
@@ -208,6 +213,18 @@ class Gate:
             await self._application(_ending(oldest), _nothing_more, _unheard)
 
 
+def misaddressed(headers: Headers, door: Door) -> Response | None:
+    """The refusal of a request that names another host, or repeats a header that must be there once."""
+    from starlette.responses import PlainTextResponse
+
+    if twice := [name for name in _SINGLE if len(headers.getlist(name)) > 1]:
+        return PlainTextResponse(f"the header {twice[0]} is there more than once\n", 400)
+    name = _host_name(headers.get("host", ""))
+    if not name or (door.names and name not in door.names):
+        return PlainTextResponse("this host name is not served here\n", 421)
+    return None
+
+
 def _ending(session: str) -> Scope:
     """The request with which a client ends its session."""
     headers = [(b"mcp-session-id", session.encode()), (b"host", b"localhost"), (b"accept", b"application/json")]
@@ -239,13 +256,8 @@ async def serve_http(
     Raises:
         UsageError: The address cannot be had.
     """
-    import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
 
-    from mcp_tools.serving.patience import PatientProtocol
-
-    sockets = [_listening(door)]
-    port = sockets[0].getsockname()[1]
     application = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=(limits or ServerLimits()).message_bytes,
@@ -253,8 +265,29 @@ async def serve_http(
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     server.session_manager.session_idle_timeout = _IDLE_SECONDS
+
+    def listening(address: str) -> None:
+        tell(f"Serving on {address}{PATH}")
+        if door.is_new_token:
+            tell(f"Clients send: Authorization: Bearer {door.token}")
+
+    await run_server(Gate(application, door), door, listening)
+
+
+async def run_server(application: ASGIApp, door: Door, listening: Callable[[str], None]) -> None:
+    """Serves an application until it is cancelled; `listening` gets the address.
+
+    Raises:
+        UsageError: The address cannot be had.
+    """
+    import uvicorn
+
+    from mcp_tools.serving.patience import PatientProtocol
+
+    sockets = [_listening(door)]
+    port = sockets[0].getsockname()[1]
     config = uvicorn.Config(
-        Gate(application, door),
+        application,
         http=PatientProtocol,
         limit_concurrency=_MOST_CONNECTIONS,
         log_level=logging.ERROR,
@@ -272,9 +305,7 @@ async def serve_http(
 
     listener = Quiet(config)
     shown = f"[{door.host}]" if ":" in door.host else door.host
-    tell(f"Serving on http://{shown}:{port}{PATH}")
-    if door.is_new_token:
-        tell(f"Clients send: Authorization: Bearer {door.token}")
+    listening(f"http://{shown}:{port}")
     serving = asyncio.create_task(listener.serve(sockets))
     try:
         await asyncio.shield(serving)

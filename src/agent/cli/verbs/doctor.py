@@ -51,6 +51,7 @@ EXTRAS = {
     "audio": ("av", "faster_whisper"),
     "whisper": ("whisper",),
     "ocr": ("rapidocr", "onnxruntime"),
+    "web-page": ("gradio",),
 }
 _NAMED_TOOLS = 5
 _WITH_KEY = ("firecrawl", "tavily")

@@ -7,8 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -22,15 +21,15 @@ from agent.cli.output import Result, date_text, done, fields, listing, print_not
 from agent.cli.verbs.ask import Output, answer
 from agent.cli.verbs.completion import run_ids
 from agent.configuration.settings import start_of
-from agent.errors import StorageError, UsageError
+from agent.errors import UsageError
 from agent.learning.gap_records import known_records
 from agent.store import retention, sessions
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms, hits_since
-from agent.store.databases import open_store, place_of
+from agent.store.databases import place_of
 from agent.store.journal import Journal
 from agent.store.own_runs import OwnRuns, require_no_links, what_it_would_do
 from agent.store.redact import Redactor
-from agent.store.run_index import RunIndex, index_run
+from agent.store.run_index import index_run, indexed
 from agent.store.runs import find_run, journal_path, load_run
 from agent.store.session_text import export_session
 from agent.store.sessions import delete_session, find_session, load_session
@@ -57,7 +56,7 @@ RunId = Annotated[
 @app.command("list")
 def list_(limit: options.Limit = 20, as_json: options.AsJson = False) -> Result:
     """Lists runs, newest first."""
-    with _indexed() as (index, warnings):
+    with indexed(options.settings()) as (index, warnings):
         return _listed(index.newest(limit), "There are no runs yet.", warnings)
 
 
@@ -68,7 +67,7 @@ def search(
     as_json: options.AsJson = False,
 ) -> Result:
     """Finds runs by words in the question, the answer or the steps, newest first."""
-    with _indexed() as (index, _):
+    with indexed(options.settings()) as (index, _):
         return _listed(index.search(" ".join(words), limit), "No run matches all these words.")
 
 
@@ -77,19 +76,6 @@ def path_(as_json: options.AsJson = False) -> Result:
     """Prints the database that holds the runs; docs/store.md describes it."""
     place = place_of(options.settings())
     return Result({"database": place}, text=place)
-
-
-@contextmanager
-def _indexed() -> Iterator[tuple[RunIndex, list[str]]]:
-    """The runs in the store, with all that their folders have, and why some cannot be read."""
-    settings = options.settings()
-    with open_store(settings) as database:
-        index = RunIndex(settings, database)
-        try:
-            warnings = [flaw.message for flaw in index.catch_up()]
-        except StorageError as problem:  # what is in it can be read all the same
-            warnings = [f"Without the newest runs: {problem.message}"]
-        yield index, warnings
 
 
 def _listed(runs: list[dict[str, Json]], none: str, warnings: Sequence[str] = ()) -> Result:
@@ -397,7 +383,7 @@ def table_(
 
     none = "There are no attempts yet."
     if ledger is None:
-        with _indexed() as (index, _):
+        with indexed(options.settings()) as (index, _):
             return _listed(index.newest(limit), none)
     records = read_ledger(ledger_meant(ledger))
     lessons = {lesson.run_id: lesson for lesson in records.lessons}

@@ -6,9 +6,7 @@ import asyncio
 import contextlib
 import gc
 import os
-import signal
 import sys
-import time
 from collections.abc import Coroutine
 from contextlib import closing
 from functools import partial
@@ -107,9 +105,6 @@ def _granted(settings: Settings, folder: Path | None, write: bool) -> FolderGran
     return FolderGrant(checked_folder(folder, own), writes=write)
 
 
-_CLOSING = 10.0
-
-
 class Own(NamedTuple):
     """What is served in place of the user's tools."""
 
@@ -125,23 +120,7 @@ def run(
     Raises:
         UserError: The machine offers no isolation, or the address is taken.
     """
-    ending: list[float] = []
-
-    async def until_a_signal() -> None:
-        task = asyncio.create_task(_serve(settings, tools, door, own, grant))
-
-        def end() -> None:
-            ending.append(time.monotonic() + _CLOSING)
-            task.cancel()
-
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, end)
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
-
-    watch = exits.Watch(lambda: ending[0] - time.monotonic() if ending else None, lambda: 0)
-    with contextlib.suppress(KeyboardInterrupt), watch:
-        exits.run(until_a_signal())
+    exits.run_until_signal(_serve(settings, tools, door, own, grant))
 
 
 async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | None, grant: FolderGrant | None) -> None:

@@ -47,7 +47,7 @@ from mcp_tools.library.approvals import Withheld
 from mcp_tools.library.dependencies import needs_of
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import Flaw, as_document
-from mcp_tools.run import RefusedSourceError, outcome_class, run_source, run_tool
+from mcp_tools.run import RefusedSourceError, run_kept, run_source
 from mcp_tools.small_files import RECORD, read_small
 from mcp_tools.text import count_of, one_line
 from mcp_tools.tool import WRAPS, Json, Status, Tool
@@ -203,12 +203,11 @@ async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...
                 outcome = await run_source(
                     tool, arguments, sandbox, read=read, write=folder, needs=needs, carried=carrying
                 )
+                library.record_calls(outcome.called)
             else:
-                outcome = await run_tool(
-                    tool, arguments, sandbox, read=read, write=folder, needs=needs, carried=carrying
+                outcome = await run_kept(
+                    library, tool, arguments, sandbox, read=read, write=folder, needs=needs, carried=carrying
                 )
-                library.record_call(tool.name, outcome.ok, outcome_class(tool, outcome), arguments=arguments)
-            library.record_calls(outcome.called)
         except (ArgumentsError, RefusedSourceError, HostError, NotPermittedError) as error:
             kind = {ArgumentsError: "arguments", RefusedSourceError: "checks"}.get(type(error), "denied")
             return _result(time.perf_counter() - started, sandbox.isolation, error=(kind, str(error)))

@@ -14,8 +14,9 @@ from rich.console import Console
 from agent import events as e
 from agent.answer import Answer
 from agent.cli.output import rows_of
-from agent.cli.screen import Line, Screen
+from agent.cli.screen import Screen
 from agent.errors import UsageError
+from agent.traces.lines import Line
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 PROMPT = "alita (ask) › "

@@ -1,0 +1,66 @@
+"""`alita web`: the page."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from agent.cli import exits, options
+from agent.cli.options import opt
+from agent.cli.output import print_note
+
+app = options.App("Serves a page for your browser.")
+
+
+@app.command()
+def web(
+    http: Annotated[str, opt("--http HOST:PORT", "Address of the page; port 0 picks a free one.")] = "127.0.0.1:7860",
+    token_file: Annotated[
+        Path | None, opt("--token-file FILE", "File with the token; or set ALITA_SERVE_TOKEN.")
+    ] = None,
+    no_token: Annotated[bool, opt("--no-token", "Require no token; only on a loopback address.")] = False,
+    allow_host: Annotated[
+        list[str] | None, opt("--allow-host NAME", "Host name that browsers use; may be repeated.")
+    ] = None,
+    model: options.Model = None,
+    agent: options.Agent = None,
+    base_url: options.BaseUrl = None,
+    max_steps: options.MaxSteps = None,
+    max_seconds: options.MaxSeconds = None,
+    max_cost: options.MaxCost = None,
+    max_tokens: options.MaxTokens = None,
+    tools_dir: options.ToolsDir = None,
+    approval: options.Approval = None,
+    no_isolation: options.NoIsolation = False,
+    yes: options.Yes = False,
+    allow_private: options.AllowPrivate = False,
+    no_cache: options.NoCache = False,
+) -> None:
+    """Serves a page on which you ask questions, watch the steps and get answers and files.
+
+    It needs the extra web-page. It prints an address with a token, which lets a browser in. Without --http, only this
+    machine reaches it; others do with --http 0.0.0.0:PORT and a token of yours. Limits apply to each question.
+    """
+    from agent.configuration.settings_sources import SERVE_TOKEN
+    from mcp_tools.serving.http import open_door
+
+    door = open_door(
+        http,
+        token=os.environ.pop(SERVE_TOKEN, ""),  # no process that is started later gets it
+        token_file=token_file,
+        no_token=no_token,
+        names=tuple(allow_host or ()),
+    )
+    settings = options.settings()
+
+    def listening(address: str) -> None:
+        token = f"?token={door.token}" if door.is_new_token else ""
+        print_note(f"Open {address}/{token}\nPress Ctrl-C to stop.")
+
+    async def serve() -> None:
+        from agent.page.layout import serve_page
+
+        await serve_page(settings, door, listening)
+
+    exits.run_until_signal(serve())

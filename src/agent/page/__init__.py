@@ -1,0 +1,1 @@
+"""`alita web`: alita in a browser. It calls `Alita` and shows its events, and decides nothing itself."""

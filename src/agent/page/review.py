@@ -1,0 +1,111 @@
+"""Tools on the page are looked at, approved and rejected; only on a page that is not open to others."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, aclosing, closing
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from agent.page.shown import bad, text
+from agent.recorders.journaled_hosts import call_consent, carried
+from agent.resources import open_for
+from agent.store.tool_records import open_library
+from mcp_tools import approve as approving
+from mcp_tools.errors import AlitaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.configuration.settings import Settings
+    from mcp_tools.approve import Review
+    from mcp_tools.sandbox.protocol import Sandbox
+
+
+class Desk:
+    """The look at tools of one tab: what is approved is what was shown."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._seen: Review | None = None
+
+    async def look(self, name: str | None) -> str:
+        """What changed in a tool since it was approved, how its tests go, and what stands against it."""
+        self._seen = None
+        if not name:
+            return ""
+        settings = self._settings
+        consent = call_consent(settings, None, lambda _: None)
+        carrying = partial(carried, settings, consent, is_new=True, is_only_reviewed=True)
+        try:
+            with closing(open_library(settings)) as library:
+                async with AsyncExitStack() as opened:
+
+                    async def sandbox() -> Sandbox:
+                        return await opened.enter_async_context(aclosing(await open_for(settings)))
+
+                    seen = await approving.review(library, name, sandbox, (), carrying)
+        except AlitaError as error:
+            return bad(error)
+        self._seen = seen
+        return _described(seen)
+
+    def accept(self, name: str | None) -> str:
+        """Approve the tool that was looked at last."""
+        if self._seen is None or self._seen.tool.name != name:
+            return '<p class="bad">Review the tool first.</p>'
+        try:
+            with closing(open_library(self._settings)) as library:
+                approving.approve(library, self._seen)
+        except AlitaError as error:
+            return bad(error)
+        return f'<p class="good">{text(name)} is approved.</p>'
+
+    def reject(self, name: str | None) -> str:
+        """Put the approved version of a tool back, or else remove the tool."""
+        if not name:
+            return ""
+        try:
+            with closing(open_library(self._settings)) as library:
+                back = approving.reject(library, name)
+        except AlitaError as error:
+            return bad(error)
+        told = "as you approved it, it is in its place again" if back else "it is removed, and kept among its versions"
+        return f'<p class="good">{text(f"{name} is rejected: {told}.")}</p>'
+
+
+def _described(seen: Review) -> str:
+    before = seen.before
+    if seen.is_approved:
+        title = "It is already approved."
+    elif before is None:
+        title = "It was never approved here."
+    elif seen.quarantined:
+        title = f"It is quarantined: {seen.quarantined}"
+    else:
+        title = f"It was approved on {before.approved[:10]}. Since then changed: {', '.join(seen.changed)}."
+    tests = (
+        f"{len(seen.tests.passed)} tests passed, {len(seen.tests.failed)} failed, {len(seen.tests.not_run)} not run."
+    )
+    against = "".join(f'<li class="bad">{text(str(one))}</li>' for one in [*seen.obstacles, *seen.flags])
+    changes = f"<details open><summary>Changes</summary><pre>{text(seen.diff)}</pre></details>" if seen.diff else ""
+    return f'<div class="tool"><p>{text(title)} {text(tests)}</p><ul>{against}</ul>{changes}</div>'
+
+
+def show(gr: Any, desks: Callable[[Any], Desk], names: Any) -> None:
+    """Add the review of the chosen tool to the page; `desks` gives the desk of a request's tab."""
+    with gr.Row():
+        look, accept, reject = gr.Button("Review"), gr.Button("Approve"), gr.Button("Reject")
+    told = gr.HTML(padding=False, elem_id="review")
+
+    async def looked(name: str | None, request: Any) -> str:
+        return await desks(request).look(name)
+
+    def accepted(name: str | None, request: Any) -> str:
+        return desks(request).accept(name)
+
+    def rejected(name: str | None, request: Any) -> str:
+        return desks(request).reject(name)
+
+    for button, handler in ((look, looked), (accept, accepted), (reject, rejected)):
+        handler.__annotations__["request"] = gr.Request  # Gradio looks for it there
+        button.click(handler, [names], [told])

@@ -1,0 +1,103 @@
+"""Runs on the page: found by words, each with its trace, and replayed."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from agent.alita import Alita
+from agent.page import shown
+from agent.page.shown import text
+from agent.store.run_index import indexed
+from agent.store.runs import find_run
+from agent.traces.render import render
+from agent.traces.trace import trace_of
+from mcp_tools.errors import AlitaError
+from mcp_tools.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from agent.configuration.settings import Settings
+    from agent.page.visits import Visits
+
+MOST = 50
+"""Runs of one list; words narrow it down."""
+_WIDTH = 110
+_NONE = '<p class="empty">No run is chosen.</p>'
+
+
+def found(settings: Settings, words: str, own: Container[str] | None) -> tuple[list[tuple[str, str]], str]:
+    """The newest runs that words find, or all, as labels and ids, and what cannot be read; of `own` alone, if given."""
+    most = MOST if own is None else 20 * MOST
+    try:
+        with indexed(settings) as (index, problems):
+            runs: list[dict[str, Any]] = index.search(words, most) if words.strip() else index.newest(most)
+    except AlitaError as error:
+        return [], f"{error.message} {error.remedy}"
+    listed = [(_label(run), run["run_id"]) for run in runs if own is None or run["run_id"] in own][:MOST]
+    return listed, " ".join(problems if own is None else []) or ("" if listed else "No run is found.")
+
+
+def _label(run: dict[str, Any]) -> str:
+    began = time.strftime("%Y-%m-%d %H:%M", time.localtime(run["started"]))
+    return f"{began} · {run['status']} · {one_line(run['question'], 90)}"
+
+
+def described(settings: Settings, run_id: str | None) -> str:
+    """A run as a tree of steps and calls."""
+    if not run_id:
+        return _NONE
+    try:
+        trace = trace_of(settings.runs_dir, find_run(settings.runs_dir, run_id))
+    except AlitaError as error:
+        return shown.bad(error)
+    answer = trace.run.answer
+    return (
+        f'<div class="tool">{shown.question(trace.run.question)}{shown.answer(answer.text) if answer else ""}'
+        f"<pre>{text(render(trace, width=_WIDTH))}</pre></div>"
+    )
+
+
+async def replayed(settings: Settings, run_id: str) -> str:
+    """The answer of a run, made again from its journal without a call of a model."""
+    try:
+        async with Alita.open(settings) as alita:
+            answer = await alita.replay(run_id)
+    except AlitaError as error:
+        return shown.bad(error)
+    return f"<h4>Replayed without a model</h4>{shown.answer(answer.text)}{shown.ending(answer)}"
+
+
+def show(gr: Any, visits: Visits, tab: Any) -> None:
+    """Add the list, its search, the chosen run and its replay to the page."""
+    settings = visits.settings
+    words = gr.Textbox(label="Search", placeholder="Words of the question, the answer or the steps", max_lines=1)
+    told = gr.HTML(padding=False)
+    ids = gr.Radio([], label="Runs", elem_id="runs")
+    chosen = gr.HTML(_NONE, padding=False, elem_id="run")
+    replay = gr.Button("Replay", visible=False)
+    again = gr.HTML(padding=False, elem_id="replayed")
+
+    def listed(asked: str, request: Any) -> tuple[Any, str]:
+        choices, note = found(settings, asked, visits.seen_by(request.session_hash))
+        return gr.update(choices=choices, value=None), f'<p class="empty">{text(note)}</p>'
+
+    def choose(run_id: str | None, request: Any) -> tuple[str, Any, str]:
+        run_id = _permitted(run_id, request)
+        return described(settings, run_id), gr.update(visible=bool(run_id)), ""
+
+    async def repeat(run_id: str | None, request: Any) -> str:
+        run_id = _permitted(run_id, request)
+        return await replayed(settings, run_id) if run_id else ""
+
+    def _permitted(run_id: str | None, request: Any) -> str | None:
+        own = visits.seen_by(request.session_hash)
+        return run_id if own is None or run_id in own else None
+
+    for handler in (listed, choose, repeat):  # Gradio looks for its Request in the annotations
+        handler.__annotations__["request"] = gr.Request
+    for happens in (tab.select, words.submit):
+        happens(listed, [words], [ids, told], show_progress="hidden")
+    ids.change(choose, [ids], [chosen, replay, again], show_progress="hidden")
+    replay.click(repeat, [ids], [again])

@@ -1,0 +1,115 @@
+"""HTML of what the page shows. Every text is foreign: nothing in it is markup, and nothing in it is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from agent import events as e
+from agent.traces.lines import line_of
+from mcp_tools.text import one_line, printable
+
+if TYPE_CHECKING:
+    from agent.answer import Answer
+    from agent.configuration.settings import Settings
+    from mcp_tools.errors import AlitaError
+
+_TITLE = 160
+_MOST = 20_000
+"""Characters of one text."""
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif")
+
+
+def text(words: str) -> str:
+    """A text with its lines, as HTML."""
+    shown = printable(words[:_MOST]) + (f"\n… {len(words) - _MOST:,} more characters" if len(words) > _MOST else "")
+    return escape(shown)
+
+
+def bad(error: AlitaError) -> str:
+    """An error, with what to do."""
+    return f'<p class="bad">{text(f"{error.message} {error.remedy}".strip())}</p>'
+
+
+def answer(words: str) -> str:
+    """An answer: Markdown without HTML and pictures."""
+    from markdown_it import MarkdownIt
+
+    rendered = MarkdownIt("commonmark", {"html": False}).disable("image").enable("table").render(printable(words))
+    return f'<div class="answer">{rendered.replace("<a ", REL)}</div>'
+
+
+REL = '<a target="_blank" rel="noopener noreferrer nofollow" '
+
+
+def question(words: str, names: Sequence[str] = ()) -> str:
+    """A question with the names of its files."""
+    files = "".join(f'<span class="file">{escape(one_line(name, 80))}</span>' for name in names)
+    return f'<div class="question">{text(words)}{files}</div>'
+
+
+def step(event: e.Event) -> str:
+    """An event as a line, which opens if there is more; empty if it has none."""
+    line = line_of(event)
+    if line is None or isinstance(event, e.RunFinished):
+        return ""
+    mood = "bad" if "yellow" in line.style else "good" if "green" in line.style else ""
+    head = f'<b>{escape(line.label)}</b> <span class="{mood}">{escape(one_line(line.text, _TITLE))}</span>'
+    more = _more(event)
+    if not more and len(line.text) > _TITLE:
+        more = [("", line.text)]
+    if not more:
+        return f'<div class="step">{head}</div>'
+    body = "".join((f"<h5>{escape(name)}</h5>" if name else "") + f"<pre>{text(words)}</pre>" for name, words in more)
+    return f'<details class="step"><summary>{head}</summary>{body}</details>'
+
+
+def _more(event: e.Event) -> list[tuple[str, str]]:
+    """The parts of an event that its line has no room for."""
+    if isinstance(event, e.ToolCalled):
+        given = [(name, value if isinstance(value, str) else repr(value)) for name, value in event.arguments.items()]
+        return [*given, ("result" if event.ok else "error", event.preview)]
+    if isinstance(event, e.WebSearched):
+        return [("found", "\n".join(event.found))] if event.found else []
+    if isinstance(event, e.TrialFinished):
+        return [("result" if event.ok else "error", event.preview or event.message)]
+    if isinstance(event, e.CodeChecked) and event.findings:
+        return [("findings", "\n".join(event.findings))]
+    return []
+
+
+def outputs(found: Answer, addresses: Sequence[str]) -> str:
+    """The files that a run made, the pictures as pictures."""
+    parts = []
+    for file, address in zip(found.outputs, addresses, strict=True):
+        name, at = escape(one_line(file.name, 120)), escape(address)
+        if file.name.lower().endswith(_PICTURES):
+            parts.append(f'<a href="{at}" target="_blank"><img src="{at}" alt="{name}"></a>')
+        parts.append(f'<a class="file" href="{at}" download>{name} <small>{file.size:,} bytes</small></a>')
+    return f'<div class="outputs">{"".join(parts)}</div>' if parts else ""
+
+
+def ending(found: Answer) -> str:
+    """The end of a run: its status, cost and sources."""
+    line = line_of(e.RunFinished(found))
+    sources = "".join(
+        f'<li>{REL}href="{escape(one.url)}">{escape(one.title or one.url)}</a></li>'
+        for one in found.sources
+        if one.url.startswith(("http://", "https://"))
+    )
+    problem = f'<p class="bad">{text(found.error)}</p>' if found.error else ""
+    warned = "".join(f'<p class="bad">{text(one)}</p>' for one in found.warnings)
+    listed = f"<ol>{sources}</ol>" if sources else ""
+    return f'{problem}{warned}{listed}<p class="took">{escape(line.text if line else "")}</p>'
+
+
+def settings_table(settings: Settings) -> str:
+    """Each setting with its value and its source; keys are masked."""
+    rows = "".join(
+        f"<tr><th>{text(line.name)}</th><td>{text(line.value)}</td><td>{text(line.source)}</td></tr>"
+        for line in settings.explain()
+    )
+    return (
+        f'<div class="tool"><p>To change one: <code>alita config set NAME VALUE</code></p><table>{rows}</table></div>'
+    )

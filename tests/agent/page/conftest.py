@@ -1,0 +1,76 @@
+"""`alita web` as a process, and a real Chromium that opens it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from mcp_tools.library.library import Library
+from mcp_tools.tool import Tool
+from support.browser import CHROMIUM
+from support.openai_server import OpenAIServer
+from support.page import Site, reply
+
+expect.set_options(timeout=25_000)
+DOUBLE = Tool(
+    "double_number",
+    "Double a number.",
+    {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False},
+    {"type": "object", "properties": {"result": {"type": "integer"}}, "required": ["result"]},
+    'def double_number(n: int) -> int:\n    """Double a number."""\n    return n * 2\n',
+)
+
+
+@pytest.fixture(scope="session")
+def model() -> Iterator[OpenAIServer]:
+    with OpenAIServer() as server:
+        server.default = reply
+        yield server
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory, model: OpenAIServer) -> Iterator[Site]:
+    """One for all tests: it takes seconds to start. What one of them does, no other one sees."""
+    pytest.importorskip("gradio")
+    folder = tmp_path_factory.mktemp("page")
+    with closing(Library(folder / "tools", folder / "home" / "data")) as library:
+        library.register(DOUBLE)
+    started = Site(
+        folder,
+        *("-m", "gpt-test", "--base-url", model.url, "--approve", "ask"),
+        ALITA_TOOLS_DIR=str(folder / "tools"),
+        OPENAI_API_KEY="sk-thekeythatnobodyshows1234567890",
+    )
+    yield started
+    assert "Traceback" not in started.close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium")
+    with sync_playwright() as playwright:
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--disable-dev-shm-usage", *sandbox])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visitor(chromium: Browser) -> Iterator[BrowserContext]:
+    context = chromium.new_context(viewport={"width": 1200, "height": 850})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(visitor: BrowserContext, site: Site) -> Page:
+    """The page, in a browser that was let in."""
+    page = visitor.new_page()
+    page.goto(site.address)
+    expect(page.get_by_placeholder("Ask a question")).to_be_enabled()
+    return page

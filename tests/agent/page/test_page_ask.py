@@ -1,0 +1,127 @@
+"""Asking on the page, in a real Chromium."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from support.fibonacci import ANSWER, QUESTION
+from support.openai_server import OpenAIServer
+from support.page import Site
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+
+def ask(page: Page, question: str) -> None:
+    page.get_by_placeholder("Ask a question").fill(question)
+    page.get_by_placeholder("Ask a question").press("Enter")
+
+
+def picture(page: Page, name: str) -> None:
+    """Leaves pictures to look at, where a folder for them is named."""
+    if folder := os.environ.get("PAGE_PICTURES"):
+        for width, height in ((1200, 850), (390, 844)):
+            page.set_viewport_size({"width": width, "height": height})
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                page.wait_for_timeout(400)
+                page.screenshot(path=Path(folder) / f"{name}-{width}-{scheme}.png", full_page=True)
+
+
+def test_a_tool_is_kept_once_its_code_was_shown_and_allowed(page: Page, site: Site) -> None:
+    ask(page, QUESTION)
+    asked = page.get_by_role("alert")
+    expect(asked).to_contain_text("Keep this tool? nth_fibonacci(n: int) -> int")
+    expect(asked).to_contain_text("a, b = b, a + b")
+    expect(asked).to_contain_text("deliberate bugs")
+    picture(page, "approval")
+    page.get_by_role("button", name="Allow", exact=True).click()
+    expect(page.locator(".answer")).to_have_text(ANSWER)
+    expect(asked).to_be_hidden()
+    expect(page.locator(".took")).to_contain_text("answered · ")
+    assert list(site.home.parent.rglob("tools/nth_fibonacci.py"))
+
+
+def test_files_are_read_and_a_follow_up_knows_what_was_said(page: Page, tmp_path: Path, model: OpenAIServer) -> None:
+    table = tmp_path / "<img src=x onerror=alert(1)>.csv"
+    table.write_text("region,sold\nnorth,4\nsouth,5\nwest,6\n")
+    page.locator("input[type=file]").set_input_files(table)
+    ask(page, "How many rows has the table?")
+    expect(page.locator(".answer")).to_have_text("It has three rows.")
+    ask(page, "Draw a chart of it.")
+    expect(page.locator(".answer").last).to_have_text("The chart is drawn.")
+    assert "How many rows has the table?" in str(model.requests[-1]["messages"])
+    shown = page.locator(".outputs img")
+    expect(shown).to_be_visible()
+    assert shown.evaluate("image => image.naturalWidth") > 100
+    page.locator(".steps > summary").last.click()
+    page.locator("details.step summary").last.click()
+    expect(page.locator("details.step pre").last).to_contain_text("drawn")
+    picture(page, "chart")
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_an_answer_is_text_and_loads_nothing(page: Page) -> None:
+    elsewhere: list[str] = []
+    page.on("request", lambda request: elsewhere.append(request.url) if ":9/" in request.url else None)
+    ask(page, "Be hostile")
+    answer = page.locator(".answer")
+    expect(answer).to_contain_text("Read <img src=x")
+    expect(answer).to_contain_text("${document.title='taken'} {{value}}")
+    assert answer.locator("img, script").count() == 0
+    links = [link.get_attribute("href") for link in answer.locator("a").all()]
+    assert links == ["http://127.0.0.1:9/remote.png", "https://example.org/"]
+    assert (page.title(), elsewhere) == ("alita", [])
+
+
+def test_stop_ends_the_run_and_the_next_question_is_answered(page: Page) -> None:
+    ask(page, "Be slow")
+    expect(page.locator(".step").first).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("Stopped.")).to_be_visible()
+    ask(page, "How many rows has the table?")
+    expect(page.locator(".answer")).to_have_text("It has three rows.")
+
+
+def test_the_key_is_nowhere_on_the_page(page: Page, visitor: BrowserContext, site: Site) -> None:
+    config = visitor.request.get(f"{site.url}config").text()
+    assert "thekeythatnobodyshows" not in page.content() + config
+    ask(page, "Repeat sk-thekeythatnobodyshows1234567890")
+    expect(page.locator(".answer")).to_be_visible()
+    assert "thekeythatnobodyshows" not in page.locator("#conversation").inner_text()
+
+
+def test_two_visitors_ask_at_once_and_each_sees_its_own(page: Page, site: Site, chromium: Browser) -> None:
+    with chromium.new_context() as other:
+        second = other.new_page()
+        second.goto(site.address)
+        ask(page, "Be slow")
+        expect(page.locator(".step").first).to_be_visible()
+        ask(second, "How many rows has the table?")
+        expect(second.locator(".answer")).to_have_text("It has three rows.")
+        expect(page.locator("#conversation")).not_to_contain_text("rows")
+        expect(second.locator("#conversation")).not_to_contain_text("slow")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("Stopped.")).to_be_visible()
+
+
+def test_tools_are_found_shown_and_run_and_runs_replayed(page: Page) -> None:
+    ask(page, "How many rows has the table?")
+    expect(page.locator(".answer")).to_have_text("It has three rows.")
+    page.get_by_role("tab", name="Tools").click()
+    page.get_by_label("double_number — Double a number.").click()
+    expect(page.locator("#tool")).to_contain_text("0 in 0 questions")
+    page.get_by_label("Arguments, as JSON").fill('{"n": 21}')
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator("#result")).to_contain_text("42")
+    picture(page, "tools")
+    page.get_by_role("tab", name="Runs").click()
+    page.locator("#runs label", has_text="How many rows").first.click()
+    expect(page.locator("#run")).to_contain_text("It has three rows.")
+    expect(page.locator("#run pre")).to_contain_text("step 1")
+    page.get_by_role("button", name="Replay").click()
+    expect(page.locator("#replayed")).to_contain_text("Replayed without a model")
+    picture(page, "runs")

@@ -1,0 +1,72 @@
+"""Runs as the page lists, shows and replays them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.alita import Alita
+from agent.configuration.settings import Settings
+from agent.configuration.settings_sources import read_settings
+from agent.page import runs_tab as runs
+from agent.page.shown import settings_table
+from agent.page.visitors import Visitors
+from agent.page.visits import Visits
+from support.fibonacci import decide, write_script
+
+ATTACK = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+async def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Settings, str]:
+    """Settings, and the run of a question."""
+    monkeypatch.setenv("ALITA_TOOLS_DIR", str(tmp_path / "tools"))
+    script = write_script(tmp_path / "script.jsonl", [decide("answer", answer=f"It is grey. {ATTACK}")])
+    settings = read_settings({"model": script})
+    async with Alita.open(settings) as alita:
+        answer = await alita.ask(f"Which colour has the harbour wall? {ATTACK}")
+    return settings, answer.run_id
+
+
+async def test_a_run_is_found_shown_and_replayed_and_nothing_in_it_is_markup(asked: tuple[Settings, str]) -> None:
+    settings, run_id = asked
+    for words in ("", "harbour", "grey"):
+        ((label, found),), _ = runs.found(settings, words, None)
+        assert (found, "answered · Which colour" in label) == (run_id, True)
+    assert runs.found(settings, "submarine", None) == ([], "No run is found.")
+    shown = runs.described(settings, run_id)
+    again = await runs.replayed(settings, run_id)
+    assert "<img" not in shown + again
+    assert "step 1" in shown
+    assert "It is grey." in again
+
+
+@pytest.mark.parametrize("run_id", ["absent", "../../etc", ATTACK])
+async def test_a_run_that_is_not_there_is_told(asked: tuple[Settings, str], run_id: str) -> None:
+    shown = runs.described(asked[0], run_id) + await runs.replayed(asked[0], run_id)
+    assert shown.count('class="bad"') == 2
+    assert "<img" not in shown
+
+
+async def test_visitors_of_a_page_that_is_open_to_others_see_their_own_runs(asked: tuple[Settings, str]) -> None:
+    settings, run_id = asked
+    visitors = Visitors()
+    first, second = (visitors.by_cookie[visitors.admit()] for _ in range(2))
+    assert visitors.owns(first, "tab-of-first")
+    assert visitors.owns(second, "tab-of-second")
+    first.runs.add(run_id)
+    shared = Visits(settings, visitors, shares_runs=False)
+    assert [found for _, found in runs.found(settings, "", shared.seen_by("tab-of-first"))[0]] == [run_id]
+    for stranger in ("tab-of-second", "tab-of-nobody", None):
+        assert runs.found(settings, "harbour", shared.seen_by(stranger))[0] == []
+    assert Visits(settings, visitors, shares_runs=True).seen_by("tab-of-second") is None
+
+
+def test_settings_are_shown_without_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-thekeythatnobodyshows1234567890")
+    monkeypatch.setenv("ALITA_MODEL", ATTACK)
+    shown = settings_table(read_settings({}))
+    assert "thekeythat" not in shown
+    assert "<img" not in shown
+    assert "<th>model</th><td>&lt;img" in shown

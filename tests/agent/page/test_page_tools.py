@@ -1,0 +1,111 @@
+"""Tools as the page describes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.configuration.settings_sources import read_settings
+from agent.page import tools_tab as tools
+from agent.page.review import Desk
+from mcp_tools.library.library import Library
+from mcp_tools.tool import Tool
+
+ATTACK = "<img src=x onerror=alert(1)>"
+NUMBER = {"type": "integer", "description": f"A number {ATTACK}"}
+
+
+def a_tool(name: str, description: str, body: str = "return n * 2") -> Tool:
+    return Tool(
+        name,
+        description,
+        {"type": "object", "properties": {"n": NUMBER}, "required": ["n"], "additionalProperties": False},
+        {"type": "object", "properties": {"result": {"type": "integer"}}, "required": ["result"]},
+        f'def {name}(n: int) -> int:\n    """{description}"""\n    {body}  # {ATTACK}\n',
+        provenance={
+            "model": f"m{ATTACK}",
+            "tests": [{"arguments": {"n": 2}, "expected": 4}, "junk", {"arguments": 3}],
+            "evidence": {"mutants": 4, "killed": 3},
+        },
+    )
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    monkeypatch.setenv("ALITA_TOOLS_DIR", str(tmp_path / "tools"))
+    settings = read_settings({})
+    return Library(settings.tools_dir, settings.data_dir)
+
+
+def test_words_find_tools_and_none_is_told(library: Library) -> None:
+    settings = read_settings({})
+    assert tools.found(settings, "") == ([], "There are no tools yet.")
+    library.register(a_tool("double_number", "Double a number."))
+    library.register(a_tool("count_letters", "Count the letters of a text."))
+    assert {name for _, name in tools.found(settings, "")[0]} == {"double_number", "count_letters"}
+    assert tools.found(settings, "double")[0][0] == ("double_number — Double a number.", "double_number")
+    assert "No tool fits." in tools.found(settings, "harbour wall of Oxmere")[1]
+
+
+def test_a_tool_is_shown_with_code_tests_and_proof_and_nothing_in_it_is_markup(library: Library) -> None:
+    library.register(a_tool("double_number", f"Double a number. {ATTACK}"))
+    shown = tools.described(read_settings({}), "double_number")
+    assert "<img" not in shown
+    for part in ("double_number(n=2) → 4", "caught 3 of 4", "return n * 2", "0 in 0 questions", "&lt;img src=x"):
+        assert part in shown
+
+
+@pytest.mark.parametrize("name", ["absent", "../../etc/passwd", ATTACK])
+def test_a_tool_that_is_not_there_is_told(library: Library, name: str) -> None:
+    shown = tools.described(read_settings({}), name)
+    assert 'class="bad"' in shown
+    assert "<img" not in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        pytest.param('{"n": 21}', "<pre>42</pre>", id="right"),
+        pytest.param('{"n": "x"}', 'class="bad"', id="of another type"),
+        pytest.param("{", "are no JSON", id="no JSON"),
+        pytest.param("[1]", "no JSON object", id="a list"),
+        pytest.param("[" * 100_000, "are no JSON", id="deep"),
+    ],
+)
+async def test_a_tool_is_run_in_the_sandbox(library: Library, arguments: str, told: str) -> None:
+    settings = read_settings({})
+    library.register(a_tool("double_number", "Double a number."))
+    assert tools.template(settings, "double_number") == '{\n "n": 0\n}'
+    assert told in await tools.run(settings, "double_number", arguments)
+    assert library.stats("double_number").calls == (told == "<pre>42</pre>")
+
+
+async def test_a_tool_is_approved_as_it_was_shown_and_not_otherwise(library: Library) -> None:
+    desk = Desk(read_settings({}))
+    library.register(a_tool("double_number", f"Double a number. {ATTACK}"))
+    library.path("double_number").write_text(library.get("double_number").source.replace("n * 2", "n + n"))
+    assert "Review the tool first" in desk.accept("double_number")
+    shown = await desk.look("double_number")
+    assert "1 tests passed, 0 failed" in shown
+    assert ("+    return n + n" in shown, "<img" in shown) == (True, False)
+    assert "Review the tool first" in desk.accept("another")
+    path = library.path("double_number")
+    path.write_text(path.read_text().replace("n + n", "3 * n"))
+    assert 'class="bad"' in desk.accept("double_number")
+    assert "1 failed" in await desk.look("double_number")
+    assert 'class="bad"' in desk.accept("double_number")
+    path.write_text(path.read_text().replace("3 * n", "n + n"))
+    await desk.look("double_number")
+    assert "is approved" in desk.accept("double_number")
+    assert [one.name for one in library.withheld()] == []
+
+
+def test_a_rejected_tool_is_as_it_was_approved(library: Library) -> None:
+    library.register(a_tool("double_number", "Double a number."))
+    path = library.path("double_number")
+    path.write_text(path.read_text().replace("n * 2", "n + n"))
+    desk = Desk(read_settings({}))
+    assert "in its place again" in desk.reject("double_number")
+    assert "n * 2" in path.read_text()
+    assert 'class="bad"' in desk.reject(ATTACK)
