@@ -94,7 +94,7 @@ def test_a_review_lists_tests_with_their_results_and_show_the_defaults(alita: Ru
     assert "  tests       20 of 21 passed\n  failed      times_two(n=1) gives 2, expected 3\n" in seen
     assert seen.count("  passed      times_two(n=") == 11
     assert "  passed      times_two(n=10, times=3) gives 30\n              and 9 more\n" in seen
-    path.write_text(source.replace("        3\n    \"", "        2\n    \""))
+    path.write_text(source.replace('        3\n    "', '        2\n    "'))
     assert alita("review", "times_two", "--accept").code == 0
     [told] = alita("review", "times_two", "--json").json["reviews"]
     assert told["cases"][-1] == {"result": "passed", "test": "times_two(n=1) gives 2"}
