@@ -95,7 +95,9 @@ _OF_KIND: dict[str, OutcomeClass] = {
 async def run_kept(library: Library, tool: Tool, arguments: dict[str, Json], sandbox: Sandbox, **more: Any) -> Outcome:
     """Runs a tool of a library as `run_tool` does, with what it imports, and counts the call."""
     outcome = await run_tool(tool, arguments, sandbox, **more)
-    library.record_call(tool.name, outcome.ok, outcome_class(tool, outcome), arguments=arguments)
+    library.record_call(
+        tool.name, outcome.ok, outcome_class(tool, outcome), version=tool.source_hash, arguments=arguments
+    )
     library.record_calls(outcome.called)
     return outcome
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import sys
 from collections.abc import Iterable
@@ -171,6 +172,15 @@ class CallCount:
     name: str
     calls: int
     failed: int = 0
+
+
+def signature_of(tool: Tool) -> str:
+    """The first line of its function, as the source has it."""
+    for node in ast.parse(tool.source).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == tool.name:
+            returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+            return f"{tool.name}({ast.unparse(node.args)}){returns}"
+    return tool.name
 
 
 def call_text(name: str, arguments: dict[str, Json], *, longest: int | None = None) -> str:

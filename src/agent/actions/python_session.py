@@ -21,7 +21,6 @@ from agent.answer import OutputFile
 from agent.answering.answer_format import answer_of, variables_in
 from agent.configuration.specialists import SPECIALISTS
 from agent.consent.carried import arguments_in_parts, leaves, member_names, parts
-from agent.consent.consent import signature_of
 from agent.consent.external_tools import SERVER
 from agent.consent.hosts import HostToReach
 from agent.consent.origins import Origins
@@ -57,7 +56,7 @@ from mcp_tools.packages import import_name, is_provided
 from mcp_tools.sandbox.inside.scratch import is_full
 from mcp_tools.sandbox.protocol import Limits, Result, Sandbox, Session, SessionOutcome, Writable
 from mcp_tools.text import middle_left_out, one_line
-from mcp_tools.tool import Capabilities, Json, Status, call_text
+from mcp_tools.tool import Capabilities, Json, Status, call_text, signature_of
 
 if TYPE_CHECKING:
     from agent.budget import Budget

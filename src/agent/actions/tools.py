@@ -119,7 +119,7 @@ async def call_tool(
         context.emit(ToolCalled(tool.name, arguments, False, one_line(misfit.message)))
         return CallResult(False, None, f"{shown} was not called: {misfit.message}")
     problem = outcome.problem
-    await context.library.record_call(tool.name, outcome.ok, outcome_class(tool, outcome), arguments)
+    await context.library.record_call(tool, outcome.ok, outcome_class(tool, outcome), arguments)
     await context.library.record_calls(outcome.called)
     if problem is not None:
         context.emit(ToolCalled(tool.name, arguments, False, one_line(problem.message), outcome.seconds))

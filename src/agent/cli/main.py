@@ -107,7 +107,7 @@ def _run(arguments: list[str]) -> None:
     before: Before = {}
     words, is_question = arguments, False
     if arguments and _is_option(arguments[0]):
-        with _plain_misuse("alita", arguments):
+        with plain_misuse("alita", arguments):
             before, words = _options_before(arguments)
         is_question = "--" in arguments[: len(arguments) - len(words)]
     elif arguments[:1] == ["help"] and len(arguments) == 2 and arguments[1] in _BY_NAME:
@@ -202,7 +202,7 @@ def _call(verb: str, arguments: list[str], name: str, before: Before | None = No
         os.getcwd()  # noqa: PTH109 - `Path` is not imported for it
     app: Any = get_command(load(verb))
     before, commands = before or {}, getattr(app, "commands", {})
-    with _plain_misuse(name, arguments):
+    with plain_misuse(name, arguments):
         if arguments and _is_option(arguments[0]) and not commands.keys().isdisjoint(arguments):
             more, words = _options_before(arguments)
             if words[:1] and words[0] in commands:
@@ -214,7 +214,7 @@ def _call(verb: str, arguments: list[str], name: str, before: Before | None = No
 
 
 @contextlib.contextmanager
-def _plain_misuse(name: str, arguments: Sequence[str]) -> Iterator[None]:
+def plain_misuse(name: str, arguments: Sequence[str]) -> Iterator[None]:
     """Errors of the parser become errors of ours."""
     from typer import Abort
     from typer.exceptions import TyperException

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import os
 import shlex
@@ -21,7 +20,7 @@ from agent.events import Event, ToolRefused
 from agent.store.journal import Journal
 from mcp_tools.errors import AlitaError
 from mcp_tools.packages import is_provided
-from mcp_tools.tool import Json, Tool
+from mcp_tools.tool import Json, Tool, signature_of
 
 if TYPE_CHECKING:
     from mcp_tools.clients.servers import Servers
@@ -332,12 +331,3 @@ def proposal_of(tool: Tool, uses: Sequence[tuple[str, str]] = ()) -> ToolToAppro
     checks += [f"it may {use} ({decider})" for use, decider in uses]
     purpose = tool.description.partition("\n\n")[0]  # the rest stands in the source
     return ToolToApprove(tool.name, signature_of(tool), purpose, tool.source, tuple(checks))
-
-
-def signature_of(tool: Tool) -> str:
-    """The first line of its function, as the source has it."""
-    for node in ast.parse(tool.source).body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == tool.name:
-            returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-            return f"{tool.name}({ast.unparse(node.args)}){returns}"
-    return tool.name

@@ -10,7 +10,6 @@ from langgraph.runtime import Runtime
 
 from agent.actions.server_tools import ALL_TOOLS, arranged
 from agent.actions.tools import NEAR, shown_tool
-from agent.consent.consent import signature_of
 from agent.consent.external_tools import SERVER
 from agent.context import Context
 from agent.events import Note, ToolFound
@@ -21,7 +20,7 @@ from mcp_tools.clients.definitions import SEPARATOR
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library.approvals import errors_of
 from mcp_tools.text import count_of
-from mcp_tools.tool import Json, Status, Tool
+from mcp_tools.tool import Json, Status, Tool, signature_of
 
 _STANDS_ALONE = 12
 """Words from which on a message is searched for by itself; a shorter one may refer to the turn before it."""

@@ -255,10 +255,13 @@ class JournaledLibrary:
         self._known[tool.name] = merged
         return merged
 
-    async def record_call(self, name: str, ok: bool, kind: str | None, arguments: Json = None) -> None:
+    async def record_call(self, tool: Tool, ok: bool, kind: str | None, arguments: Json = None) -> None:
         """Counts the call of a tool that was just made; one that the journal gave was counted when it was made."""
         if self._journal.is_live:
-            self._library.record_call(name, ok, kind, arguments=arguments, question=self._question)
+            version = tool.source_hash
+            self._library.record_call(
+                tool.name, ok, kind, version=version, arguments=arguments, question=self._question
+            )
 
     async def record_calls(self, called: Iterable[CallCount]) -> None:
         """Counts calls of imported tools that were just made."""

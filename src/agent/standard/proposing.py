@@ -82,7 +82,7 @@ async def propose_tool(state: State, context: Context) -> Update:
     else:
         context.emit(Note(f"the library already has it: {tool.name}"))
     shown = value_text(creation.value)
-    await context.library.record_call(tool.name, ok=True, kind=None)
+    await context.library.record_call(tool, ok=True, kind=None)
     context.emit(
         ToolCalled(
             tool.name, creation.arguments, True, one_line(shown), creation.outcome.seconds if creation.outcome else 0.0

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from agent.errors import SettingsError, StorageError
 from agent.store.databases import Database, open_store, place_of
 from mcp_tools.library.approvals import ApprovalsFile, Entries
-from mcp_tools.library.calls import BUG, LATELY, Stats, stats_of
+from mcp_tools.library.calls import BUG, LATELY, Stats, key_of, names_of, stats_of
 from mcp_tools.library.folder import derived_folder
 from mcp_tools.library.library import Library
 from mcp_tools.small_files import json_of
@@ -49,6 +49,9 @@ _BUGS = """
 SELECT count(DISTINCT CASE call WHEN '' THEN CAST(number AS TEXT) ELSE call END) FROM tool_lately
 WHERE library = :library AND name = :name AND kind = :kind
 """
+
+_OF_TOOL = "WHERE library = :library AND (name = :name OR starts_with(name, :first))"
+"""The rows of a tool and of all its versions."""
 
 
 def open_library(settings: Settings) -> Library:
@@ -180,10 +183,19 @@ class StoredCalls:
         self._records = records
 
     def record(
-        self, name: str, ok: bool, kind: str | None = None, count: int = 1, *, question: str = "", call: str = ""
+        self,
+        name: str,
+        ok: bool,
+        kind: str | None = None,
+        count: int = 1,
+        *,
+        version: str = "",
+        question: str = "",
+        call: str = "",
     ) -> None:
         """See `Calls`."""
-        row = {"library": self._records.library, "name": name, "kind": "" if ok else kind or "unknown"}
+        key = key_of(name, version)
+        row = {"library": self._records.library, "name": key, "kind": "" if ok else kind or "unknown"}
         with contextlib.suppress(OSError), self._records.open() as database:
             database.rows(_COUNT, row | {"count": count, "last": time.time()})
             if ok and question:
@@ -193,20 +205,28 @@ class StoredCalls:
 
     def renew(self, name: str) -> None:
         """See `Calls`."""
-        row = {"library": self._records.library, "name": name}
+        row = {"library": self._records.library, **names_of(name)}
         with contextlib.suppress(OSError), self._records.open() as database:
-            database.rows("DELETE FROM tool_questions WHERE library = :library AND name = :name", row)
-            database.rows("DELETE FROM tool_lately WHERE library = :library AND name = :name", row)
+            database.rows(f"DELETE FROM tool_questions {_OF_TOOL}", row)  # noqa: S608
+            database.rows(f"DELETE FROM tool_lately {_OF_TOOL}", row)  # noqa: S608
+            bare = "WHERE library = :library AND name = :name"
+            for kind, count, last in database.rows(f"SELECT kind, count, last FROM tool_calls {bare}", row):  # noqa: S608
+                database.rows(_COUNT, row | {"name": row["first"], "kind": kind, "count": count, "last": last})
+            database.rows(f"DELETE FROM tool_calls {bare}", row)  # noqa: S608
 
-    def stats(self, name: str) -> Stats:
+    def stats(self, name: str, version: str) -> Stats:
         """See `Calls`."""
-        row = {"library": self._records.library, "name": name}
+        row = {"library": self._records.library, **names_of(name, version)}
         with contextlib.suppress(OSError), self._records.open() as database:
-            of_tool = "WHERE library = :library AND name = :name"
-            kinds = database.rows(f"SELECT kind, count, last FROM tool_calls {of_tool}", row)  # noqa: S608
-            questions = database.rows(f"SELECT count(*) FROM tool_questions {of_tool}", row)  # noqa: S608
-            bugs = database.rows(_BUGS, row | {"kind": BUG})
-            return stats_of([(k, c, last) for k, c, last in kinds], questions[0][0], bugs[0][0])
+            kinds = database.rows(f"SELECT name, kind, count, last FROM tool_calls {_OF_TOOL}", row)  # noqa: S608
+            questions = database.rows(
+                "SELECT count(DISTINCT question) FROM tool_questions"
+                " WHERE library = :library AND name IN (:name, :key)",
+                row,
+            )
+            bugs = database.rows(_BUGS, row | {"name": row["key"], "kind": BUG})
+            found = [(key, kind, count, last) for key, kind, count, last in kinds]
+            return stats_of(name, version, found, questions[0][0], bugs[0][0])
         return Stats()
 
     def close(self) -> None:

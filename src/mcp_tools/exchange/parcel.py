@@ -111,7 +111,7 @@ def _packed(library: Library, name: str, code: WrappedCode, private: bool) -> Pa
     if isinstance(tool, Flaw):
         raise LibraryError(f"{name} cannot be exported: {tool.message}", remedy=tool.remedy)
     is_approved = library.get(name).status is Status.VERIFIED
-    kept = tool.provenance if private else _public(tool.provenance)
+    kept = tool.provenance if private else public_record(tool.provenance)
     left = _told(tool.provenance, kept)
     try:
         document = files.read(object_path(library.folder, name))
@@ -125,7 +125,8 @@ def _packed(library: Library, name: str, code: WrappedCode, private: bool) -> Pa
     return Parcel(tool, tool.source.encode(), document, left, is_approved, wheels)
 
 
-def _public(record: dict[str, Json]) -> dict[str, Json]:
+def public_record(record: dict[str, Json]) -> dict[str, Json]:
+    """The parts of a tool's record that say nothing of its user."""
     kept = {name: value for name, value in record.items() if name in _PUBLIC}
     if isinstance(kept.get("tests"), list):
         kept["tests"] = [

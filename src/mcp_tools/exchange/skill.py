@@ -10,6 +10,7 @@ from mcp_tools.exchange.members import Members
 from mcp_tools.exchange.parcel import Parcel, json_of
 from mcp_tools.exchange.server_file import header, standalone
 from mcp_tools.text import one_line
+from mcp_tools.tool import Json, signature_of
 
 FILE = "SKILL.md"
 NAME = re.compile(r"(?=.{1,64}\Z)[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -90,11 +91,13 @@ The scripts run without a sandbox, with your permissions.
 
 
 def _section(one: Parcel) -> str:
-    lines = [f"## {one.name}", "", one.tool.description.strip()]
-    properties = json_of(one)["inputSchema"].get("properties")
+    lines = [f"## {one.name}", "", f"    {signature_of(one.tool)}", "", one.tool.description.strip()]
+    about = json_of(one)
+    properties = about["inputSchema"].get("properties")
     for name, schema in properties.items() if isinstance(properties, dict) else ():
-        about = one_line(str(schema.get("description", "")), 300) if isinstance(schema, dict) else ""
-        lines.append(f"{'' if lines[-1].startswith('- ') else chr(10)}- `{name}`: {about}".rstrip(": "))
+        lines.append(f"{'' if lines[-1].startswith('- ') else chr(10)}- `{name}`: {_told(schema)}".rstrip(": "))
+    if returns := _told(about.get("outputSchema", {}).get("properties", {}).get("result")):
+        lines += ["", f"Returns: {returns}"]
     if uses := one.freedoms:
         lines += ["", f"It {'; it '.join(uses)}."]
     tests = one.tool.provenance.get("tests")
@@ -106,3 +109,7 @@ def _section(one: Parcel) -> str:
                 lines += ["", f"    uv run scripts/{_CALLER} {one.name} '{given}'", f"    {wanted}"]
                 break
     return "\n".join(lines)
+
+
+def _told(schema: Json) -> str:
+    return one_line(str(schema.get("description", "")), 600) if isinstance(schema, dict) else ""

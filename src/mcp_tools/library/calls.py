@@ -7,7 +7,8 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +20,8 @@ REFUSED = "refused"
 BUG = "bug"
 """The class of calls that failed through the tool's own fault."""
 _BUSY_SECONDS = 5.0
+_LABEL = 12
+"""Digits of a version's hash that are kept."""
 LATELY = 5
 """Calls of a version of a tool that are remembered one by one, as the trigger has it."""
 _MANY_QUESTIONS = 3
@@ -41,22 +44,28 @@ CREATE TRIGGER IF NOT EXISTS lately_is_short AFTER INSERT ON lately BEGIN
 END;
 """
 _STATS = """
-SELECT kind, count, last FROM calls WHERE name = ?
-UNION ALL SELECT '', count(*), NULL FROM questions WHERE name = ?
-UNION ALL SELECT '', count(DISTINCT CASE call WHEN '' THEN number ELSE call END), NULL FROM lately
-    WHERE name = ? AND kind = ?
+SELECT name, kind, count, last FROM calls WHERE name = :name OR (name >= :first AND name < :after)
+UNION ALL SELECT '', '', count(DISTINCT question), NULL FROM questions WHERE name IN (:name, :key)
+UNION ALL SELECT '', '', count(DISTINCT CASE call WHEN '' THEN number ELSE call END), NULL FROM lately
+    WHERE name = :key AND kind = :bug
 """
-_Statement = tuple[str, tuple[object, ...]]
+_FORGET = "DELETE FROM {} WHERE name = :name OR (name >= :first AND name < :after)"
+_SET_APART = (
+    "INSERT INTO calls SELECT :first, kind, count, last FROM calls WHERE name = :name"
+    " ON CONFLICT DO UPDATE SET count = count + excluded.count, last = max(last, excluded.last)"
+)
+"""Counts of no version become those of earlier ones."""
+_Statement = tuple[str, Mapping[str, object] | tuple[object, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """How the calls of a tool went."""
+    """How the calls of the present version of a tool went."""
 
     calls: int = 0
     successes: int = 0
     failures: dict[str, int] = field(default_factory=dict)
-    """By the class of their outcome; calls of earlier versions by the kind of their problem."""
+    """By the class of their outcome."""
     refused: int = 0
     """Calls whose arguments the tool refused as its docstring says."""
     last: float | None = None
@@ -64,6 +73,8 @@ class Stats:
     """Distinct questions in which the present version succeeded."""
     bugs_lately: int = 0
     """Of the last calls of the present version, those that failed through its own fault, each call once."""
+    earlier: int = 0
+    """Calls of earlier versions."""
 
     @property
     def is_trusted(self) -> bool:
@@ -75,17 +86,25 @@ class Calls(Protocol):
     """The counts of one library. Counting never fails a call: where nothing can be written, nothing is counted."""
 
     def record(
-        self, name: str, ok: bool, kind: str | None = None, count: int = 1, *, question: str = "", call: str = ""
+        self,
+        name: str,
+        ok: bool,
+        kind: str | None = None,
+        count: int = 1,
+        *,
+        version: str = "",
+        question: str = "",
+        call: str = "",
     ) -> None:
-        """Counts calls: successes, or failures of a kind; in a question, and of arguments, if digests are given."""
+        """Counts calls of a version: successes, or failures of a kind; with digests of question and arguments."""
         ...
 
     def renew(self, name: str) -> None:
-        """Forgets what is counted for a version only: another takes its place, or a person vouches for it."""
+        """Forgets questions and last calls: another version takes the tool's place, or a person vouches for it."""
         ...
 
-    def stats(self, name: str) -> Stats:
-        """The counts of one tool; all zero for one that was never called."""
+    def stats(self, name: str, version: str) -> Stats:
+        """The counts of one tool whose present version has this hash; all zero for one that was never called."""
         ...
 
     def close(self) -> None:
@@ -93,15 +112,28 @@ class Calls(Protocol):
         ...
 
 
-def stats_of(kinds: Iterable[tuple[str, int, float]], questions: int, bugs: int) -> Stats:
-    """The counts of a tool from what is kept: each kind with its count and the time of the last such call."""
-    counted = [*kinds]
-    failures = {kind: count for kind, count, _ in counted if kind}
-    successes = sum(count for kind, count, _ in counted if not kind)
-    calls = successes + sum(failures.values())
-    refused = failures.pop(REFUSED, 0)
-    last = max((last for _, _, last in counted), default=None)
-    return Stats(calls, successes, failures, refused, last, questions, bugs)
+def key_of(name: str, version: str) -> str:
+    """The name under which calls of a version are counted; without a version, that of the tool."""
+    return f"{name}@{version[:_LABEL]}" if version else name
+
+
+def names_of(name: str, version: str = "") -> dict[str, object]:
+    """The names under which a tool is counted: its own, that of a version, and the range of all versions."""
+    return {"name": name, "key": key_of(name, version), "first": f"{name}@", "after": f"{name}A"}
+
+
+def stats_of(name: str, version: str, kinds: Iterable[tuple[str, str, int, float]], questions: int, bugs: int) -> Stats:
+    """The counts of a tool from what is kept: by name and kind the count, and the time of the last such call."""
+    now, earlier, moments, found = {name, key_of(name, version)}, 0, list[float](), Counter[str]()
+    for key, kind, count, last in kinds:
+        moments.append(last)
+        if key in now:
+            found[kind] += count
+        else:
+            earlier += count
+    successes, refused = found.pop("", 0), found.pop(REFUSED, 0)
+    calls = successes + refused + found.total()
+    return Stats(calls, successes, dict(found), refused, max(moments, default=None), questions, bugs, earlier)
 
 
 class CallsFile:
@@ -117,37 +149,45 @@ class CallsFile:
         self._threads = threading.Lock()
 
     def record(
-        self, name: str, ok: bool, kind: str | None = None, count: int = 1, *, question: str = "", call: str = ""
+        self,
+        name: str,
+        ok: bool,
+        kind: str | None = None,
+        count: int = 1,
+        *,
+        version: str = "",
+        question: str = "",
+        call: str = "",
     ) -> None:
-        """Counts calls: successes, or failures of a kind; in a question, and of arguments, if digests are given."""
-        told = "" if ok else kind or "unknown"
+        """See `Calls`."""
+        told, key = "" if ok else kind or "unknown", key_of(name, version)
         work: list[_Statement] = [
             (
                 "INSERT INTO calls VALUES (?, ?, ?, ?)"
                 " ON CONFLICT DO UPDATE SET count = count + excluded.count, last = max(last, excluded.last)",
-                (name, told, count, time.time()),
+                (key, told, count, time.time()),
             )
         ]
         if ok and question:
-            work.append(("INSERT OR IGNORE INTO questions VALUES (?, ?)", (name, question)))
-        work.append(("INSERT INTO lately (name, kind, call) VALUES (?, ?, ?)", (name, told, call)))
+            work.append(("INSERT OR IGNORE INTO questions VALUES (?, ?)", (key, question)))
+        work.append(("INSERT INTO lately (name, kind, call) VALUES (?, ?, ?)", (key, told, call)))
         self._execute(*work)
 
     def renew(self, name: str) -> None:
-        """Forgets what is counted for a version only: another takes its place, or a person vouches for it."""
+        """See `Calls`."""
         if os.path.exists(self._path):  # noqa: PTH110 - see below
-            self._execute(
-                ("DELETE FROM questions WHERE name = ?", (name,)), ("DELETE FROM lately WHERE name = ?", (name,))
-            )
+            forgotten = [_FORGET.format("questions"), _FORGET.format("lately")]
+            apart = [_SET_APART, "DELETE FROM calls WHERE name = :name"]
+            self._execute(*((statement, names_of(name)) for statement in (*forgotten, *apart)))
 
-    def stats(self, name: str) -> Stats:
-        """The counts of one tool; all zero for one that was never called."""
-        rows: list[tuple[str, int, float | None]] = []
+    def stats(self, name: str, version: str) -> Stats:
+        """See `Calls`."""
+        rows: list[tuple[str, str, int, float | None]] = []
         if os.path.exists(self._path):  # noqa: PTH110 - false as well where the folder cannot be entered
-            rows = self._execute((_STATS, (name, name, name, BUG)))
-        *counted, questions, bugs = rows or [("", 0, None)] * 2
-        kinds = [(kind, count, last or 0.0) for kind, count, last in counted]
-        return stats_of(kinds, questions[1], bugs[1])
+            rows = self._execute((_STATS, names_of(name, version) | {"bug": BUG}))
+        *counted, questions, bugs = rows or [("", "", 0, None)] * 2
+        kinds = [(key, kind, count, last or 0.0) for key, kind, count, last in counted]
+        return stats_of(name, version, kinds, questions[2], bugs[2])
 
     def close(self) -> None:
         """Closes the file. It is opened again when needed."""

@@ -528,30 +528,49 @@ class Library:
     # Counting
 
     def record_call(
-        self, name: str, ok: bool, kind: str | None = None, *, arguments: Json = None, question: str = ""
+        self,
+        name: str,
+        ok: bool,
+        kind: str | None = None,
+        *,
+        version: str = "",
+        arguments: Json = None,
+        question: str = "",
     ) -> None:
         """Counts one call: a success, or a failure of a kind. Where nothing can be written nothing is counted.
 
-        An approved tool of which several of the last calls, with different arguments, failed through its own fault goes
+        It counts for the version that was called, by the hash of its source; without one, for the present version. An
+        approved tool of which several of the last calls, with different arguments, failed through its own fault goes
         into quarantine.
         """
+        now = self._version(name)
         call = _digest(json.dumps(arguments, sort_keys=True, default=str)) if kind == BUG and arguments else ""
-        self._calls.record(name, ok, kind, question=question and _digest(question), call=call)
-        if kind == BUG and (bugs := self._calls.stats(name).bugs_lately) >= _MOST_BUGS:
+        version = version or now
+        self._calls.record(name, ok, kind, version=version, question=question and _digest(question), call=call)
+        if kind == BUG and version == now and (bugs := self.stats(name).bugs_lately) >= _MOST_BUGS:
             with contextlib.suppress(LibraryError):
                 self.approvals.quarantine(name, f"{bugs} of its last {LATELY} calls ended in a bug")
 
     def record_calls(self, called: Iterable[CallCount], *, question: str = "") -> None:
-        """Counts the calls of imported tools."""
+        """Counts the calls of imported tools for their present versions."""
         for one in called:
+            version = self._version(one.name)
             if done := one.calls - one.failed:
-                self._calls.record(one.name, True, count=done, question=question and _digest(question))
+                asked = question and _digest(question)
+                self._calls.record(one.name, True, count=done, version=version, question=asked)
             if one.failed:
-                self._calls.record(one.name, False, "exception", one.failed)
+                self._calls.record(one.name, False, "exception", one.failed, version=version)
 
     def stats(self, name: str) -> Stats:
         """How the calls of a tool went."""
-        return self._calls.stats(name)
+        return self._calls.stats(name, self._version(name))
+
+    def _version(self, name: str) -> str:
+        """The hash of the source that is approved, or of a draft; empty if there is no tool."""
+        if approved := self.approvals.read().by_name.get(name):
+            return approved.source
+        draft = self._standing(name) if valid_name(name) else None
+        return draft.tool.source_hash if isinstance(draft, _Whole) else ""
 
     def trust(self, name: str) -> Trust:
         """How far a tool is trusted, from its approval and its calls.

@@ -30,6 +30,7 @@ from mcp_tools.serving.file_access import FILES_SCHEMA, can_ask, granted
 from mcp_tools.serving.foreign_code import CodeReader, UnreadableCodeError
 from mcp_tools.serving.forge import MOST_EXAMPLES, Forge, ForgeRules
 from mcp_tools.serving.served_files import files_of_call
+from mcp_tools.serving.tool_parts import PARTS, ToolParts
 from mcp_tools.text import did_you_mean, one_line
 from mcp_tools.tool import Json, Status, Tool, object_schema
 
@@ -98,6 +99,7 @@ _LONGEST_SOURCE = 200_000
 _LONGEST_TOOL = 32_768
 """It is parsed many times."""
 _MOST_FOUND = 50
+_MOST_TESTS = 20
 _SEARCHED = 200
 """So many matches of the whole library are looked through for those that are offered."""
 
@@ -121,11 +123,19 @@ _DESCRIBE = definition(
     "describe_tool",
     "Describe a tool",
     "Describes one tool: its schemas, status, call statistics, and the hashes of its source and definition.",
-    {"name": _NAME},
+    {
+        "name": _NAME,
+        "include": {
+            "type": "array",
+            "items": {"type": "string", "enum": [*PARTS]},
+            "description": "More to get: source, tests, evidence, approved versions with diffs, or a server file.",
+        },
+    },
     required=["name"],
     output={
         "tool": {"type": "object"},
         "calls": {"type": "object"},
+        "parts": {"type": "object", "description": "What was asked for with include."},
         "examiner": {"type": ["string", "null"], "description": "The model or the client whose tests it passes."},
     },
 )
@@ -197,7 +207,10 @@ _PROPOSE = definition(
     "ValueError. It computes from its arguments: no network, no files. A comment block `# /// script` declares "
     "packages. The reply names all problems to mend, or the tool.",
     {
-        "name": {**_NAME, "description": "The function that is the tool; needed only if several are public."},
+        "name": {
+            **_NAME,
+            "description": "The function that is the tool; needed only if several are public.",
+        },
         "code": {
             "type": "string",
             "minLength": 1,
@@ -216,11 +229,11 @@ _PROPOSE = definition(
                 },
                 ["arguments"],
             ),
-            "description": "Calls with their results, at least two with different arguments. Good ones fail with "
-            "any small bug: limits, special cases, refused input.",
+            "description": "Calls with their results, at least two with different arguments; without them, the `>>>` "
+            "examples of the docstring. Good ones fail with any small bug: limits, special cases, refused input.",
         },
     },
-    required=["code", "examples"],
+    required=["code"],
     output={
         "status": {"type": "string", "enum": ["registered", "draft", "refused", "same"]},
         "tool": {"type": ["string", "null"], "description": "The name under which it is kept."},
@@ -244,6 +257,7 @@ class BuiltinTools:
         self._reader = CodeReader()
         self._forge = Forge(catalogue, runner.sandbox, limits, rules, self._reader)
         self._catalogue = catalogue
+        self._parts = ToolParts(catalogue)
         self._runner = runner
         self._agent = agent
         self._limits = limits
@@ -281,7 +295,16 @@ class BuiltinTools:
         stats = self._catalogue.library.stats(name)
         calls = {name: value for name, value in asdict(stats).items() if name != "last"}
         examiner = tool.provenance.get("examiner")
-        return self._reply({"tool": self._catalogue.definition(name), "calls": calls, "examiner": examiner})
+        parts = dict[str, Json]()
+        for kind in dict.fromkeys(call.arguments.get("include", ())):
+            try:
+                found = await self._parts.part(tool, kind)
+            except LibraryError as error:
+                return error_reply("denied", error.message, remedy=f"Leave {kind} out of include.")
+            is_long = isinstance(found, list) and len(found) > _MOST_TESTS
+            parts[kind] = {"first": found[:_MOST_TESTS], "total": len(found)} if is_long else found
+        about = {"tool": self._catalogue.definition(name), "calls": calls, "examiner": examiner}
+        return self._reply({**about, "parts": parts})
 
     async def _call(self, call: ClientCall) -> ClientReply | InputRequiredResult:
         name, files = call.arguments["name"], call.arguments.get("files", [])

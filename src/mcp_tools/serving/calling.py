@@ -126,7 +126,7 @@ class Runner:
             return refusal_reply(error)
         problem, meta = outcome.problem, outcome_meta(outcome)
         ended = outcome_class(tool, outcome)
-        self._catalogue.library.record_call(tool.name, outcome.ok, ended, arguments=arguments)
+        self._catalogue.library.record_call(tool.name, outcome.ok, ended, version=tool.source_hash, arguments=arguments)
         self._catalogue.library.record_calls(outcome.called)
         if problem is not None:
             remedy = REMEDIES["denied"] if NOT_ALLOWED in problem.message else None

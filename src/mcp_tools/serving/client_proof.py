@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from mcp_tools.library.tool_files import renamed
 from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.client_call import ClientCall
 from mcp_tools.text import one_line
-from mcp_tools.tool import ALIASES, Json, Status, Tool
+from mcp_tools.tool import ALIASES, Capabilities, Json, Status, Tool
 
 if TYPE_CHECKING:
     from mcp_tools.create.interfaces import Proposal, Test
@@ -167,6 +167,35 @@ def function_of(code: str, name: str) -> str:
     """The name that a proposal gives to its tool."""
     found = re.search(r"(?m)^def ([a-z]\w*)", code)
     return name or (found[1] if found else "")
+
+
+def part_of_module(code: str, name: str) -> str:
+    """The function of this name with what it uses and declares, if a module has several public functions."""
+    from mcp_tools.exchange.modules import functions_of
+    from mcp_tools.header import declared, with_declared
+
+    parts = dict(functions_of(code)) if name else {}
+    if len(parts) < 2 or not parts.get(name):
+        return code
+    may = asdict(declared(code))
+    own = {key: [*value] if isinstance(value, tuple) else value for key, value in may.items() if key != "packages"}
+    return with_declared(parts[name], may["packages"], **own)
+
+
+def examples_in(code: str, name: str) -> list[dict[str, Json]]:
+    """The `>>>` calls in the docstring of a function as examples, but for those that take a part of a result."""
+    from mcp_tools.create.documented_function import read_function
+
+    try:
+        function = read_function(code, name, Capabilities())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    tests = function.examples if function is not None else ()
+    return [
+        {"arguments": one.arguments, **({"raises": True} if one.raises else {"result": one.expected})}
+        for one in tests
+        if not one.part and not one.files
+    ]
 
 
 def tests_of(examples: list[dict[str, Json]]) -> tuple[list[Test], list[str]]:

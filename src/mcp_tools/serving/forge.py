@@ -27,8 +27,10 @@ from mcp_tools.serving.client_proof import (
     ForgeStore,
     beyond_a_client,
     client_name,
+    examples_in,
     function_of,
     may_be_mended,
+    part_of_module,
     tests_of,
 )
 from mcp_tools.serving.file_access import can_ask, elicited
@@ -154,11 +156,15 @@ class Forge:
         from mcp_tools.create.prove import prove
 
         who = client_name(call)
-        tests, problems = tests_of(call.arguments["examples"])
+        code, name, given = call.arguments["code"], call.arguments.get("name", ""), call.arguments.get("examples")
+        await self._reader.require_quick(code)
+        code = await asyncio.to_thread(part_of_module, code, name)
+        if given is None:
+            given = (await asyncio.to_thread(examples_in, code, name))[:MOST_EXAMPLES]
+        tests, problems = tests_of(given)
         if problems:
             return self._refused(problems)
-        await self._reader.require_quick(call.arguments["code"])
-        proposal = await self._proposal(call, tests, who)
+        proposal = await self._proposal(code, name, tests, who)
         if problems := beyond_a_client(proposal):
             return self._refused(problems)
         name = function_of(proposal.code, proposal.name)
@@ -181,7 +187,7 @@ class Forge:
             )
         return await self._told(creation, store, proposal)
 
-    async def _proposal(self, call: ClientCall, tests: Sequence[Test], who: str) -> Proposal:
+    async def _proposal(self, code: str, name: str, tests: Sequence[Test], who: str) -> Proposal:
         """Return the client's code as the proof takes it; the first example with a result is the question's call.
 
         Raises:
@@ -191,8 +197,7 @@ class Forge:
         from mcp_tools.header import declared
         from mcp_tools.library.dependencies import needs_of, tools_imported
 
-        code, name, found = call.arguments["code"], call.arguments.get("name", ""), self._catalogue.library.found
-        wanted = declared(code)
+        wanted, found = declared(code), self._catalogue.library.found
         names = await tools_imported(code, found, declared=wanted.tools, packages=wanted.packages)
         return Proposal(
             question="",  # no question of the user's is answered by it unasked

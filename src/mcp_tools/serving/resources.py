@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, PromptReference
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from mcp_tools.errors import LibraryError
 from mcp_tools.serving.catalogue import Catalogue, page_of
 from mcp_tools.serving.client_call import COMPLETE, FIXED, FRESH, ServerLimits
+from mcp_tools.serving.tool_parts import PARTS, ToolParts
 from mcp_tools.text import one_line, printable
-from mcp_tools.tool import Json, Tool
+from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -27,18 +29,11 @@ if TYPE_CHECKING:
     )
 
 _PLACE = re.compile(r"\{(\w+)\}")
-_URI = re.compile(r"alita://tools/([A-Za-z0-9_.-]{1,128})/(source|tests|evidence)")
+_URI = re.compile(rf"alita://tools/([A-Za-z0-9_.-]{{1,128}})/({'|'.join(PARTS)})")
+_LISTED = ("source", "tests", "evidence")
+"""The parts with a resource in the list; those of the others are known by their template."""
 _NOT_FOUND_UNTIL_2025 = -32002
 """What older versions of MCP call a resource that is not there; since 2026 it is a wrong parameter."""
-_KINDS = {
-    "source": ("text/x-python", "The program of the tool."),
-    "tests": ("application/json", "The tests that the tool passed before it was kept."),
-    "evidence": ("application/json", "Why the tool is believed, what it may touch, and how its calls went."),
-}
-_TOLD = ("evidence", "model", "created", "parent_version", "capabilities")
-"""What of a tool's provenance is told; the question that it was made for is not."""
-
-
 _TEMPLATES: list[Json] = [
     {
         "uriTemplate": f"alita://tools/{{name}}/{kind}",
@@ -46,7 +41,7 @@ _TEMPLATES: list[Json] = [
         "description": description,
         "mimeType": mime,
     }
-    for kind, (mime, description) in _KINDS.items()
+    for kind, (mime, description) in PARTS.items()
 ]
 
 
@@ -55,6 +50,7 @@ class ToolResources:
 
     def __init__(self, catalogue: Catalogue, limits: ServerLimits) -> None:
         self._catalogue = catalogue
+        self._parts = ToolParts(catalogue)
         self._limits = limits
 
     async def list(self, _: ServerRequestContext[Any, Any], params: PaginatedRequestParams) -> dict[str, Json]:
@@ -70,7 +66,7 @@ class ToolResources:
                 "mimeType": mime,
             }
             for name in names
-            for kind, (mime, description) in _KINDS.items()
+            for kind, (mime, description) in ((kind, PARTS[kind]) for kind in _LISTED)
         ]
         return {**FRESH, "resources": listed, **following}
 
@@ -92,28 +88,21 @@ class ToolResources:
         Raises:
             MCPError: Nothing is.
         """
-        found = _URI.fullmatch(address)
-        if found is None:
-            raise _missing(context, address, "they are alita://tools/NAME/source|tests|evidence")
-        name, kind = found.groups()
+        named = _URI.fullmatch(address)
+        if named is None:
+            raise _missing(context, address, f"they are alita://tools/NAME/{'|'.join(PARTS)}")
+        name, kind = named.groups()
         tool = await self._catalogue.tool(name)
         if tool is None:
             raise _missing(context, address, f"there is no tool {name}")
-        text = self._text(tool, kind)
+        try:
+            found = await self._parts.part(tool, kind)
+        except LibraryError as error:
+            raise _missing(context, address, error.message) from None
+        text = found if isinstance(found, str) else _json(found)
         if len(text.encode()) > self._limits.result_bytes:
             raise _missing(context, address, f"it is larger than {self._limits.result_bytes:,} bytes")
-        return {"uri": address, "mimeType": _KINDS[kind][0], "text": text}
-
-    def _text(self, tool: Tool, kind: str) -> str:
-        if kind == "source":
-            return tool.source
-        if kind == "tests":
-            return _json(tool.provenance.get("tests", []))
-        stats = self._catalogue.library.stats(tool.name)
-        told = {key: tool.provenance[key] for key in _TOLD if key in tool.provenance}
-        calls = asdict(stats)
-        meta = self._catalogue.definition(tool.name)["_meta"]
-        return _json({"name": tool.name, "status": str(tool.status), **told, "calls": calls, "_meta": meta})
+        return {"uri": address, "mimeType": PARTS[kind][0], "text": text}
 
 
 def _missing(context: ServerRequestContext[Any, Any], address: str, why: str) -> MCPError:

@@ -335,6 +335,7 @@ def test_a_skill_has_its_form_and_its_script_calls_the_tools(alita: Run, termina
     assert front["name"] == folder.name
     assert 0 < len(front["description"]) <= 1024
     assert "without a sandbox" in body
+    assert "    sum_of_triangles(numbers: list[int]) -> int\n" in body
     (folder / "scripts" / "json.py").write_text("raise SystemExit('a tool called like a module of Python')\n")
     command = [sys.executable, folder / "scripts" / "_call.py", "sum_of_triangles"]
     done = subprocess.run([*command, '{"numbers": [2, 3]}'], capture_output=True, text=True, check=False)

@@ -69,6 +69,38 @@ def test_a_review_shows_all_and_decides_nothing_without_a_terminal(alita: Run, p
     assert served(library) == []
 
 
+def test_a_review_lists_tests_with_their_results_and_show_the_defaults(alita: Run, path: Path) -> None:
+    """Failed ones come first, and of many the first twelve are listed."""
+    examples = "".join(f"        >>> times_two({n}, times=3)\n        {n * 3}\n" for n in range(20))
+    source = f'''def times_two(n: int, times: int = 2, note: str | None = None) -> int:
+    """Multiply a number.
+
+    Args:
+        n: The number.
+        times: The factor.
+        note: Nothing is done with it.
+
+    Returns:
+        The product.
+
+    Examples:
+{examples}        >>> times_two(1)
+        3
+    """
+    return n * times
+'''
+    path.write_text(source)
+    seen = alita("review", "times_two").err
+    assert "  tests       20 of 21 passed\n  failed      times_two(n=1) gives 2, expected 3\n" in seen
+    assert seen.count("  passed      times_two(n=") == 11
+    assert "  passed      times_two(n=10, times=3) gives 30\n              and 9 more\n" in seen
+    path.write_text(source.replace('        3\n    "', '        2\n    "'))
+    assert alita("review", "times_two", "--accept").code == 0
+    [told] = alita("review", "times_two", "--json").json["reviews"]
+    assert told["cases"][-1] == {"result": "passed", "test": "times_two(n=1) gives 2"}
+    assert "takes    n: integer, times: integer = 2, note: string or null = null\n" in alita("show", "times_two").out
+
+
 def test_a_draft_is_accepted_an_edit_rejected_and_nothing_lost(alita: Run, path: Path, library: Library) -> None:
     done = alita("review", "times_two", "--accept")
     assert (done.code, done.out) == (0, "Approved times_two.\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -133,6 +134,7 @@ def test_stats_tell_how_calls_ended_and_in_how_many_questions(alita: Run, two: l
         "name": "times_two",
         "status": "verified",
         "calls": 5,
+        "earlier": 0,
         "successes": 3,
         "refused": 1,
         "failures": {"environment": 1},
@@ -140,11 +142,30 @@ def test_stats_tell_how_calls_ended_and_in_how_many_questions(alita: Run, two: l
         "last": 0,
     }
     head, row = alita("stats").out.splitlines()
-    assert head.split() == ["tool", "status", "calls", "refused", "questions", "last", "failures"]
-    assert row.startswith("times_two  verified  5      1        2")
+    assert head.split() == ["tool", "status", "calls", "earlier", "refused", "questions", "last", "failures"]
+    assert row.startswith("times_two  verified  5      0        1        2")
     library.record_calls([CallCount("times_two", 2)], question="A third question, whose program imports it")
     assert alita("stats", "--json").json[0]["status"] == "trusted"
     assert "times_two  trusted" in alita("list").out
+
+
+def test_calls_count_for_the_version_that_was_called(alita: Run, two: list[str], library: Library) -> None:
+    """A late call of a replaced version blames no other; counts from before versions were told apart stay."""
+    library.record_call("times_two", True, question="What is twice 4?")
+    with sqlite3.connect(next(library.approvals.path.parent.rglob("calls.sqlite"))) as database:
+        database.execute("INSERT INTO calls VALUES ('times_two', 'bug', 2, 1.0)")
+    database.close()
+    assert library.stats("times_two").failures == {"bug": 2}
+    alita("rollback", "times_two", two[0])
+    for number in range(3):
+        library.record_call("times_two", False, "bug", version=two[1], arguments={"n": number})
+    library.record_call("times_two", True, version=two[0])
+    [told] = alita("stats", "--json").json
+    assert told | {"last": 0} == {
+        **{"name": "times_two", "status": "verified", "calls": 1, "earlier": 6, "successes": 1, "refused": 0},
+        **{"failures": {}, "questions": 0, "last": 0},
+    }
+    assert served(library) == [SOURCE]
 
 
 def test_a_tool_whose_calls_end_in_bugs_is_withheld_until_somebody_or_another_version_vouches_for_it(

@@ -109,6 +109,11 @@ def test_calls_on_both_machines_are_counted_together(machines):
     for number in range(3):
         (one if number % 2 else two).record_call("twice", False, "bug", arguments={"n": number})
     assert (trusts(one), trusts(two)) == ("quarantined", "quarantined")
+    one.record_call("twice", True, version="f" * 64)  # of another version
+    one._calls.record("twice", True)  # as an alita counted that did not tell versions apart
+    two.approve("twice")
+    stats = one.stats("twice")
+    assert (stats.calls, stats.earlier, stats.questions, stats.bugs_lately) == (8, 2, 0, 0)
 
 
 def test_calls_at_once_are_all_counted(machines):

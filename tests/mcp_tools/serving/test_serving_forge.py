@@ -52,6 +52,63 @@ def names(desk: Desk) -> list[str]:
     return [one.name for one in desk.library.list()]
 
 
+MODULE = '''# /// script
+# [tool.alita]
+# seconds = 20
+# ///
+"""Two functions of a module."""
+
+
+def overtime(worked: int, contract: int) -> int:
+    """Count the hours that were worked beyond a contract.
+
+    Args:
+        worked: The hours that were worked.
+        contract: The hours of the contract.
+
+    Returns:
+        The hours beyond the contract; 0 if there are none.
+
+    Examples:
+        >>> overtime(45, 40)
+        5
+        >>> overtime(30, 40)
+        0
+        >>> overtime(41, 40)
+        1
+    """
+    return max(0, worked - contract)
+
+
+def undertime(worked: int, contract: int) -> int:
+    """Count the hours that are missing from a contract.
+
+    Args:
+        worked: The hours that were worked.
+        contract: The hours of the contract.
+
+    Returns:
+        The missing hours; 0 if there are none.
+    """
+    return max(0, contract - worked)
+'''
+
+
+async def test_a_function_of_a_module_is_proved_by_the_examples_of_its_docstring(desk: Desk, mode: str) -> None:
+    async with desk.client(mode, **AUTO) as client:
+        said = [
+            (await client.call_tool("propose_tool", {"code": MODULE, "name": name})).structured_content or {}
+            for name in ("overtime", "undertime")
+        ]
+        broken = (await client.call_tool("propose_tool", {"code": "def f(:"})).structured_content or {}
+    assert [(one["status"], one["tool"]) for one in said] == [("registered", "overtime"), ("refused", None)]
+    assert desk.library.get("overtime").capabilities.seconds == 20
+    assert "undertime" not in desk.library.get("overtime").source
+    assert "give at least 2 examples" in said[1]["problems"][0]
+    assert broken["status"] == "refused"
+    assert {test["origin"] for test in desk.library.get("overtime").provenance["tests"]} == {"client"}
+
+
 async def test_a_proposed_tool_is_proved_listed_and_called(desk: Desk, era: str) -> None:
     async with desk.client(era, **AUTO) as client:
         said = await propose(client)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import os
 import re
 import sys
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from typer.main import get_command
 
 from agent.cli import confirmations
-from agent.cli.interactive.completion import MODES
+from agent.cli.interactive.completion import MODES, verbs_of_tools
 from agent.cli.interactive.pastes import in_short
-from agent.cli.main import load
+from agent.cli.main import load, plain_misuse
 from agent.cli.options import Invocation, invoked
 from agent.cli.output import Result, date_text
 from agent.cli.verbs.ask import copy_files
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 
 SHOWN_TURNS = 3
 FOUND = 10
+_AT_ONCE = {"list", "search", "show", "versions", "diff", "stats", "hosts", "delete", "rollback", "gc"}
+"""Commands of `alita tools` that neither ask nor run code: they run in this process, which is quicker."""
+_WORD = re.compile(r"""(--[\w-]+=)?(?:'([^']*)'|"((?:[^"\\]|\\.)*)")(?!\S)|(\S+)""", re.DOTALL)
 
 
 async def help_(terminal: Terminal, argument: str) -> None:
@@ -180,9 +184,25 @@ async def route(terminal: Terminal, argument: str) -> None:
 
 
 async def tools(terminal: Terminal, argument: str) -> None:
-    """List the tools, or those that match the words."""
-    words = ("search", "-n", str(FOUND), "--", argument) if argument else ("list",)
-    terminal.screen.result(await _verb(terminal, "tools", *words))
+    """List the tools or those that match the words, or run a command of `alita tools`."""
+    words = words_of(argument) or ["list"]
+    if words[0] not in verbs_of_tools() and not words[0].startswith("-"):
+        terminal.screen.result(found := await _verb(terminal, "tools", "search", "-n", str(FOUND), "--", argument))
+        if not found.rows and (hint := did_you_mean(words[0], verbs_of_tools(), cutoff=0.75)):
+            terminal.screen.note(hint.replace("mean ", "mean /tools ").strip())
+    elif words[0] in _AT_ONCE and not any(word.startswith("-") for word in words):
+        terminal.screen.result(await _verb(terminal, "tools", *words))
+    else:
+        await terminal.run_alita("tools", *words)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a command line. Quotes count around a whole word or value only: `Bob's` is a word."""
+    found = []
+    for start, single, double, plain in _WORD.findall(text):
+        word = plain or single or re.sub(r'\\(["\\])', r"\1", double)
+        found.append(start + (os.path.expanduser(word) if plain else word))  # noqa: PTH111 - it may be no path
+    return found
 
 
 async def show_tool(terminal: Terminal, argument: str) -> None:
@@ -416,13 +436,18 @@ async def check(terminal: Terminal, argument: str) -> None:
 async def _verb(terminal: Terminal, *words: str) -> Result:
     """The result of a command of `alita` with the settings of the session."""
     results: list[Result] = []
+    name = f"alita {words[0]}"
 
     def run() -> None:
-        with invoked(Invocation(flags=terminal.flags, results=results)):
-            get_command(load(words[0]))(words[1:], standalone_mode=False)
+        with (
+            suppress(SystemExit),
+            plain_misuse(name, words),
+            invoked(Invocation(flags=terminal.flags, results=results)),
+        ):
+            get_command(load(words[0]))(words[1:], prog_name=name, standalone_mode=False)
 
     await asyncio.to_thread(run)
-    return results[0]
+    return results[0] if results else Result({})
 
 
 def _run_id(terminal: Terminal, argument: str) -> str:
@@ -471,7 +496,7 @@ class Command(NamedTuple):
     run: Callable[[Terminal, str], Awaitable[None]]
     """What it does; its docstring is what help says."""
     completes: str = ""
-    """The kind of its argument: `commands`, `files`, `models`, `modes`, `runs`, `sessions` or `tools`."""
+    """The kind of its argument: `commands`, `files`, `models`, `modes`, `runs`, `sessions`, `tools` or `verbs`."""
 
     @property
     def summary(self) -> str:
@@ -492,7 +517,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("clear", "", clear),
     Command("model", "[NAME]", model, "models"),
     Command("route", "[RUN]", route, "runs"),
-    Command("tools", "[WORDS]", tools),
+    Command("tools", "[WORDS or VERB …]", tools, "verbs"),
     Command("show", "TOOL", show_tool, "tools"),
     Command("create", "QUESTION", create),
     Command("wrap", "PATH_OR_PACKAGE QUESTION", wrap),

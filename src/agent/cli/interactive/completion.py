@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prompt_toolkit.completion import Completer, Completion
 
@@ -100,6 +101,13 @@ class Suggestions(Completer):
             kind, typed = self._kinds.get(argument[1], ""), argument[2]
             if kind == "files":
                 return typed, self._files(typed)
+            if kind == "verbs":
+                *words, typed = typed.split(" ")
+                kind, known = next_of_verb(words, typed)
+                if kind == "files":
+                    return typed, self._files(typed)
+                if kind != "tools":
+                    return typed, [choice for choice in known if choice.text.startswith(typed)]
             try:
                 known = list(self._sources[kind]()) if kind in self._sources else []
             except (AlitaError, OSError):  # what cannot be read offers nothing
@@ -127,6 +135,33 @@ class Suggestions(Completer):
         ]
 
 
+@functools.cache
+def verbs_of_tools() -> Mapping[str, Any]:
+    """The commands of `alita tools` by name."""
+    from typer.main import get_command
+
+    from agent.cli.main import load
+
+    group: Any = get_command(load("tools"))
+    commands: Mapping[str, Any] = group.commands
+    return commands
+
+
+def next_of_verb(words: Sequence[str], typed: str) -> tuple[str, list[Suggestion]]:
+    """The kind of the next word of a command of `alita tools`, or the choices for it: verbs or options."""
+    verbs = verbs_of_tools()
+    if not words:
+        return "", [Suggestion(name, verb.help or "") for name, verb in verbs.items()]
+    params = verbs[words[0]].params if words[0] in verbs else ()
+    options = [param for param in params if param.param_type_name == "option"]
+    if typed.startswith("-"):
+        return "", [Suggestion(flag, param.help or "") for param in options for flag in param.opts if flag[:2] == "--"]
+    given = [param for param in options if words[-1] in param.opts and not param.is_flag]
+    wanted = {param.metavar or "" for param in given or params if given or param not in options}
+    is_file = any(re.search("PATH|FILE|DIR", metavar) for metavar in wanted if "NAME" not in metavar)
+    return "tools" if any("NAME" in metavar for metavar in wanted) else "files" if is_file else "", []
+
+
 MODES: dict[ApprovalMode, str] = {
     "ask": "you see each new tool and decide whether to keep it",
     "auto": "every tool that passes its tests is kept",
@@ -140,7 +175,6 @@ def suggestions_of(settings: Settings) -> Suggestions:
     from agent.models.protocol import EMBEDDED, ROLES
     from agent.store.runs import list_runs
     from agent.store.sessions import list_sessions
-    from agent.store.tool_records import open_library
 
     named = {name for role in ROLES for name in settings.models_for(role)}
     models = sorted({EMBEDDED, settings.model, *settings.models, *named})
@@ -152,9 +186,17 @@ def suggestions_of(settings: Settings) -> Suggestions:
             Suggestion(run.run_id, one_line(run.question, 80)) for run in list_runs(settings.runs_dir, limit=NEWEST)
         ],
         "sessions": lambda: [Suggestion(s.id, s.title) for s in list_sessions(settings, limit=NEWEST)],
-        "tools": lambda: [
-            Suggestion(tool.name, one_line(tool.description, 80)) for tool in open_library(settings).list()
-        ],
+        "tools": lambda: _tools(settings),
     }
     commands = [Suggestion(f"/{command.name}", command.summary) for command in COMMANDS]
     return Suggestions(commands, {command.name: command.completes for command in COMMANDS}, sources, Path.cwd())
+
+
+def _tools(settings: Settings) -> list[Suggestion]:
+    """The tools with their purposes, also those that are only a source so far."""
+    from agent.store.tool_records import open_library
+    from mcp_tools.library.tool_files import stamps
+
+    told = {tool.name: one_line(tool.description, 80) for tool in open_library(settings).list()}
+    names = sorted(name for name in {*stamps(settings.tools_dir), *told} if name.isprintable())
+    return [Suggestion(name, told.get(name, "")) for name in names]

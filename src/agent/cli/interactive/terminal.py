@@ -61,6 +61,8 @@ _BARE = {"exit": "/exit", "quit": "/exit", "/quit": "/exit", "help": "/help"}
 
 OUTPUT_BYTES = 100_000
 """The most of a command's output that is attached."""
+END_SECONDS = 15.0
+"""Time in which a command of `alita` ends after Ctrl-C."""
 LEAVE_SECONDS = 2.0
 """Time after a stopped run in which Ctrl-C leaves the session."""
 
@@ -291,6 +293,32 @@ class Terminal:
             raise
         if code:
             self.screen.note(f"The command ended with status {code}.")
+
+    async def run_alita(self, *words: str) -> None:
+        """Run a command of `alita` on this terminal with the settings of the session.
+
+        It is a process: it may ask, open an editor, or exit. Ctrl-C ends it, and it tidies up.
+        """
+        given = {**self.flags, "approval": self.mode}
+        chosen = {f"ALITA_{name.upper()}": str(value) for name, value in given.items() if value is not None}
+        process = child.popen(
+            [sys.executable, "-P", "-c", "from agent.cli.main import main; main()", *words],
+            env=child.environment("*") | chosen,
+            cwd=Path.cwd(),
+            stdin=None,
+            stdout=None,
+            stderr=None,
+            on_terminal=True,
+        )
+        try:
+            await asyncio.to_thread(process.wait)
+        except asyncio.CancelledError:  # Ctrl-C reached the command, too
+            try:
+                await asyncio.to_thread(process.wait, END_SECONDS)
+            except (subprocess.TimeoutExpired, asyncio.CancelledError):
+                process.kill()
+                process.wait()
+            raise
 
     async def _attach_output(self, command: str, output: IO[bytes]) -> None:
         """Show the output of a command, and attach its first part to the next question as a file."""

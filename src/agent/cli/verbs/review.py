@@ -23,7 +23,8 @@ from agent.recorders.journaled_hosts import call_consent, carried, whoever_is
 from agent.resources import open_for
 from agent.store.tool_records import open_library
 from mcp_tools import approve as approving
-from mcp_tools.approve import Review, as_written, edited, needed_by
+from mcp_tools.approve import Review, as_written, edited, needed_by, tests_of
+from mcp_tools.create.interfaces import Test
 from mcp_tools.errors import LibraryError, NotPermittedError, PolicyError, UsageError, UserError, os_errors_as
 from mcp_tools.library.dependencies import Needs, module_names
 from mcp_tools.library.library import Library
@@ -41,6 +42,7 @@ TestsMayRead = Annotated[
 Accept = Annotated[bool, opt("--accept", "Approve the tool, if its tests pass, without being asked.")]
 Form = dict[str, Any]
 _WITH_NEW_TESTS = "correct your text, or drop the older tests: alita tools edit {name} --new-tests"
+_MOST_TESTS, _LONGEST_TEST = 12, 160
 _MOST_SHOWN = 3
 """Of more new tools that are approved at once, the code is not shown."""
 
@@ -248,8 +250,11 @@ class _Desk:
         tool, stats = seen.tool, self.library.stats(seen.tool.name)
         if seen.is_approved or seen.quarantined:
             print_note("\n".join(f"  {escaped(line)}" for line in tool.source.split("\n")))
-        for failure in seen.tests.failed:
-            print_note(f"  {'failed':<10}  {escaped(failure)}")
+        cases = _cases(seen)
+        for result, case in cases[:_MOST_TESTS]:
+            print_note(f"  {result:<10}  {escaped(case)}")
+        if len(cases) > _MOST_TESTS:
+            print_note(f"  {'':<10}  and {len(cases) - _MOST_TESTS} more")
         evidence = tool.provenance.get("evidence")
         numbers = (
             {key: evidence[key] for key in _PROOF if isinstance(evidence.get(key), int)}
@@ -275,6 +280,7 @@ class _Desk:
             "diff": seen.diff,
             "source": tool.source,
             "tests": {"passed": len(seen.tests.passed), "failed": seen.tests.failed, "not_run": seen.tests.not_run},
+            "cases": [{"result": result, "test": case} for result, case in cases],
             "obstacles": seen.obstacles,
             "warnings": [str(flag) for flag in seen.flags],
             "evidence": numbers,
@@ -307,6 +313,18 @@ class _Desk:
         """The outcome of a rejection, as the question says it."""
         approved = self.library.approvals.read().by_name.get(name)
         return "put the approved version back" if approved and not approved.quarantined else "remove it"
+
+
+def _cases(seen: Review) -> list[tuple[str, str]]:
+    """Each test with its result: failed ones first. An approved tool passed its tests when it was approved."""
+    tests, name = seen.tests, seen.tool.name
+    kept = tests_of(seen.tool) if seen.is_approved else ()
+    found = [("failed", failure) for failure in tests.failed] + [("not run", case) for case in tests.not_run]
+    for result, cases in (("passed", tests.passed), ("passed", kept)):
+        for test in map(Test.from_json, cases):
+            wanted = f"raises {test.error or 'an error'}" if test.raises else f"gives {test.expected!r}"
+            found.append((result, one_line(f"{test.shown(name, longest=60)} {wanted}", _LONGEST_TEST)))
+    return found
 
 
 _VERDICTS = {"y": "accepted", "n": "rejected"}

@@ -117,14 +117,11 @@ def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson
         tool = library.get(name)
         stats, source = library.stats(name), tool.source
         form = {**as_document(tool), "stats": fields(stats, "calls successes refused failures questions")}
-        properties = tool.input_schema.get("properties")  # anything, where the file was edited
-        taken = properties.items() if isinstance(properties, dict) else ()
-        takes = ", ".join(f"{k}: {v.get('type', 'any') if isinstance(v, dict) else 'any'}" for k, v in taken)
         rows = [
             ("name", name),
             ("status", library.trust(name)),
             ("purpose", one_line(tool.description, 500)),
-            ("takes", one_line(takes, 300)),
+            ("takes", one_line(_takes(tool.input_schema), 500)),
             *([("reaches", one_line(", ".join(tool.capabilities.hosts), 300))] if tool.capabilities.hosts else []),
             ("calls", f"{stats.calls}, {stats.successes} succeeded, {stats.refused} refused"),
             *([("wraps", one_line(str(tool.provenance[WRAPS]), 200))] if tool.provenance.get(WRAPS) else []),
@@ -139,6 +136,20 @@ def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson
         rows += [("" if number else "may", f"{use} ({decider})") for number, (use, decider) in enumerate(uses)]
         form |= {"uses": [{"use": use, "decided_by": decider} for use, decider in uses]}
     return Result({**form, "source": source, "path": path}, rows, "\n" + source, warnings=warnings)
+
+
+def _takes(schema: dict[str, Json]) -> str:
+    """The parameters of a schema, which may be anything if the file was edited; optional ones with their defaults."""
+    properties, required = schema.get("properties"), schema.get("required")
+    needed = required if isinstance(required, list) else ()
+    taken = []
+    for name, one in properties.items() if isinstance(properties, dict) else ():
+        about = one if isinstance(one, dict) else {}
+        kind = about.get("type", "any")
+        default = f" = {json.dumps(about['default'], ensure_ascii=False)}" if "default" in about else " (optional)"
+        shown = " or ".join(map(str, kind)) if isinstance(kind, list) else kind
+        taken.append(f"{name}: {shown}{'' if name in needed else default}")
+    return ", ".join(taken)
 
 
 @app.command()

@@ -102,21 +102,24 @@ def rollback(
 
 
 def stats(tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -> Result:
-    """Shows how often each tool was called, how its calls ended, in how many questions, and when last."""
+    """Shows how often each tool was called, how its calls ended, in how many questions, and when last.
+
+    The counts are those of its present version; `earlier` counts calls of the versions before it.
+    """
     library, form = _library(), []
-    rows = [("tool", "status", "calls", "refused", "questions", "last", "failures")]
+    rows = [("tool", "status", "calls", "earlier", "refused", "questions", "last", "failures")]
     for tool in library.list():
         counted, status = library.stats(tool.name), library.trust(tool.name)
         form.append(
             {
                 "name": tool.name,
                 "status": status,
-                **fields(counted, "calls successes refused failures questions last"),
+                **fields(counted, "calls earlier successes refused failures questions last"),
             }
         )
         failures = ", ".join(f"{count} {kind}" for kind, count in sorted(counted.failures.items()))
         last = date_text(counted.last) if counted.last else "never"
-        numbers = (str(counted.calls), str(counted.refused), str(counted.questions))
+        numbers = (str(counted.calls), str(counted.earlier), str(counted.refused), str(counted.questions))
         rows.append((tool.name, status, *numbers, last, failures or "none"))
     return listing(form, rows if form else (), f"No tools are in {library.folder} yet.")
 
