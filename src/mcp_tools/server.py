@@ -9,7 +9,7 @@ import contextlib
 import secrets
 import sys
 import traceback
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -61,6 +61,9 @@ class Extra:
 class ToolServer(Server[dict[str, Any]]):
     """A low-level server that promises clients of 2025, too, to tell of changes."""
 
+    ready: Callable[[], Awaitable[None]]
+    """Raises if no call could be taken now."""
+
     def create_initialization_options(
         self,
         notification_options: NotificationOptions | None = None,
@@ -107,6 +110,7 @@ def build_server(
             yield {}
 
     server = ToolServer("alita", version=version("alita"), title="alita", instructions=INSTRUCTIONS, lifespan=lifespan)
+    server.ready = catalogue.renew
     server.middleware += [watch.observe, _without_exceptions]
     add = server.add_request_handler
     add("subscriptions/listen", types.SubscriptionsListenRequestParams, ListenHandler(watch.bus))
