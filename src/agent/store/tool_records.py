@@ -26,6 +26,7 @@ from mcp_tools.library.folder import derived_folder
 from mcp_tools.library.library import Library
 from mcp_tools.serving.notes import MOST_NOTES, Notes
 from mcp_tools.small_files import json_of
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -120,21 +121,54 @@ class _Records:
         counts = derived_folder(settings.tools_dir, settings.data_dir) / "calls.sqlite"
         if not approvals.exists() and not counts.exists():
             return
-        first = "INSERT INTO places VALUES (:place, 1) ON CONFLICT DO NOTHING RETURNING seen"
-        if not database.rows(first, {"place": f"taken:{socket.gethostname()}:{settings.data_dir}:{self.library}"}):
+        place = {"place": f"taken:{socket.gethostname()}:{settings.data_dir}:{self.library}"}
+        if database.rows("SELECT 1 FROM places WHERE place = :place", place):
             return
-        with contextlib.suppress(OSError, ValueError):
-            for table, entries in zip(_TABLES, ApprovalsFile(settings.tools_dir, approvals).read(), strict=True):
-                if entries:
-                    database.rows(f"{_put(table)} DO NOTHING", _rows(self.library, entries))
-                    self.bump(database)
-        if counts.exists():
-            with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(counts)) as file:
-                for statement, columns in _COUNTED.items():
-                    names = columns.partition(" FROM ")[0].split(", ")
-                    rows = [dict(zip(names, row, strict=True)) for row in file.execute(f"SELECT {columns}")]
-                    if rows:
-                        database.rows(statement, [{"library": self.library, **row} for row in rows])
+        all_entries, counted = self._approved_in(approvals), _counted_in(counts)
+        if not database.rows("INSERT INTO places VALUES (:place, 1) ON CONFLICT DO NOTHING RETURNING seen", place):
+            return  # another process was faster
+        for table, entries in zip(_TABLES, all_entries, strict=True):
+            if entries:
+                database.rows(f"{_put(table)} DO NOTHING", _rows(self.library, entries))
+                self.bump(database)
+        for statement, rows in counted.items():
+            if rows:
+                database.rows(statement, [{"library": self.library, **row} for row in rows])
+
+    def _approved_in(self, file: Path) -> Entries:
+        """Return the entries of this machine's file.
+
+        Raises:
+            OSError: It is damaged, or cannot be read. Nobody is to believe that it was taken over.
+        """
+        try:
+            return ApprovalsFile(self.settings.tools_dir, file).read()
+        except ValueError as error:
+            reason = f"{file} is damaged, so its approvals cannot be taken into the store"
+            remedy = "Put a whole copy in its place, or move it away and approve those tools again"
+            raise OSError(f"{reason}: {one_line(str(error), 200).rstrip('.')}. {remedy}.") from None
+
+
+def _counted_in(path: Path) -> dict[str, list[dict[str, object]]]:
+    """Return the counts in a file of this machine, by the statement that takes them; none if it is damaged.
+
+    Raises:
+        OSError: Another process holds the file.
+    """
+    counted: dict[str, list[dict[str, object]]] = {}
+    if not path.exists():
+        return counted
+    with contextlib.closing(sqlite3.connect(path)) as file:
+        for statement, columns in _COUNTED.items():
+            names = columns.partition(" FROM ")[0].split(", ")
+            try:
+                found = file.execute(f"SELECT {columns}").fetchall()
+            except sqlite3.DatabaseError as error:
+                if "locked" in str(error):
+                    raise OSError(f"{path} cannot be read now: {error}") from None
+                continue
+            counted[statement] = [dict(zip(names, row, strict=True)) for row in found]
+    return counted
 
 
 class StoredApprovals:
@@ -147,7 +181,7 @@ class StoredApprovals:
         self.path = Path(place_of(records.settings))
 
     def stamp(self) -> tuple[int, ...]:
-        """How often they were changed.
+        """Return the number of their changes.
 
         Raises:
             OSError: The store cannot be used.

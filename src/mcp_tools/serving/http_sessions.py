@@ -24,7 +24,7 @@ IDLE_SECONDS = 3600.0
 """After so long without a request, a session is forgotten here. Longer than the longest call."""
 MOST_SESSIONS = 500
 MOST_SESSIONS_OF_PEER = 200
-"""Of one address. Beyond it, one that does nothing, the one used longest ago, is forgotten."""
+"""Sessions of one address. Beyond it, an idle one is forgotten, the one used longest ago."""
 _MOST_ENDED = 10_000
 _LARGEST_GREETING = 65_536
 _LONGEST_NAME = 100
@@ -214,7 +214,8 @@ def _read_greeting(body: bytes) -> Greeting:
 
 
 def _session_in(message: Message) -> str:
-    return dict(message.get("headers", ())).get(_HEADER, b"").decode()
+    found: bytes = dict(message.get("headers", ())).get(_HEADER, b"")
+    return found.decode()
 
 
 def _with_session(message: Any, session: str) -> Any:

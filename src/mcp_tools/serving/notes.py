@@ -7,7 +7,7 @@ import time
 from typing import Protocol
 
 MOST_NOTES = 2_000
-"""Of more, those that expire first are dropped."""
+"""Limit of notes; those that expire first are dropped."""
 
 
 class Notes(Protocol):
