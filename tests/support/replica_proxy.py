@@ -48,6 +48,7 @@ class ReplicaProxy:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(0.05)  # connections close in the next rounds of the loop
 
     async def _check_on(self) -> None:
         while True:
@@ -59,23 +60,28 @@ class ReplicaProxy:
         with contextlib.suppress(OSError, TimeoutError):
             async with asyncio.timeout(5):
                 reader, writer = await asyncio.open_connection("127.0.0.1", replica.port)
-                writer.write(HEALTH)
-                line = await reader.readline()
-                writer.close()
+                try:
+                    writer.write(HEALTH)
+                    line = await reader.readline()
+                finally:
+                    writer.close()
         replica.is_healthy = b" 200 " in line
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+        try:
             head = await reader.readuntil(b"\r\n\r\n")
             size = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
             body = await reader.readexactly(int(size[1])) if size else b""
             request = re.sub(rb"(?i)\r\nconnection: [^\r]*", b"", head)[:-2] + b"Connection: close\r\n\r\n" + body
             await self._forward(request, reader, writer)
-        writer.close()
-        self._tasks.discard(task)
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+            self._tasks.discard(task)
 
     async def _forward(self, request: bytes, client: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for replica in sorted(self.replicas, key=lambda one: (one.open, one.answered)):

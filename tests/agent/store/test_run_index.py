@@ -162,4 +162,4 @@ def test_a_run_of_another_machine_is_shown_from_the_store(settings, tmp_path, mo
         f"the-other:{settings.runs_dir}",
         ["one", "two"],
     )
-    assert shell.call("runs", "show", "nowhere", **own).code == 1
+    assert "There is no run 'nowhere'" in shell.call("runs", "show", "nowhere", **own).err

@@ -130,7 +130,7 @@ def _elsewhere(settings: Settings, run: str) -> Result | None:
         ("model", one_line(found["model"], 100)),
         ("started", date_text(found["started"])),
         *((f"step {one['step']}", one_line(f"{one['action']}: {one['found'] or one['why']}", 500)) for one in steps),
-        *([("answer", one_line(answer.get("text") or answer.get("error") or "", 500))] if answer else []),
+        *([("answer", one_line(answer.get("answer") or answer.get("error") or "", 500))] if answer else []),
     ]
     note = f"Its trace is on the machine {one_line(machine, 100)}, in {one_line(folder, 300)}/{found['run_id']}"
     return Result(found, rows, note=note)
