@@ -3,8 +3,8 @@
     python benchmarks/replicas.py [--json] [--seconds 10]      # a minute; `make bench` runs it too
 
 The tool waits, as one that asks a service does, and computes next to nothing. So one replica is full when all its
-places are taken (four for each core), long before the processor is. That is what a second replica on the same machine
-can double. Of a tool that computes, two replicas on one machine make no more than one: its cores are shared. The row of
+places are taken (four for each core), long before the processor is. A second replica on the same machine
+can double the places. It adds nothing for a tool that computes, since both share the cores. The row of
 `double` shows this. Rounds of both are made in turn, through the same proxy, which runs with the client.
 """
 

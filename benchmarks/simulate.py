@@ -1,4 +1,4 @@
-"""What many workers would do: a simulation of one benchmark from measured figures, up to 1,000 workers.
+"""A simulation of many workers at one benchmark, up to 1,000, from measured figures.
 
     python benchmarks/simulate.py                  # a minute: measures the inputs here, then simulates
     python benchmarks/simulate.py --inputs recorded    # seconds: with the figures of docs/scale.md
@@ -7,7 +7,7 @@
 A worker answers one question after the other: it calls the model, runs each program in the sandbox, and at the end
 writes the run to the store and the line of the attempt to the ledger. All workers share the model's rate limit, the
 cores of their machines, the database and the ledger. A new tool makes every machine look through the library again.
-Everybody waits in order of arrival. What is measured and what is assumed is said in `Inputs`; docs/scale.md explains.
+Everybody waits in order of arrival. `Inputs` says what was measured and what is assumed; docs/scale.md explains it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import json
 import os
 import random
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -40,35 +41,34 @@ QUESTIONS = 20
 class Inputs:
     """Seconds, unless a name says otherwise."""
 
-    # measured by this script, or recorded in docs/scale.md
-    worker_cpu: float = 0.10
-    """Processor time that alita itself takes for a question: graph, prompts, journal."""
-    sandbox_call: float = 0.004
-    ledger_line: float = 0.0003
+    # measured by this script; the values are those of docs/scale.md, taken on a busy machine
+    sandbox_call: float = 0.016
+    """A call in the warm sandbox."""
+    ledger_line: float = 0.00053
     """The only writer's time for a line; lines of 50 ms share one sync."""
-    store_write: float = 0.006
+    store_write: float = 0.015
     """A run with its steps, in PostgreSQL."""
-    store_write_sqlite: float = 0.004
-    scan_1000: float = 0.05
-    """A look through a library of 1,000 tools, after one of them changed."""
-    index_tool: float = 0.002
+    store_write_sqlite: float = 0.0033
+    scan_1000: float = 0.117
+    """A look through a library of 1,000 tools after a change."""
+    index_tool: float = 0.0094
     """Indexing one tool that is new."""
-    worker_mb: float = 90.0
-    # of the benchmarks with a capable stand-in, docs/benchmarks.md
+    worker_mb: float = 87.0
+    """Memory of a worker's process before its first question."""
+    # measured earlier, docs/benchmarks.md
+    worker_cpu: float = 0.04
+    """Processor time that alita itself takes for a question: graph, prompts, journal."""
     calls: float = 1.5
     """Model calls of a question."""
+    # assumed
     tools: float = 0.1
     """New tools of a question."""
-    prompt_tokens: float = 2_400.0
-    """Of a question: 657 kB in 68 questions, at four bytes each."""
-    # assumed
     model: float = 4.0
     """Latency of a model call, in the median."""
     model_spread: float = 0.5
     """Sigma of its logarithm."""
     program: float = 0.5
     """Processor time of a question's programs."""
-    reply_tokens: float = 600.0
     requests_per_minute: float = 0.0
     """The model's rate limit; 0 for none."""
     cores_per_worker: float = 0.25
@@ -77,6 +77,10 @@ class Inputs:
     """Changes that PostgreSQL makes at the same time."""
     library: int = 1_000
     """Tools at the start."""
+
+
+_FULL = 0.85
+"""Share of the time in which a part works, from which it counts as full."""
 
 
 class Station:
@@ -96,7 +100,7 @@ class Station:
 
 
 class RateLimit:
-    """Lets requests through at most so often; those that have to wait keep their order."""
+    """A limit of requests per minute. Requests that wait keep their order."""
 
     def __init__(self, per_minute: float) -> None:
         self._gap = 60.0 / per_minute if per_minute else 0.0
@@ -115,7 +119,7 @@ class RateLimit:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a simulation came to."""
+    """The result of a simulation."""
 
     workers: int
     per_minute: float
@@ -123,13 +127,13 @@ class Outcome:
     seconds: float
     """One question, in the mean."""
     shares: dict[str, float]
-    """How busy each shared part was, from 0 to 1."""
+    """The share of the time in which each part worked, from 0 to 1."""
 
     @property
     def limit(self) -> str:
         """The part that is full, if one is."""
         name = max(self.shares, key=self.shares.__getitem__)
-        return name if self.shares[name] >= 0.9 else ""
+        return name if self.shares[name] >= _FULL else ""
 
 
 def simulate(inputs: Inputs, workers: int, *, seed: int = SEED, questions: int = QUESTIONS) -> Outcome:
@@ -197,7 +201,7 @@ def simulate(inputs: Inputs, workers: int, *, seed: int = SEED, questions: int =
 
 
 def _each(work: Callable[[int], Any], times: int) -> float:
-    """Seconds of one, the best of three rounds: other work on this machine only adds to it."""
+    """Seconds of one in the best of three rounds: other work on this machine only adds to it."""
     rounds = []
     for turn in range(3):
         started = time.perf_counter()
@@ -208,11 +212,11 @@ def _each(work: Callable[[int], Any], times: int) -> float:
 
 
 def measured() -> Inputs:
-    """The inputs as they are on this machine."""
+    """Measure the inputs on this machine."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         found = replace(Inputs(), ledger_line=_ledger(folder), **_library(folder / "library"))
-        found = replace(found, **asyncio.run(_sandbox()))
+        found = replace(found, **asyncio.run(_sandbox()), worker_mb=_memory())
         return replace(found, store_write_sqlite=_store(folder / "sqlite", ""), store_write=_postgres(folder / "pg"))
 
 
@@ -267,9 +271,14 @@ async def _sandbox() -> dict[str, float]:
             started = time.perf_counter()
             await sandbox.run(job)
             taken.append(time.perf_counter() - started)
-        return {"sandbox_call": statistics.median(taken)}
+        return {"sandbox_call": min(taken)}
     finally:
         await sandbox.aclose()
+
+
+def _memory() -> float:
+    code = "import agent.alita, agent.graph, resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    return float(subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True).stdout) / 1024
 
 
 def _store(home: Path, url: str) -> float:
@@ -287,15 +296,14 @@ def _store(home: Path, url: str) -> float:
     with contextlib.ExitStack() as stack:
         if not url:
             stack.callback(databases.hold_store(settings))
-        started = time.perf_counter()
-        index_run(settings)  # all of them, as one change of 90 runs
-        seconds = (time.perf_counter() - started) / 90
-        kept(settings, "a last question", "yes", steps=("one", "two"))
-        alone = time.perf_counter()
-        index_run(settings)
-        alone = time.perf_counter() - alone
+        seconds = []
+        for number in range(20):
+            kept(settings, f"question {number}", "yes", steps=("one", "two"))
+            started = time.perf_counter()
+            index_run(settings)
+            seconds.append(time.perf_counter() - started)
     databases.disconnect()
-    return max(seconds, alone)
+    return min(seconds)
 
 
 def _postgres(home: Path) -> float:
@@ -318,14 +326,15 @@ CASES = {
 
 def table(inputs: Inputs) -> str:
     """The outcomes as Markdown."""
-    lines = [f"| questions a minute with … workers | {' | '.join(f'{n:,}' for n in WORKERS)} | full |"]
+    lines = [f"| questions a minute with … workers | {' | '.join(f'{n:,}' for n in WORKERS)} | full at 1,000 |"]
     lines.append(f"|---|{'--:|' * len(WORKERS)}---|")
     for name, changes in CASES.items():
         case: dict[str, Any] = dict(changes)
         if case.get("connections") == 1:
             case["store_write"] = inputs.store_write_sqlite
         found = [simulate(replace(inputs, **case), workers) for workers in WORKERS]
-        full = next((f"{one.limit}, from {one.workers:,}" for one in found if one.limit), "–")
+        part = found[-1].limit
+        full = f"{part}, from {next(one.workers for one in found if one.shares[part] >= _FULL):,}" if part else "–"
         lines.append(f"| {name} | {' | '.join(f'{one.per_minute:,.0f}' for one in found)} | {full} |")
     return "\n".join(lines)
 

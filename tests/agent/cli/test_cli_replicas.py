@@ -42,7 +42,7 @@ def tool(name: str, body: str) -> Tool:
 
 
 class Machine:
-    """A machine with a home of its own, on which a replica runs."""
+    """A machine with its own home, on which a replica runs."""
 
     def __init__(self, home: Path, variables: dict[str, str]) -> None:
         self._env = {**os.environ, **variables, "ALITA_HOME": str(home), "ALITA_SERVE_TOKEN": TOKEN}

@@ -291,15 +291,15 @@ def test_a_disk_of_the_server_that_is_full_loses_no_run(settings):
     run = kept(settings, "before the trouble", "yes")
     assert newest(settings) == [(run.run_id, "answered")]
     full = (
-        "CREATE FUNCTION alita.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION"
+        "CREATE FUNCTION alita.no_space() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION"
         " 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$"
     )
-    raw(settings, full, "CREATE TRIGGER full BEFORE INSERT ON alita.steps EXECUTE FUNCTION alita.full()")
+    raw(settings, full, "CREATE TRIGGER no_space BEFORE INSERT ON alita.steps EXECUTE FUNCTION alita.no_space()")
     second = kept(settings, "in the trouble", "yes", steps=("one",))
     with pytest.raises(StorageError, match="No space left on device"):
         index_run(settings)
     assert Notes(settings).all() == [second.run_id]
-    raw(settings, "DROP TRIGGER full ON alita.steps")
+    raw(settings, "DROP TRIGGER no_space ON alita.steps")
     assert newest(settings) == [(second.run_id, "answered"), (run.run_id, "answered")]
 
 

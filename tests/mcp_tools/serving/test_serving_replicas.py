@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 import pytest_asyncio
-from desk import Desk, tool
+from desk import Desk, error_of, text_of, tool
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import ElicitRequestFormParams, ElicitResult
 
 from mcp_tools.errors import LibraryError
 from mcp_tools.serving import http, http_sessions
 from mcp_tools.serving.http import open_door, serve_http
+from mcp_tools.serving.notes import OwnNotes
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -165,6 +171,75 @@ async def test_an_idle_session_is_forgotten_and_goes_on(
         await client.begin(url)
         await asyncio.sleep(0.6)
         assert '"result":42' in (await client.post(url, CALL)).text.replace(" ", "")
+
+
+class Alternating(httpx2.AsyncClient):
+    """A client whose requests go to one server after the other."""
+
+    def __init__(self, *urls: str) -> None:
+        super().__init__(headers=HEADERS, timeout=20, event_hooks={"request": [self._turn]})
+        self._ports = itertools.cycle(int(url.rpartition(":")[2].partition("/")[0]) for url in urls)
+
+    async def _turn(self, request: httpx2.Request) -> None:
+        request.url = request.url.copy_with(port=next(self._ports))
+        request.headers["Host"] = f"127.0.0.1:{request.url.port}"
+
+
+@pytest.mark.parametrize("are_shared", [True, False])
+async def test_the_answer_to_a_question_counts_at_another_server_if_their_notes_are_shared(
+    desk: Desk, open_folder: Path, are_shared: bool
+) -> None:
+    desk.has(
+        tool(
+            "count",
+            "return len(open(path).read())",
+            takes={"path": {"type": "string"}},
+            signature="path: str",
+            capabilities={"read": True},
+        )
+    )
+    (open_folder / "file").write_text("12345")
+    asked: list[str] = []
+
+    async def accept(_: object, params: ElicitRequestFormParams) -> ElicitResult:
+        asked.append(params.message)
+        return ElicitResult(action="accept", content={"allow": True})
+
+    shared = OwnNotes()
+    each = [{"notes": shared if are_shared else OwnNotes()} for _ in range(2)]
+    async with served(desk, **each[0]) as one, served(desk, **each[1]) as two, Alternating(one, two) as http_client:
+        wire = streamable_http_client(one, http_client=http_client)
+        async with Client(wire, mode="2026-07-28", elicitation_callback=accept) as client:
+            call = client.call_tool("count", {"path": str(open_folder / "file")})
+            if are_shared:
+                assert (await call).structured_content == {"result": 5}
+                assert len(asked) == 1
+            else:
+                with pytest.raises(Exception, match="input"):
+                    await call
+                assert len(asked) > 1
+
+
+async def test_while_the_approvals_are_out_of_reach_tools_stay_listed_and_calls_say_so(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def unreachable() -> tuple[int, ...]:
+        raise OSError("the store postgresql://me:***@host/db cannot be used")
+
+    async with desk.has(tool()).client("2026-07-28") as client:
+        names = [one.name for one in (await client.list_tools()).tools]
+        with monkeypatch.context() as down:
+            down.setattr(desk.library.approvals, "stamp", unreachable)
+            assert [one.name for one in (await client.list_tools()).tools] == names
+            for called in (
+                await client.call_tool("double", {"n": 1}),
+                await client.call_tool("call_tool", {"name": "double", "arguments": {"n": 1}}),
+            ):
+                assert error_of(called)["kind"] == "library"
+                assert "postgresql" not in text_of(called)
+        assert (await client.call_tool("double", {"n": 1})).structured_content == {"result": 2}
+    assert "no tool can be called: the store postgresql://me:***@host/db cannot be used" in capfd.readouterr().err
+    assert [line["outcome"] for line in desk.written()] == ["library", "library", "ok"]
 
 
 async def test_health_is_told_to_anybody(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
