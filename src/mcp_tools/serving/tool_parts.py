@@ -45,7 +45,8 @@ class ToolParts:
         if kind == "server":
             return await self._server(tool)
         told = {key: tool.provenance[key] for key in _TOLD if key in tool.provenance}
-        calls = asdict(self._catalogue.library.stats(tool.name))
+        library = self._catalogue.library
+        calls = asdict(await library.aside(library.stats, tool.name))
         meta = self._catalogue.definition(tool.name)["_meta"]
         return {"name": tool.name, "status": str(tool.status), **told, "calls": calls, "_meta": meta}
 
