@@ -340,6 +340,15 @@ def test_a_cluster_that_cannot_be_reached_is_told(
     question_file(tmp_path, 1)
     base = [tmp_path / "questions.jsonl", "--output", "o.json"]
     done = called(*base, *flags, folder=tmp_path, url=openai_server.url)
-    assert done.code in (1, 2)
+    assert done.code == 2
     assert said in " ".join(done.err.split())
     assert openai_server.requests == []
+
+
+def test_another_server_is_not_taken_for_a_cluster(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    question_file(tmp_path, 1)
+    address = openai_server.url.removeprefix("http://").removesuffix("/v1")
+    base = [tmp_path / "questions.jsonl", "--output", "o.json", "--executor", "ray", "--ray-address", address]
+    done = called(*base, folder=tmp_path, url=openai_server.url)
+    assert (done.code, openai_server.requests) == (2, [])
+    assert f"What answers at {address} is not a Ray cluster" in " ".join(done.err.split())

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
 _REACH_SECONDS = 5.0
+_SETTINGS = bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+"""The first frame of each side of an HTTP/2 connection, which Ray's is; the fourth byte is its kind."""
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _SETTINGS
+_FRAME = len(_SETTINGS)
 _CHECK_SECONDS = 120.0
 """A node starts a worker and imports alita meanwhile."""
 _INSTALL = "pip install 'alita[ray]'"
@@ -83,13 +87,26 @@ def _require_reachable(address: str) -> None:
             f"--ray-address {one_line(address, 80)!r} is not HOST:PORT.",
             remedy="Name the head as `ray start --address` does, such as 10.0.0.1:6379, or write auto.",
         )
+    said = b""
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_SECONDS).close()
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_SECONDS) as link:
+            if os.environ.get("RAY_USE_TLS", "0") in ("", "0"):
+                link.sendall(_GREETING)
+                said = link.recv(_FRAME, socket.MSG_WAITALL)
+            else:
+                said = _SETTINGS
+    except TimeoutError:
+        pass
     except OSError as problem:
         raise RunError(
             f"Nothing answers at the Ray address {address}: {problem.strerror or problem}.",
             remedy="Start the cluster (ray start --head), or correct --ray-address.",
         ) from None
+    if said[3:4] != _SETTINGS[3:4]:  # Ray would try for minutes
+        raise RunError(
+            f"What answers at {address} is not a Ray cluster.",
+            remedy="Name the port of the head that `ray start --head` printed (usually 6379).",
+        )
 
 
 @contextlib.contextmanager
