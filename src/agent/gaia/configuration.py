@@ -98,7 +98,6 @@ def setup_of(options: RunOptions, settings: Settings, at_once: int) -> Setup:
     is_default = any(line.name == "concurrency" and line.source == "default" for line in settings.explain())
     own = {
         "runs_dir": options.places.runs,
-        "database_url": None,  # what a benchmark leaves is in its own folder
         "keep_runs": "all",
         "concurrency": 2 * at_once if is_default else settings.concurrency,
         "retries": max(settings.retries, _PATIENT_RETRIES),

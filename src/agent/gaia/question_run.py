@@ -10,23 +10,26 @@ import asyncio
 import contextlib
 import shutil
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agent import events
 from agent.answer import Answer
 from agent.answering.final_answer import final_answer, in_asked_format
 from agent.errors import AlitaError, ModelAuthError, ModelUnknownError, RunError, SettingsError, WeightsError
 from agent.gaia.attempt import Attempt, AttemptStatus
+from agent.gaia.configuration import setup_of
 from mcp_tools.errors import IsolationError
 from mcp_tools.library.folder import note_owner, place_of
 
 if TYPE_CHECKING:
     from agent.alita import Alita
+    from agent.configuration.settings import Settings
     from agent.gaia.configuration import Setup
+    from agent.gaia.runner import RunOptions
 
 _CHECK_SECONDS = 1.0
 """Longest time between two looks at the clock of a question, which stands still during rate limits."""
@@ -65,8 +68,59 @@ class AttemptResult:
     """Why no other question can succeed: a wrong key, no sandbox. Empty if others can."""
 
 
+Listener = Callable[[events.Event], None]
+
+
+class StartedQuestion(Protocol):
+    """A question under way."""
+
+    def cancel(self) -> None:
+        """Cancel the question. Its result then says how far it came."""
+        ...
+
+    async def result(self) -> AttemptResult:
+        """Wait for the answer."""
+        ...
+
+
+class Executor(Protocol):
+    """Runs the questions of a benchmark."""
+
+    at_once: int
+    """Questions to run in parallel."""
+
+    def start(self, job: AttemptJob, listen: Listener) -> StartedQuestion:
+        """Start a question. `listen` gets the events of its run."""
+        ...
+
+
+class LocalExecutor:
+    """Runs questions in this process."""
+
+    def __init__(self, alita: Alita, setup: Setup, at_once: int) -> None:
+        self.at_once = at_once
+        self._alita = alita
+        self._setup = setup
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def open(cls, options: RunOptions, settings: Settings, at_once: int) -> AsyncIterator[LocalExecutor]:
+        """Open what the questions share."""
+        from agent.alita import Alita
+        from agent.running import import_ahead
+
+        setup = setup_of(options, settings, at_once)
+        await asyncio.to_thread(import_ahead, setup.settings)  # else it would cost the first questions their time
+        async with Alita.open(setup.settings) as alita:
+            yield cls(alita, setup, at_once)
+
+    def start(self, job: AttemptJob, listen: Listener) -> QuestionRun:
+        """See `Executor`."""
+        return QuestionRun(self._alita, job, self._setup, listen)
+
+
 class QuestionRun:
-    """A question under way.
+    """A question under way in this process.
 
     Args:
         alita: Shares its models, sandbox and servers with the question.
@@ -75,12 +129,12 @@ class QuestionRun:
         listen: Gets each event of the run.
     """
 
-    def __init__(self, alita: Alita, job: AttemptJob, setup: Setup, listen: Callable[[events.Event], None]) -> None:
+    def __init__(self, alita: Alita, job: AttemptJob, setup: Setup, listen: Listener) -> None:
         own: dict[str, Any] = {}
         if job.own_folder:
             # Databases and approvals next to the results may be somebody else's.
             data = place_of(job.own_folder, setup.settings.data_dir / "benchmarks")
-            own = {"tools_dir": job.own_folder / "tools", "data_dir": data}
+            own = {"tools_dir": job.own_folder / "tools", "data_dir": data, "database_url": None}
         if setup.settings.seed is not None:  # epochs that repeat each other would tell nothing
             own["seed"] = setup.settings.seed + 1000 * (job.epoch - 1)
         self._job = job
@@ -160,7 +214,7 @@ class QuestionRun:
             with contextlib.suppress(RunError):
                 return await self._alita.resume(job.run_id, on_event=self._hear)
         if job.own_folder:
-            await asyncio.to_thread(_empty, job.own_folder, self._alita.settings.data_dir)
+            await asyncio.to_thread(empty_library, job.own_folder, self._alita.settings.data_dir)
         files = [job.file] if job.file else []
         return await self._alita.ask(job.question, files=files, rules=self._setup.rules, on_event=self._hear)
 
@@ -182,7 +236,8 @@ class QuestionRun:
         self._listen(event)
 
 
-def _empty(own_folder: Path, data: Path) -> None:
+def empty_library(own_folder: Path, data: Path) -> None:
+    """Remove what an earlier attempt left in a library of its own, and in the data folder for it."""
     for folder in (own_folder, data):
         shutil.rmtree(folder, ignore_errors=True)
     note_owner(data, own_folder)

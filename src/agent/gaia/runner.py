@@ -7,6 +7,7 @@ import hashlib
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -14,17 +15,16 @@ from typing import TYPE_CHECKING, Literal
 from agent import events
 from agent.errors import RunError, UsageError
 from agent.gaia.attempt import DONE, TAKEN, Attempt, Begun, Dataset, Task
-from agent.gaia.configuration import LearningMode, LibraryMode, Places, Setup, fingerprint_of, setup_of
+from agent.gaia.configuration import LearningMode, LibraryMode, Places, fingerprint_of
 from agent.gaia.ledger import CountedTasks, Fingerprint, Ledger
 from agent.gaia.lessons import Lessons
 from agent.gaia.progress import Display
-from agent.gaia.question_run import AttemptJob, QuestionRun
+from agent.gaia.question_run import AttemptJob, Executor, LocalExecutor, StartedQuestion
 from agent.gaia.scorer import Mode, resolution_of, score
 from agent.models.protocol import EMBEDDED
 from mcp_tools.text import did_you_mean
 
 if TYPE_CHECKING:
-    from agent.alita import Alita
     from agent.configuration.settings import Settings
     from agent.gaia.attachments import Attachments
 
@@ -100,6 +100,8 @@ def _lacks_file(attempt: Attempt | None) -> bool:
     return attempt is not None and attempt.status == "missing-file"
 
 
+ExecutorName = Literal["local", "ray"]
+"""Where questions run: in this process, or on a Ray cluster."""
 How = Literal["finished", "limit", "interrupted", "stopped"]
 """`finished`: nothing chosen is left. `limit`: one of the whole benchmark is reached. `interrupted`: by Ctrl-C.
 `stopped`: by a failure that every question would meet."""
@@ -125,7 +127,10 @@ class RunOptions:
     mode: Mode = "gaia"
     learning: LearningMode = "off"
     concurrency: int | None = None
-    """Questions to run in parallel; None for what is usual with the model."""
+    """Questions to run in parallel; None for what is usual with the model and the executor."""
+    executor: ExecutorName = "local"
+    ray_address: str = ""
+    """The cluster's address; empty to start Ray on this machine."""
     totals: Totals = field(default_factory=Totals)
     resume: bool = False
 
@@ -190,7 +195,7 @@ class Benchmark:
         self._made: list[Attempt] = []
         self._how: How = "finished"
         self._message = ""
-        self._running: set[QuestionRun] = set()
+        self._running: set[StartedQuestion] = set()
         self._is_stopped = False
         self._lessons: Lessons
 
@@ -272,27 +277,32 @@ class Benchmark:
         return tuple(task for task in self._dataset.tasks if task.task_id in ids), max(epochs)
 
     async def _work(self, ledger: Ledger) -> None:
-        from agent.alita import Alita
-        from agent.running import import_ahead
-
+        options, most = self._options, len(self._queue)
         usual = 1 if self._settings.model == EMBEDDED else USUAL_CONCURRENCY
-        at_once = min(self._options.concurrency or usual, len(self._queue))
-        setup = setup_of(self._options, self._settings, at_once)
-        await asyncio.to_thread(import_ahead, setup.settings)  # else it would cost the first questions their time
-        self._began = time.monotonic()
+        opening: AbstractAsyncContextManager[Executor]
+        if options.executor == "ray":
+            from agent.gaia.cluster.connection import require_ray
+
+            require_ray()
+            from agent.gaia.cluster.executor import RayExecutor
+
+            opening = RayExecutor.open(options, self._settings, most, usual, self._display.say)
+        else:
+            opening = LocalExecutor.open(options, self._settings, min(options.concurrency or usual, most))
         try:
-            async with Alita.open(setup.settings) as alita, asyncio.TaskGroup() as slots:
-                for _ in range(at_once):
-                    slots.create_task(self._slot(alita, setup, ledger))
+            async with opening as executor, asyncio.TaskGroup() as slots:
+                self._began = time.monotonic()
+                for _ in range(executor.at_once):
+                    slots.create_task(self._slot(executor, ledger))
         except ExceptionGroup as group:
             raise group.exceptions[0] from None
 
-    async def _slot(self, alita: Alita, setup: Setup, ledger: Ledger) -> None:
+    async def _slot(self, executor: Executor, ledger: Ledger) -> None:
         while self._queue and self._how == "finished":
             if spent := self._spent():
                 self._how, self._message = "limit", f"The benchmark's limit of {spent} is reached."
                 return
-            await self._attempt(self._queue.popleft(), alita, setup, ledger)
+            await self._attempt(self._queue.popleft(), executor, ledger)
 
     def _spent(self) -> str | None:
         used: dict[str, float] = {
@@ -304,7 +314,7 @@ class Benchmark:
         limits = self._options.totals
         return next((name for name, amount in used.items() if (most := getattr(limits, name)) and amount >= most), None)
 
-    async def _attempt(self, todo: Todo, alita: Alita, setup: Setup, ledger: Ledger) -> None:
+    async def _attempt(self, todo: Todo, executor: Executor, ledger: Ledger) -> None:
         task, before = todo.task, todo.before
         resolve = self._attachments.resolve
         found = await asyncio.to_thread(resolve, task) if task.file_name else resolve(task)
@@ -319,7 +329,7 @@ class Benchmark:
         own = self._places.library_of(task.task_id, todo.epoch) if self._options.library == "cold" else None
         begun = before.run_id if before is not None and before.status == "interrupted" else ""
         job = AttemptJob(task.task_id, todo.epoch, task.question, found.path, own, begun)
-        run = QuestionRun(alita, job, setup, lambda event: self._hear(event, job, ledger))
+        run = executor.start(job, lambda event: self._hear(event, job, ledger))
         self._running.add(run)
         try:
             result = await run.result()

@@ -285,6 +285,10 @@ class GapRecords:
             for name in ids:
                 self._rows(_SHOWN, record=name, run=run)
 
+    def shown_in(self, run: str) -> list[str]:
+        """The ids of the records with which a run was planned."""
+        return [row[0] for row in self._rows("SELECT record FROM gap_shown WHERE run = :run ORDER BY record", run=run)]
+
     def note_score(self, run: str, kind: str, *, correct: bool) -> None:
         """Remembers how the question of a run was scored."""
         self._rows(_SCORED, run=run, kind=kind, correct=int(correct))
@@ -344,6 +348,18 @@ class GapRecords:
             kept = replace(kept, seen=max(kept.seen, len(self.origins(kept.id))))
             self._rows("UPDATE gap_records SET seen = :seen WHERE id = :id", seen=kept.seen, id=kept.id)
         return kept
+
+    def copy(self, values: dict[str, Any]) -> None:
+        """Adds a record of this user's as it was exported, with its id, status and counts.
+
+        Raises:
+            UsageError: It is no gap record.
+        """
+        with self.writing():
+            own = {name: values[name] for name in ("id", "seen", "created")}
+            self.put(replace(checked(values), **own), values["updated"])
+            for origin in values["origins"]:
+                self._rows(_ORIGIN, record=values["id"], question=origin)
 
     def put(self, record: GapRecord, updated: float | None = None) -> GapRecord:
         """Writes a record as it is, whatever else is there; one with its id is replaced."""

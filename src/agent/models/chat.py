@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from agent.errors import ModelDeclinedError, PicturesRefusedError
-from agent.models.failures import PAUSE, Endpoint, Failure, Kind, Notify, Retry, retrying
+from agent.models.failures import PAUSE, Endpoint, Failure, Kind, Notify, Retry, Slots, retrying
 from agent.models.functions import FunctionRequest, in_words
 from agent.models.json_text import NoJsonError
 from agent.models.ladder import RUNGS, Ladder, RungRequest, Traits, TraitsCache, climb, structured_request
@@ -77,7 +77,7 @@ class ChatModel:
     """US dollars per million tokens; None when unknown."""
     temperature: float | None = None
     """Sent with every call, instead of what the call wants."""
-    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(8))
+    slots: Slots = field(default_factory=lambda: asyncio.Semaphore(8))
     """Limits the calls in flight; models at one endpoint share it."""
     retry: Retry = field(default_factory=Retry)
     """How often a failed call is repeated."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import Enum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from agent.errors import (
@@ -292,6 +292,31 @@ Notify = Callable[[str], None]
 Pause = Callable[[], contextlib.AbstractContextManager[None]]
 PAUSE: ContextVar[Pause] = ContextVar("PAUSE", default=contextlib.nullcontext)
 """Entered while an endpoint makes a call wait: whoever measures work sets it."""
+
+
+class Slots(Protocol):
+    """A limit of the model calls that run in parallel. Each call takes a slot, and gives it back."""
+
+    def locked(self) -> bool:
+        """Return True if a call may have to wait."""
+        ...
+
+    async def acquire(self) -> object:
+        """Wait for a slot."""
+        ...
+
+    def release(self) -> None:
+        """Give a slot back."""
+        ...
+
+
+def _own_slots(endpoint: str, most: int) -> Slots:
+    """Return the slots of this process."""
+    return asyncio.Semaphore(most)
+
+
+SLOTS: ContextVar[Callable[[str, int], Slots]] = ContextVar("SLOTS", default=_own_slots)
+"""Opens the slots of an endpoint, given its URL and the number of slots; a cluster shares them."""
 
 
 @dataclass(frozen=True, slots=True)

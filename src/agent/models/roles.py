@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,7 +22,7 @@ from agent.models.chat import ChatModel
 from agent.models.embedded.model import EmbeddedModel
 from agent.models.embedded.prefixes import FOLDER
 from agent.models.embedded.weights import Weights
-from agent.models.failures import Endpoint, Failure, Notify, Retry
+from agent.models.failures import SLOTS, Endpoint, Failure, Notify, Retry, Slots
 from agent.models.gemini import GeminiWire, is_gemini
 from agent.models.ladder import TRAITS, TraitsCache
 from agent.models.openai import HttpWire, usable_models
@@ -166,7 +165,7 @@ class Models:
         self._by_name: dict[str, Model] = {}
         self._by_role: dict[str, Model] = {}
         self._scripts: dict[str, Script] = {}
-        self._slots: dict[str, asyncio.Semaphore] = {}
+        self._slots: dict[str, Slots] = {}
         self._traits = TraitsCache(settings.cache_dir / TRAITS)
 
     def for_role(self, role: str) -> Model:
@@ -222,8 +221,13 @@ class Models:
             else HttpWire(endpoint, s.timeout, RESPONSES if named and named.dialect == "responses" else CHAT),
             price=(named and named.price) or listed,
             temperature=named.temperature if named else None,
-            slots=self._slots.setdefault(endpoint.url, asyncio.Semaphore(s.concurrency)),
+            slots=self._slots_of(endpoint.url),
             retry=self._retry,
             traits=self._traits,
             notify=self._notify,
         )
+
+    def _slots_of(self, url: str) -> Slots:
+        if url not in self._slots:
+            self._slots[url] = SLOTS.get()(url, self._settings.concurrency)
+        return self._slots[url]

@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from pydantic import BaseModel
 
 from mcp_tools.definition import Flag, canonical, definition_hash, definition_of, lint
+from mcp_tools.errors import LibraryError
 from mcp_tools.json_file import JsonFile
 from mcp_tools.library.folder import told
 from mcp_tools.text import one_line
@@ -256,7 +257,7 @@ class Approvals:
         Raises:
             LibraryError: The file cannot be written.
         """
-        with self._changing() as entries:
+        with self.changing() as entries:
             known, hashes = entries.approvals.get(name), asdict(approval)
             earlier = _earlier(known)
             for one in [known, *earlier]:  # the same version, registered or restored
@@ -276,7 +277,7 @@ class Approvals:
         Raises:
             LibraryError: The file cannot be written.
         """
-        with self._changing() as entries:
+        with self.changing() as entries:
             entries.drafts[name] = source
 
     def is_own_draft(self, name: str, source: str) -> bool:
@@ -301,7 +302,7 @@ class Approvals:
         Raises:
             LibraryError: The file cannot be written.
         """
-        with self._changing() as entries:
+        with self.changing() as entries:
             if isinstance(entry := entries.approvals.get(name), dict):
                 entry["quarantined"] = entry.get("quarantined") or reason
 
@@ -316,11 +317,27 @@ class Approvals:
     def drop(self, name: str) -> None:
         """Forgets the approval of a tool that is gone."""
         if name in self.read().by_name:
-            with self._changing() as entries:
+            with self.changing() as entries:
                 entries.approvals.pop(name, None)
 
+    def entries(self) -> Entries:
+        """Return the entries as they are kept, to be copied elsewhere.
+
+        Raises:
+            LibraryError: They cannot be read.
+        """
+        try:
+            return self._kept.read()
+        except (OSError, ValueError) as error:
+            raise LibraryError(f"the approvals in {self.path} cannot be read: {one_line(str(error), 200)}") from None
+
     @contextlib.contextmanager
-    def _changing(self) -> Iterator[Entries]:
+    def changing(self) -> Iterator[Entries]:
+        """The entries, to be changed.
+
+        Raises:
+            LibraryError: They cannot be written.
+        """
         remedy = "make space, or make the file and its folder readable and writable"
         with told(self.path, f"the approvals in {self.path}", remedy), self._kept.changing() as entries:
             yield entries

@@ -32,6 +32,8 @@ from mcp_tools.tool import ALIASES, CallCount, Json, Status, Tool
 
 Trust = Literal["draft", "verified", "trusted", "quarantined"]
 """Not approved here as it stands; approved; approved and of use in several questions; approved, and failing since."""
+WANTED_NAME = "wanted_name"
+"""In a tool's record: the name that it would have if that had been free."""
 _MOST_BUGS = 3
 """So many bugs in the last calls put a tool into quarantine."""
 _MOST_ALIASES = 20
@@ -213,7 +215,7 @@ class Library:
             candidate = tool
             if name != tool.name:
                 candidate = replace(tool, name=name, source=renamed(tool.source, tool.name, name))
-                candidate = _with_provenance(candidate, wanted_name=tool.name)
+                candidate = _with_provenance(candidate, **{WANTED_NAME: tool.name})
             standing = tool_files.read_tool(self.folder, name)
             if standing is None or (isinstance(standing, Tool) and standing.source_hash == candidate.source_hash):
                 return candidate, standing

@@ -36,7 +36,7 @@ from agent.gaia.report.comparison import compare as compared
 from agent.gaia.report.figures import Results, counted, group_of, open_results
 from agent.gaia.report.render import as_html, as_terminal
 from agent.gaia.report.report import price, report_of
-from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions, Selection, Totals
+from agent.gaia.runner import Benchmark, BenchmarkOutcome, ExecutorName, RunOptions, Selection, Totals
 from agent.models.roles import with_named_model
 from agent.store.redact import Redactor
 from agent.user_files import whole_file, write_file
@@ -102,6 +102,12 @@ def run(
     ids: Annotated[list[str] | None, opt("--ids IDS", "Run these questions only, separated by commas.")] = None,
     epochs: Annotated[int, opt("--epochs N", "Ask each question N times.", min=1)] = 1,
     concurrency: Concurrency = None,
+    executor: Annotated[
+        ExecutorName, opt("--executor local|ray", "Run questions in this process, or on a Ray cluster.")
+    ] = "local",
+    ray_address: Annotated[
+        str, opt("--ray-address HOST:PORT", "Use this Ray cluster, or auto (default: start Ray on this machine).")
+    ] = "",
     total_steps: Annotated[int | None, opt("--total-steps N", "Stop the benchmark after N steps.", min=1)] = None,
     total_seconds: Annotated[
         float | None, opt("--total-seconds S", "Stop the benchmark after S seconds.", min=0.001)
@@ -147,6 +153,8 @@ def run(
         selection=Selection(tuple(level or ()), chosen, max_questions, epochs),
         totals=Totals(total_seconds, total_tokens, total_cost, total_steps),
         concurrency=concurrency,
+        executor=executor,
+        ray_address=ray_address,
         library=library or library_mode(output, resume=resume),
         mode=mode,
         learning=learning,
@@ -256,8 +264,7 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
     Raises:
         UserError: It cannot begin, or the ledger cannot be written.
     """
-    if choices.with_traces and choices.submission is None:
-        raise UsageError("--with-traces needs --submission.", remedy="Add --submission FILE")
+    _require_fitting(flags, choices)
     settings = _settings(flags, choices)
     dataset = load_questions(choices.questions, settings)
     _require_ours(choices)
@@ -314,6 +321,15 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
         outcome = exits.run(finish())
     _sum_up(outcome, choices)
     return _CODES[outcome.how]
+
+
+def _require_fitting(flags: dict[str, Any], choices: Choices) -> None:
+    if choices.with_traces and choices.submission is None:
+        raise UsageError("--with-traces needs --submission.", remedy="Add --submission FILE")
+    if choices.ray_address and choices.executor != "ray":
+        raise UsageError("--ray-address needs --executor ray.", remedy="Add --executor ray")
+    if choices.executor == "ray" and flags.get("servers", "none") != "none":
+        raise UsageError("MCP servers cannot be used on a cluster.", remedy="Remove --servers, or --executor ray.")
 
 
 def _settings(flags: dict[str, Any], choices: Choices) -> Settings:

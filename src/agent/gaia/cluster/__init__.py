@@ -1,0 +1,1 @@
+"""Questions of a benchmark as Ray tasks, on several machines."""

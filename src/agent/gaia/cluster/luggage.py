@@ -1,0 +1,133 @@
+"""Files that travel between the machine of a benchmark and its nodes, named by the hash of their content."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from agent.errors import RunError
+from agent.store.journal import FILE as JOURNAL_FILE
+from agent.store.runs import FILE as RUN_FILE
+from mcp_tools.atomic import private, private_folder
+from mcp_tools.small_files import leads_out, read_small
+
+Files = dict[str, bytes]
+"""The content of each file by its path in a folder, with `/` between its parts."""
+MOST_BYTES = 100_000_000
+"""Of the folder of a run that come back."""
+WHOLE = 1 << 40
+"""More bytes than a folder has that was sent here."""
+_GROWTH = 1_000_000
+"""Bytes that a file may grow while its folder is read."""
+_MOST_KEPT = 50
+"""Packed folders and attachments that a node keeps."""
+_FIRST = (RUN_FILE, JOURNAL_FILE)
+
+
+def digest_of(files: Mapping[str, bytes]) -> str:
+    """Return the SHA-256 of some files, names included."""
+    listed = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    return hashlib.sha256(json.dumps(listed, sort_keys=True).encode()).hexdigest()
+
+
+def read_folder(folder: Path, most: int = MOST_BYTES) -> tuple[Files, tuple[str, ...]]:
+    """Read the files of a folder, the record of a run first and then the small ones. Links are left out.
+
+    Returns:
+        The files, and the names of those that were left out because they are too large.
+    """
+    found = []
+    for path in folder.rglob("*"):
+        state = path.lstat()
+        if stat.S_ISREG(state.st_mode) and not leads_out(path, folder):
+            name = path.relative_to(folder).as_posix()
+            found.append((name not in _FIRST, state.st_size, name))
+    files: Files = {}
+    left_out = []
+    for _, size, name in sorted(found):
+        if size > most:
+            left_out.append(name)
+            continue
+        with contextlib.suppress(FileNotFoundError):  # a program that is still ending removed it
+            files[name] = read_small(folder / name, min(most, size + _GROWTH), follow=False)
+            most -= len(files[name])
+    return files, tuple(left_out)
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files into a new folder, whole or not at all.
+
+    Raises:
+        RunError: The folder exists, or a name leads out of it.
+        OSError: It cannot be written.
+    """
+    for name in files:
+        plain = PurePosixPath(name)
+        if plain.is_absolute() or not plain.parts or ".." in plain.parts or "\0" in name:
+            raise RunError(f"A node sent a file named {name!r}, which is not a plain path.")
+    private_folder(folder.parent)
+    draft = Path(tempfile.mkdtemp(prefix=".incoming-", dir=folder.parent))
+    try:
+        for name, content in files.items():
+            path = draft / name
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(path, "xb", opener=private) as file:
+                file.write(content)
+        if folder.exists():
+            raise RunError(f"{folder} already exists.")
+        draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def link_folder(source: Path, target: Path) -> None:
+    """Give a question its own copy of a packed folder: hard links, since alita replaces files and never edits them."""
+    shutil.copytree(source, target, copy_function=os.link, dirs_exist_ok=True)
+
+
+class Cache:
+    """What a node keeps of what it was sent, each folder under the hash of its files.
+
+    Args:
+        folder: The folder in the user's cache.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def find(self, digest: str) -> Path | None:
+        """Return the folder of this hash, if it is there and was not changed."""
+        place = self._folder / digest
+        if place.is_dir() and digest_of(read_folder(place, WHOLE)[0]) == digest:
+            with contextlib.suppress(OSError):
+                os.utime(place)
+            return place
+        return None
+
+    def put(self, digest: str, files: Mapping[str, bytes]) -> Path:
+        """Keep files, and remove the ones used longest ago.
+
+        Raises:
+            RunError: They have another hash.
+            OSError: They cannot be written.
+        """
+        if digest_of(files) != digest:
+            raise RunError(f"The files that were sent as {digest[:12]} have another hash.")
+        place = self._folder / digest
+        shutil.rmtree(place, ignore_errors=True)
+        with contextlib.suppress(RunError, FileExistsError):  # another worker of this node was faster
+            write_folder(place, files)
+        for old in self._oldest():
+            shutil.rmtree(old, ignore_errors=True)
+        return place
+
+    def _oldest(self) -> Iterator[Path]:
+        places = sorted(self._folder.iterdir(), key=lambda place: place.lstat().st_mtime, reverse=True)
+        yield from places[_MOST_KEPT:]
