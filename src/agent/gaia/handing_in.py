@@ -15,7 +15,7 @@ from agent.gaia.course import plain_name
 from agent.gaia.outputs import PAYLOAD_LOG, log_submission, read_answers, submission_of
 from agent.gaia.preparation import Choices, library_mode
 from agent.gaia.runner import Selection
-from agent.user_files import whole_file, write_file
+from agent.user_files import whole_file
 from mcp_tools.errors import UsageError, os_errors_as
 from mcp_tools.small_files import JOURNAL, read_small
 from mcp_tools.text import count_of
@@ -32,7 +32,7 @@ def task_record(task: Task) -> dict[str, Any]:
     return {"task_id": task.task_id, "question": task.question, "level": task.level, "file_name": task.file_name}
 
 
-def write_questions(path: Path, text: str) -> None:
+def write_questions(path: Path, data: bytes) -> None:
     """Write a question file, unless another one is in its place.
 
     Raises:
@@ -40,14 +40,15 @@ def write_questions(path: Path, text: str) -> None:
         StorageError: It cannot be written.
     """
     with os_errors_as(UsageError, f"{path} cannot be read", "Choose another --output."):
-        if path.exists() and read_small(path, JOURNAL) != text.encode():
+        if path.exists() and read_small(path, JOURNAL) != data:
             raise UsageError(f"{path} already exists and holds other questions.", remedy="Choose another --output.")
-    write_file(path, text)
+    with whole_file(path) as file:
+        file.write(data)
 
 
-def question_lines(dataset: Dataset) -> str:
-    """Return the text of a question file."""
-    return "".join(f"{json.dumps(task_record(task))}\n" for task in dataset.tasks)
+def question_lines(dataset: Dataset) -> bytes:
+    """Return the content of a question file."""
+    return "".join(f"{json.dumps(task_record(task))}\n" for task in dataset.tasks).encode()
 
 
 def put_files(
