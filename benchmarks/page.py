@@ -2,14 +2,16 @@
 
     python benchmarks/page.py [--json] [--repeat 5]
 
-The two servers run side by side, and each browser starts with an empty cache, turn by turn. Beside the time on the
-clock stands the processor time of server and browser, which other work on the machine changes less.
+The two servers run side by side, and each browser starts with an empty cache, turn by turn. The
+processor time of server and browser is measured too: other work on the machine changes it less than the time.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -20,7 +22,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
 from playwright.sync_api import BrowserType, Page, sync_playwright
 from table import Figure, as_text, ratio_at_most, time_at_most
 
@@ -49,38 +50,41 @@ class Taken(NamedTuple):
 
 
 @contextmanager
-def empty_page() -> Iterator[tuple[str, psutil.Process]]:
+def empty_page() -> Iterator[str]:
     """A page with one field, made with Gradio."""
     run = [sys.executable, "-c", EMPTY]
     with subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        yield process.stdout.readline().strip(), psutil.Process(process.pid)
+        yield process.stdout.readline().strip()
         process.kill()
 
 
-def worked(server: psutil.Process) -> float:
-    """The processor seconds of a server and of all browsers that this process started."""
-    total = 0.0
-    for process in [server, *psutil.Process().children(recursive=True)]:
-        try:
-            times = process.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        total += times.user + times.system
-    return total
+def worked() -> float:
+    """The processor seconds of all that this process started: both servers, one of which rests, and the browser."""
+    parents, seconds = dict[int, int](), dict[int, float]()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                parents[int(entry.name)] = int(fields[1])
+                seconds[int(entry.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    ours = {os.getpid()}
+    while more := {one for one, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return sum(seconds.get(one, 0.0) for one in ours - {os.getpid()})
 
 
-def loaded(chromium: BrowserType, address: str, server: psutil.Process, then: Callable[[Page], float] | None) -> Taken:
+def loaded(chromium: BrowserType, address: str, then: Callable[[Page], float] | None = None) -> Taken:
     """The time until the field for a question can be used; or of what is done then."""
     browser = chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
     try:
         page = browser.new_page()
         page.goto("about:blank")
-        before, began = worked(server), time.perf_counter()
+        before, began = worked(), time.perf_counter()
         page.goto(address)
         page.get_by_placeholder("Ask a question").click()
         wall = time.perf_counter() - began
-        work = worked(server) - before
+        work = worked() - before
         if then is not None:
             wall = then(page)
         return Taken(wall * 1000, work * 1000)
@@ -108,15 +112,15 @@ def measured(repeat: int) -> list[Figure]:
     lines = [
         {"task_id": f"t{n}", "Question": f"Which card is number {n}?", "Level": n % 3 + 1} for n in range(QUESTIONS)
     ]
-    with tempfile.TemporaryDirectory() as name, empty_page() as (url, empty), sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as name, empty_page() as url, sync_playwright() as playwright:
         site = Site(Path(name), "-m", "gpt-test", "--no-token")
         kept_benchmark(Path(name), lines, right=300)
         try:
-            chromium, ours, server = playwright.chromium, site.address, psutil.Process(site.pid)
-            loaded(chromium, url, empty, None)
-            loaded(chromium, ours, server, None)
-            pairs = [(loaded(chromium, ours, server, None), loaded(chromium, url, empty, None)) for _ in range(repeat)]
-            rows = [loaded(chromium, ours, server, opened(Path(name) / "kept.json")).wall for _ in range(repeat)]
+            chromium, ours = playwright.chromium, site.address
+            loaded(chromium, url)
+            loaded(chromium, ours)
+            pairs = [(loaded(chromium, ours), loaded(chromium, url)) for _ in range(repeat)]
+            rows = [loaded(chromium, ours, opened(Path(name) / "kept.json")).wall for _ in range(repeat)]
         finally:
             site.close()
     mine, theirs = (

@@ -88,7 +88,6 @@ class Site:
             cwd=folder / "here",
             env=clean(self.home, **variables),
         )
-        self.pid = self._process.pid
         assert self._process.stderr is not None
         self.said = ""
         while not (found := re.search(r"Open (http://\S+)", self.said)):

@@ -45,7 +45,7 @@ async def serve_page(settings: Settings, door: Door, listening: Callable[[str], 
     visitors = Visitors()
     visits, benches = Visits(settings, visitors, shares_runs=door.is_local), Benches(settings)
     try:
-        page = await asyncio.to_thread(_page, visits, benches, door)
+        page = await asyncio.to_thread(page_of, visits, benches, door)
         await run_server(PageDoor(page, door, visitors, uploads), door, listening)
     finally:
         await asyncio.gather(visits.aclose(), benches.aclose())
@@ -64,7 +64,7 @@ def _sweep(folder: Path) -> None:
             continue
 
 
-def _page(visits: Visits, benches: Benches, door: Door) -> ASGIApp:
+def page_of(visits: Visits, benches: Benches, door: Door) -> ASGIApp:
     """The page without its door."""
     try:
         import gradio as gr
@@ -100,6 +100,8 @@ def _page(visits: Visits, benches: Benches, door: Door) -> ASGIApp:
 
         left.__annotations__["request"] = gr.Request
         blocks.unload(left)
+    for function in blocks.fns.values():  # there are no other clients, and a description for them doubles the page
+        function.api_visibility = "private"
     blocks.queue(default_concurrency_limit=None, max_size=200)
     page: ASGIApp = gr.mount_gradio_app(
         FastAPI(docs_url=None, redoc_url=None, openapi_url=None),

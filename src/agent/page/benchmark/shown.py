@@ -1,4 +1,4 @@
-"""HTML of benchmarks. Questions, answers and names come from files of others: all of it is text."""
+"""HTML of benchmarks. Questions, answers and names come from files of others: all are text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agent.traces.page import Table
 
 _LAST = 12
-"""Lines of a benchmark under way that are shown at once."""
+"""The newest lines of a benchmark under way that are shown."""
 _MOST_ROWS = 2_000
 _ANSWER = 120
 OPENS = """element.addEventListener('click', event => {
@@ -34,7 +34,7 @@ OPENS = """element.addEventListener('click', event => {
 
 
 def figures(report: Report, running: Running | None) -> str:
-    """The figures of a report with their plots, and how a benchmark goes on that is under way."""
+    """The figures of a report with their plots, and the progress of its benchmark."""
     notices = "".join(f'<li class="bad">{text(one)}</li>' for one in report.notices)
     facts = "".join(f"<tr><th>{text(one.name)}</th><td>{text(one.text)}</td></tr>" for one in report.facts if one.text)
     plots = "".join(map(_plot, report.tables))
@@ -64,7 +64,7 @@ def _progress(report: Report, running: Running | None) -> str:
 
 
 def _plot(table: Table) -> str:
-    """A table of shares as bars, with their 95 % interval where it has one."""
+    """A table of shares as bars, with their 95 % intervals if they are known."""
     bars = []
     for row in table.values:
         name, share = str(next(iter(row.values()), "")), row.get("accuracy")
