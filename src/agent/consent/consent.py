@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 ApprovalMode = Literal["ask", "auto", "never"]
 """`ask`: someone decides. `auto`: what is proved is kept. `never`: nothing is kept."""
+Scope = Literal["once", "always", "folder"]
+"""How long a permission lasts; see `UserReply.scope`."""
 _DOUBTFUL = "consent"
 """What the journal calls a user's word on a doubtful action."""
 
@@ -98,7 +100,7 @@ class UserReply:
     allowed: bool
     reason: str = ""
     """Why not, for the model."""
-    scope: Literal["once", "always", "folder"] = "once"
+    scope: Scope = "once"
     """`always`: this call's tool, or every further tool that is proved. `folder`: the folders of the call's paths."""
 
 

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, aclosing, closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agent.page.shown import bad, text
+from agent.page.shown import bad, text, with_request
 from agent.recorders.journaled_hosts import call_consent, carried
 from agent.resources import open_for
 from agent.store.tool_records import open_library
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.configuration.settings import Settings
+    from agent.page.visits import Visits
     from mcp_tools.approve import Review
     from mcp_tools.sandbox.protocol import Sandbox
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 class Desk:
     """The look at tools of one tab: what is approved is what was shown."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Callable[[], Settings]) -> None:
         self._settings = settings
         self._seen: Review | None = None
 
@@ -33,7 +34,7 @@ class Desk:
         self._seen = None
         if not name:
             return ""
-        settings = self._settings
+        settings = self._settings()
         consent = call_consent(settings, None, lambda _: None)
         carrying = partial(carried, settings, consent, is_new=True, is_only_reviewed=True)
         try:
@@ -54,7 +55,7 @@ class Desk:
         if self._seen is None or self._seen.tool.name != name:
             return '<p class="bad">Review the tool first.</p>'
         try:
-            with closing(open_library(self._settings)) as library:
+            with closing(open_library(self._settings())) as library:
                 approving.approve(library, self._seen)
         except AlitaError as error:
             return bad(error)
@@ -65,7 +66,7 @@ class Desk:
         if not name:
             return ""
         try:
-            with closing(open_library(self._settings)) as library:
+            with closing(open_library(self._settings())) as library:
                 back = approving.reject(library, name)
         except AlitaError as error:
             return bad(error)
@@ -91,21 +92,20 @@ def _described(seen: Review) -> str:
     return f'<div class="tool"><p>{text(title)} {text(tests)}</p><ul>{against}</ul>{changes}</div>'
 
 
-def show(gr: Any, desks: Callable[[Any], Desk], names: Any) -> None:
-    """Add the review of the chosen tool to the page; `desks` gives the desk of a request's tab."""
+def show(gr: Any, visits: Visits, names: Any) -> None:
+    """Add the review of the chosen tool to the page."""
     with gr.Row():
         look, accept, reject = gr.Button("Review"), gr.Button("Approve"), gr.Button("Reject")
     told = gr.HTML(padding=False, elem_id="review")
 
     async def looked(name: str | None, request: Any) -> str:
-        return await desks(request).look(name)
+        return await (await visits.of(request.session_hash)).desk.look(name)
 
-    def accepted(name: str | None, request: Any) -> str:
-        return desks(request).accept(name)
+    async def accepted(name: str | None, request: Any) -> str:
+        return (await visits.of(request.session_hash)).desk.accept(name)
 
-    def rejected(name: str | None, request: Any) -> str:
-        return desks(request).reject(name)
+    async def rejected(name: str | None, request: Any) -> str:
+        return (await visits.of(request.session_hash)).desk.reject(name)
 
     for button, handler in ((look, looked), (accept, accepted), (reject, rejected)):
-        handler.__annotations__["request"] = gr.Request  # Gradio looks for it there
-        button.click(handler, [names], [told])
+        button.click(with_request(gr, handler), [names], [told])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.alita import Alita
 from agent.page import shown
-from agent.page.shown import text
+from agent.page.shown import text, with_request
 from agent.store.run_index import indexed
 from agent.store.runs import find_run
 from agent.traces.render import render
@@ -71,7 +71,6 @@ async def replayed(settings: Settings, run_id: str) -> str:
 
 def show(gr: Any, visits: Visits, tab: Any) -> None:
     """Add the list, its search, the chosen run and its replay to the page."""
-    settings = visits.settings
     words = gr.Textbox(label="Search", placeholder="Words of the question, the answer or the steps", max_lines=1)
     told = gr.HTML(padding=False)
     ids = gr.Radio([], label="Runs", elem_id="runs")
@@ -80,23 +79,23 @@ def show(gr: Any, visits: Visits, tab: Any) -> None:
     again = gr.HTML(padding=False, elem_id="replayed")
 
     def listed(asked: str, request: Any) -> tuple[Any, str]:
-        choices, note = found(settings, asked, visits.seen_by(request.session_hash))
+        choices, note = found(visits.settings, asked, visits.seen_by(request.session_hash))
         return gr.update(choices=choices, value=None), f'<p class="empty">{text(note)}</p>'
 
     def choose(run_id: str | None, request: Any) -> tuple[str, Any, str]:
         run_id = _permitted(run_id, request)
-        return described(settings, run_id), gr.update(visible=bool(run_id)), ""
+        return described(visits.settings, run_id), gr.update(visible=bool(run_id)), ""
 
     async def repeat(run_id: str | None, request: Any) -> str:
         run_id = _permitted(run_id, request)
-        return await replayed(settings, run_id) if run_id else ""
+        return await replayed(visits.settings, run_id) if run_id else ""
 
     def _permitted(run_id: str | None, request: Any) -> str | None:
         own = visits.seen_by(request.session_hash)
         return run_id if own is None or run_id in own else None
 
-    for handler in (listed, choose, repeat):  # Gradio looks for its Request in the annotations
-        handler.__annotations__["request"] = gr.Request
+    for handler in (listed, choose, repeat):
+        with_request(gr, handler)
     for happens in (tab.select, words.submit):
         happens(listed, [words], [ids, told], show_progress="hidden")
     ids.change(choose, [ids], [chosen, replay, again], show_progress="hidden")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent import events as e
 from agent.traces.lines import line_of
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
-    from agent.answer import Answer
+    from agent.answer import Answer, OutputFile
     from agent.configuration.settings import Settings
     from mcp_tools.errors import AlitaError
 
@@ -79,10 +79,17 @@ def _more(event: e.Event) -> list[tuple[str, str]]:
     return []
 
 
-def outputs(found: Answer, addresses: Sequence[str]) -> str:
+def diff(words: str) -> str:
+    """A unified diff, with its added and removed lines marked."""
+    moods = {"+": "good", "-": "bad"}
+    lines = (f'<span class="{moods.get(line[:1], "")}">{text(line)}</span>' for line in words.split("\n"))
+    return f'<pre class="diff">{chr(10).join(lines)}</pre>'
+
+
+def outputs(files: Sequence[OutputFile], addresses: Sequence[str]) -> str:
     """The files that a run made, the pictures as pictures."""
     parts = []
-    for file, address in zip(found.outputs, addresses, strict=True):
+    for file, address in zip(files, addresses, strict=True):
         name, at = escape(one_line(file.name, 120)), escape(address)
         if file.name.lower().endswith(_PICTURES):
             parts.append(f'<a href="{at}" target="_blank"><img src="{at}" alt="{name}"></a>')
@@ -113,3 +120,9 @@ def settings_table(settings: Settings) -> str:
     return (
         f'<div class="tool"><p>To change one: <code>alita config set NAME VALUE</code></p><table>{rows}</table></div>'
     )
+
+
+def with_request(gr: Any, handler: Any) -> Any:
+    """A handler that gets the request of its tab; Gradio looks for its type among the annotations."""
+    handler.__annotations__["request"] = gr.Request
+    return handler

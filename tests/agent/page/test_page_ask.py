@@ -12,7 +12,7 @@ from support.fibonacci import ANSWER, QUESTION
 from support.openai_server import OpenAIServer
 from support.page import Site
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("page")]
 
 
 def ask(page: Page, question: str) -> None:
@@ -114,9 +114,17 @@ def test_tools_are_found_shown_and_run_and_runs_replayed(page: Page) -> None:
     page.get_by_role("tab", name="Tools").click()
     page.get_by_label("double_number — Double a number.").click()
     expect(page.locator("#tool")).to_contain_text("0 in 0 questions")
-    page.get_by_label("Arguments, as JSON").fill('{"n": 21}')
+    page.get_by_label("n: integer, required").fill("21")
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.locator("#result")).to_contain_text("42")
+    page.get_by_role("button", name="Compare versions").first.click()
+    page.get_by_role("button", name="Compare versions").last.click()
+    expect(page.locator("#difference")).to_contain_text("+    return n + n")
+    page.get_by_role("button", name="Export").first.click()
+    page.get_by_role("button", name="Export").last.click()
+    with page.expect_download() as taken:
+        page.locator("#exported a").click()
+    assert taken.value.suggested_filename == "double_number.zip"
     picture(page, "tools")
     page.get_by_role("tab", name="Runs").click()
     page.locator("#runs label", has_text="How many rows").first.click()
@@ -125,3 +133,46 @@ def test_tools_are_found_shown_and_run_and_runs_replayed(page: Page) -> None:
     page.get_by_role("button", name="Replay").click()
     expect(page.locator("#replayed")).to_contain_text("Replayed without a model")
     picture(page, "runs")
+
+
+def test_a_form_is_made_from_the_parameters_and_nothing_in_it_is_markup(page: Page) -> None:
+    page.get_by_role("tab", name="Tools").click()
+    page.get_by_label("show_parts").click()
+    expect(page.get_by_label("points: array, required")).to_have_value("[1, 2]")
+    expect(page.get_by_label("way: string, optional")).to_have_value("down")
+    page.get_by_label("points: array, required").fill("[1, x]")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator("#result")).to_contain_text("points: '[1, x]' is no JSON, such as [1, 2]")
+    picture(page, "form")
+    page.get_by_label("points: array, required").fill('["x"]')
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator("#result")).to_contain_text("points[0]: 'x' is not of type 'integer'")
+    page.get_by_label("way: string, optional").click()
+    page.get_by_role("option", name="<img").click()
+    page.get_by_label("points: array, required").fill("[3]")
+    page.get_by_label("deep: boolean, optional").click()
+    page.get_by_role("option", name="true").click()
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator("#result")).to_contain_text('"deep": true')
+    assert page.locator("img[src=x]").count() == 0
+    assert page.title() == "alita"
+
+
+def test_a_page_that_is_loaded_again_shows_its_conversation_and_its_run_goes_on(
+    page: Page, visitor: BrowserContext, site: Site
+) -> None:
+    ask(page, "How many rows has the table?")
+    expect(page.locator(".answer")).to_have_text("It has three rows.")
+    ask(page, "Be slow")
+    expect(page.locator(".steps[open] .step").first).to_be_visible()
+    page.reload()
+    expect(page.locator(".answer")).to_have_text("It has three rows.")
+    expect(page.locator(".busy")).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("Stopped.")).to_be_visible()
+    page.get_by_text("Model, specialist and conversations").click()
+    page.get_by_role("button", name="New conversation").click()
+    expect(page.locator(".answer")).to_have_count(0)
+    page.get_by_label("Earlier conversations").click()
+    page.get_by_role("option", name="How many rows").click()
+    expect(page.locator(".answer")).to_have_text("It has three rows.")

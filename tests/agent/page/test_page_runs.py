@@ -56,11 +56,11 @@ async def test_visitors_of_a_page_that_is_open_to_others_see_their_own_runs(aske
     assert visitors.owns(first, "tab-of-first")
     assert visitors.owns(second, "tab-of-second")
     first.runs.add(run_id)
-    shared = Visits(settings, visitors, shares_runs=False)
+    shared = Visits(settings, visitors, Path(), is_local=False)
     assert [found for _, found in runs.found(settings, "", shared.seen_by("tab-of-first"))[0]] == [run_id]
     for stranger in ("tab-of-second", "tab-of-nobody", None):
         assert runs.found(settings, "harbour", shared.seen_by(stranger))[0] == []
-    assert Visits(settings, visitors, shares_runs=True).seen_by("tab-of-second") is None
+    assert Visits(settings, visitors, Path(), is_local=True).seen_by("tab-of-second") is None
 
 
 def test_settings_are_shown_without_keys(monkeypatch: pytest.MonkeyPatch) -> None:
