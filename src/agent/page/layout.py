@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 from agent.errors import UsageError
 from agent.page import gaps_tab, review, runs_tab, tools_tab
 from agent.page.ask_tab import AskTab
+from agent.page.benchmark import course_tab
+from agent.page.benchmark import tab as benchmark_tab
+from agent.page.benchmark.running import Benches
 from agent.page.door import MOST_UPLOADED, PageDoor
 from agent.page.shown import settings_table, with_request
 from agent.page.visitors import Visitors
@@ -37,12 +40,12 @@ async def serve_page(settings: Settings, door: Door, listening: Callable[[str], 
     uploads = Path(tempfile.mkdtemp(prefix=f"page-{os.getpid()}-", dir=settings.cache_dir))
     os.environ |= {"GRADIO_TEMP_DIR": str(uploads), "GRADIO_ANALYTICS_ENABLED": "False"}
     visitors = Visitors()
-    visits = Visits(settings, visitors, uploads, is_local=door.is_local)
+    visits, benches = Visits(settings, visitors, uploads, is_local=door.is_local), Benches(settings)
     try:
-        page = await asyncio.to_thread(_page, visits, door)
+        page = await asyncio.to_thread(_page, visits, benches, door)
         await run_server(PageDoor(page, door, visitors, uploads), door, listening)
     finally:
-        await visits.aclose()
+        await asyncio.gather(visits.aclose(), benches.aclose())
         await asyncio.to_thread(shutil.rmtree, uploads, ignore_errors=True)
 
 
@@ -58,7 +61,7 @@ def _sweep(folder: Path) -> None:
             continue
 
 
-def _page(visits: Visits, door: Door) -> ASGIApp:
+def _page(visits: Visits, benches: Benches, door: Door) -> ASGIApp:
     """The page without its door."""
     try:
         import gradio as gr
@@ -79,6 +82,10 @@ def _page(visits: Visits, door: Door) -> ASGIApp:
         with gr.Tab("Runs") as tab:
             runs_tab.show(gr, visits, tab)
         if door.is_local:
+            with gr.Tab("Benchmark") as tab:
+                benchmark_tab.show(gr, benches, tab)
+            with gr.Tab("Course") as tab:
+                course_tab.show(gr, benches, tab)
             with gr.Tab("Gap records") as tab:
                 gaps_tab.show(gr, visits, tab)
             with gr.Tab("Settings"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from support.fibonacci import ANSWER, QUESTION
 from support.openai_server import OpenAIServer
-from support.page import Site
+from support.page import Site, picture
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("page")]
 
@@ -18,17 +17,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_grou
 def ask(page: Page, question: str) -> None:
     page.get_by_placeholder("Ask a question").fill(question)
     page.get_by_placeholder("Ask a question").press("Enter")
-
-
-def picture(page: Page, name: str) -> None:
-    """Leaves pictures to look at, where a folder for them is named."""
-    if folder := os.environ.get("PAGE_PICTURES"):
-        for width, height in ((1200, 850), (390, 844)):
-            page.set_viewport_size({"width": width, "height": height})
-            for scheme in ("light", "dark"):
-                page.emulate_media(color_scheme=scheme)
-                page.wait_for_timeout(400)
-                page.screenshot(path=Path(folder) / f"{name}-{width}-{scheme}.png", full_page=True)
 
 
 def test_a_tool_is_kept_once_its_code_was_shown_and_allowed(page: Page, site: Site) -> None:
