@@ -10,6 +10,7 @@ from agent.configuration.specialists import SPECIALISTS
 from agent.page.shown import with_request
 
 if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
     from agent.consent.consent import Scope
     from agent.page.visits import Visit, Visits
 
@@ -40,8 +41,7 @@ class AskTab:
         self.stop = gr.Button("Stop", variant="stop", size="sm", visible=False)
         with gr.Accordion("Model, specialist and conversations", open=False):
             with gr.Row():
-                names = [name for name in dict.fromkeys([settings.model, *settings.fallback, *settings.models]) if name]
-                self.model = gr.Dropdown(names, value=settings.model or None, label="Model", allow_custom_value=True)
+                self.model = gr.Dropdown(label="Model", allow_custom_value=True, **_models(settings))
                 self.agent = gr.Dropdown(
                     [("alita", ""), *((f"{name}: {one.summary}", name) for name, one in SPECIALISTS.items())],
                     value=settings.agent,
@@ -60,7 +60,7 @@ class AskTab:
             (self.stop.click, self._end, [], {}),
             (self.new.click, self._begin, [], {"outputs": parts}),
             (self.earlier.input, self._enter, [self.earlier], {"outputs": parts}),
-            (blocks.load, self._enter, [self.key], {"outputs": parts, "js": _READ}),
+            (blocks.load, self._load, [self.key], {"outputs": [*parts, self.model], "js": _READ}),
         ]
         said = [self.asked, self.reason]
         happens += [(button.click, self._reply_with(scope), said, {}) for scope, button in self.allow.items()]
@@ -108,6 +108,11 @@ class AskTab:
         async for update in self._watch(visit, request.session_hash):
             yield update
 
+    async def _load(self, key: str | None, request: Any) -> AsyncIterator[dict[Any, Any]]:
+        yield {self.model: self._gr.update(**_models(self._visits.settings))}
+        async for update in self._enter(key, request):
+            yield update
+
     async def _begin(self, request: Any) -> AsyncIterator[dict[Any, Any]]:
         async for update in self._enter("", request):
             yield update
@@ -120,3 +125,8 @@ class AskTab:
 
     async def _end(self, request: Any) -> None:
         await (await self._visits.of(request.session_hash)).stop()
+
+
+def _models(settings: Settings) -> dict[str, Any]:
+    names = dict.fromkeys([settings.model, *settings.fallback, *settings.models])
+    return {"choices": [name for name in names if name], "value": settings.model or None}

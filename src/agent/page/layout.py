@@ -7,18 +7,20 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
-from agent.page import gaps_tab, review, runs_tab, tools_tab
+from agent.page import gaps_tab, review, runs_tab, settings_tab, tools_tab
 from agent.page.ask_tab import AskTab
 from agent.page.benchmark import course_tab
 from agent.page.benchmark import tab as benchmark_tab
 from agent.page.benchmark.running import Benches
 from agent.page.door import MOST_UPLOADED, PageDoor
-from agent.page.shown import settings_table, with_request
+from agent.page.settings_tab import SettingsDesk
+from agent.page.shown import with_request
 from agent.page.visitors import Visitors
 from agent.page.visits import Visits
 from mcp_tools.serving.http import Door, run_server
@@ -27,14 +29,22 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from agent.configuration.settings import Settings
+    from agent.page.settings_tab import Check, Read
 
 
-async def serve_page(settings: Settings, door: Door, listening: Callable[[str], None]) -> None:
-    """Serve the page until it is cancelled; `listening` gets its address.
+async def serve_page(read: Read, check: Check, door: Door, listening: Callable[[str], None]) -> None:
+    """Serve the page until it is cancelled.
+
+    Args:
+        read: Reads the settings, with those that are given.
+        check: The checks of `alita doctor`.
+        door: Who comes in.
+        listening: Gets the address.
 
     Raises:
         UsageError: Gradio is not installed, or the address cannot be had.
     """
+    settings = read()
     settings.cache_dir.mkdir(parents=True, exist_ok=True)
     await asyncio.to_thread(_sweep, settings.cache_dir)
     uploads = Path(tempfile.mkdtemp(prefix=f"page-{os.getpid()}-", dir=settings.cache_dir))
@@ -42,7 +52,7 @@ async def serve_page(settings: Settings, door: Door, listening: Callable[[str], 
     visitors = Visitors()
     visits, benches = Visits(settings, visitors, uploads, is_local=door.is_local), Benches(settings)
     try:
-        page = await asyncio.to_thread(_page, visits, benches, door)
+        page = await asyncio.to_thread(_page, visits, benches, read if door.is_local else None, check)
         await run_server(PageDoor(page, door, visitors, uploads), door, listening)
     finally:
         await asyncio.gather(visits.aclose(), benches.aclose())
@@ -61,8 +71,12 @@ def _sweep(folder: Path) -> None:
             continue
 
 
-def _page(visits: Visits, benches: Benches, door: Door) -> ASGIApp:
-    """The page without its door."""
+def _apply(visits: Visits, benches: Benches, settings: Settings) -> None:
+    visits.settings = benches.settings = settings
+
+
+def _page(visits: Visits, benches: Benches, read: Read | None, check: Check) -> ASGIApp:
+    """The page without its door. Without `read` it is open to others, who get no tab that decides for its owner."""
     try:
         import gradio as gr
     except ImportError:
@@ -77,19 +91,21 @@ def _page(visits: Visits, benches: Benches, door: Door) -> ASGIApp:
             AskTab(gr, visits).connect(blocks)
         with gr.Tab("Tools") as tab:
             names = tools_tab.show(gr, visits, tab)
-            if door.is_local:
+            if read is not None:
                 review.show(gr, visits, names)
         with gr.Tab("Runs") as tab:
             runs_tab.show(gr, visits, tab)
-        if door.is_local:
+        if read is not None:
             with gr.Tab("Benchmark") as tab:
                 benchmark_tab.show(gr, benches, tab)
             with gr.Tab("Course") as tab:
                 course_tab.show(gr, benches, tab)
             with gr.Tab("Gap records") as tab:
                 gaps_tab.show(gr, visits, tab)
-            with gr.Tab("Settings"):
-                gr.HTML(settings_table(visits.settings), padding=False)
+            with gr.Tab("Settings") as tab:
+                settings_tab.show(gr, visits, SettingsDesk(read, partial(_apply, visits, benches)), tab)
+            with gr.Tab("Doctor"):
+                settings_tab.show_doctor(gr, visits, check)
 
         async def left(request: Any) -> None:
             if request.session_hash:

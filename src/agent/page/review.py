@@ -11,6 +11,7 @@ from agent.recorders.journaled_hosts import call_consent, carried
 from agent.resources import open_for
 from agent.store.tool_records import open_library
 from mcp_tools import approve as approving
+from mcp_tools.create.strength import weakness
 from mcp_tools.errors import AlitaError
 
 if TYPE_CHECKING:
@@ -49,6 +50,28 @@ class Desk:
             return bad(error)
         self._seen = seen
         return _described(seen)
+
+    async def bugs(self, name: str | None) -> str:
+        """How many deliberate bugs the tests of a tool catch, and some that they miss."""
+        if not name:
+            return ""
+        settings = self._settings()
+        consent = call_consent(settings, None, lambda _: None)
+        carrying = partial(carried, settings, consent, is_new=True, is_only_reviewed=True)
+        try:
+            with closing(open_library(settings)) as library:
+                tool = approving.as_written(library, name)
+                needs = await approving.needed_by(library, tool)
+                async with aclosing(await open_for(settings)) as sandbox:
+                    tried, missed = await approving.surviving_mutants(tool, sandbox, needs, carried=carrying)
+        except AlitaError as error:
+            return bad(error)
+        if not tried:
+            return '<p class="bad">No deliberate bug could be tried: the tool has no tests that run here.</p>'
+        told = (
+            weakness(tool, tried - len(missed), tried, missed) if missed else f"All {tried} deliberate bugs are caught."
+        )
+        return f'<div class="tool"><pre class="{"bad" if missed else "good"}">{text(told)}</pre></div>'
 
     def accept(self, name: str | None) -> str:
         """Approve the tool that was looked at last."""
@@ -95,11 +118,15 @@ def _described(seen: Review) -> str:
 def show(gr: Any, visits: Visits, names: Any) -> None:
     """Add the review of the chosen tool to the page."""
     with gr.Row():
-        look, accept, reject = gr.Button("Review"), gr.Button("Approve"), gr.Button("Reject")
+        look, bugs = gr.Button("Review"), gr.Button("Try deliberate bugs")
+        accept, reject = gr.Button("Approve"), gr.Button("Reject")
     told = gr.HTML(padding=False, elem_id="review")
 
     async def looked(name: str | None, request: Any) -> str:
         return await (await visits.of(request.session_hash)).desk.look(name)
+
+    async def tried(name: str | None, request: Any) -> str:
+        return await (await visits.of(request.session_hash)).desk.bugs(name)
 
     async def accepted(name: str | None, request: Any) -> str:
         return (await visits.of(request.session_hash)).desk.accept(name)
@@ -107,5 +134,5 @@ def show(gr: Any, visits: Visits, names: Any) -> None:
     async def rejected(name: str | None, request: Any) -> str:
         return (await visits.of(request.session_hash)).desk.reject(name)
 
-    for button, handler in ((look, looked), (accept, accepted), (reject, rejected)):
+    for button, handler in ((look, looked), (bugs, tried), (accept, accepted), (reject, rejected)):
         button.click(with_request(gr, handler), [names], [told])

@@ -117,9 +117,8 @@ def settings_table(settings: Settings) -> str:
         f"<tr><th>{text(line.name)}</th><td>{text(line.value)}</td><td>{text(line.source)}</td></tr>"
         for line in settings.explain()
     )
-    return (
-        f'<div class="tool"><p>To change one: <code>alita config set NAME VALUE</code></p><table>{rows}</table></div>'
-    )
+    told = "All others: <code>alita config set NAME VALUE</code>; keys: <code>alita keys set</code>."
+    return f'<div class="tool"><p>{told}</p><table>{rows}</table></div>'
 
 
 def with_request(gr: Any, handler: Any) -> Any:

@@ -209,12 +209,13 @@ class Visit:
             await self._close()
         settings = current.model_copy(update=choice)
         if self._alita is None or self._chat is None:
-            self._alita = Alita.open(settings, streams=True, confirm=self._confirm)
+            self._alita = Alita.open(settings, streams=True, confirm=self.confirm)
             self._chat, self._opened_with = self._alita.chat(self._session.conversation), current
         self._alita.settings = settings
         return self._chat
 
-    async def _confirm(self, asked: Asked) -> UserReply:
+    async def confirm(self, asked: Asked) -> UserReply:
+        """Ask the user on the page."""
         if self._keeps_all and isinstance(asked, ToolToApprove):
             return UserReply(True)
         self._asked, self.asking = asked, described(asked)
@@ -266,14 +267,14 @@ class Visits:
     """
 
     def __init__(self, settings: Settings, visitors: Visitors, folder: Path, *, is_local: bool) -> None:
-        self.settings, self._visitors, self._folder, self.is_local = settings, visitors, folder, is_local
+        self.settings, self.visitors, self._folder, self.is_local = settings, visitors, folder, is_local
         visitors.left = self.leave
         self._visits: dict[tuple[Visitor, str], Visit] = {}
         self._tabs: dict[str, tuple[Visitor, str]] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     def _visitor_of(self, tab: str | None) -> Visitor:
-        visitor = self._visitors.of_tab(tab or "")
+        visitor = self.visitors.of_tab(tab or "")
         if visitor is None:
             raise LookupError("no visitor has this tab")
         return visitor
@@ -326,7 +327,7 @@ class Visits:
 
     def seen_by(self, tab: str | None) -> Container[str] | None:
         """The runs that the visitor of a tab sees; None for all."""
-        visitor = self._visitors.of_tab(tab or "")
+        visitor = self.visitors.of_tab(tab or "")
         return None if self.is_local else visitor.runs if visitor is not None else ()
 
     def leave(self, tab: str) -> None:

@@ -120,7 +120,32 @@ def test_tools_are_found_shown_and_run_and_runs_replayed(page: Page) -> None:
     expect(page.locator("#run pre")).to_contain_text("step 1")
     page.get_by_role("button", name="Replay").click()
     expect(page.locator("#replayed")).to_contain_text("Replayed without a model")
+    page.get_by_label("Compare with").click()
+    page.get_by_role("option").first.click()
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.locator("#compared")).to_contain_text("Steps")
     picture(page, "runs")
+
+
+def test_a_setting_is_changed_and_everything_checked(page: Page, site: Site) -> None:
+    page.get_by_role("tab", name="Settings").click()
+    expect(page.locator("#settings")).to_contain_text("max_steps")
+    page.get_by_label("Setting", exact=True).click()
+    page.get_by_role("option", name="replan_steps").click()
+    expect(page.get_by_label("Value")).to_have_value("6")
+    page.get_by_label("Value").fill("many")
+    page.get_by_role("button", name="Change").click()
+    expect(page.locator("#settings-told")).to_contain_text("it is not a whole number")
+    page.get_by_label("Value").fill("8")
+    page.get_by_role("button", name="Change").click()
+    expect(page.locator("#settings-told")).to_have_text("replan_steps is set.")
+    expect(page.locator("#settings tr", has_text="replan_steps")).to_contain_text("config.toml")
+    picture(page, "settings")
+    page.get_by_role("tab", name="Doctor").click()
+    page.get_by_role("button", name="Check everything").click()
+    expect(page.locator("#doctor")).to_contain_text("questions go to gpt-test")
+    assert "thekeythatnobodyshows" not in page.content()
+    picture(page, "doctor")
 
 
 def test_a_form_is_made_from_the_parameters_and_nothing_in_it_is_markup(page: Page) -> None:
