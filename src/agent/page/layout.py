@@ -52,7 +52,7 @@ async def serve_page(read: Read, check: Check, door: Door, listening: Callable[[
     visitors = Visitors()
     visits, benches = Visits(settings, visitors, uploads, is_local=door.is_local), Benches(settings)
     try:
-        page = await asyncio.to_thread(_page, visits, benches, read if door.is_local else None, check)
+        page = await asyncio.to_thread(page_of, visits, benches, read if door.is_local else None, check)
         await run_server(PageDoor(page, door, visitors, uploads), door, listening)
     finally:
         await asyncio.gather(visits.aclose(), benches.aclose())
@@ -75,7 +75,7 @@ def _apply(visits: Visits, benches: Benches, settings: Settings) -> None:
     visits.settings = benches.settings = settings
 
 
-def _page(visits: Visits, benches: Benches, read: Read | None, check: Check) -> ASGIApp:
+def page_of(visits: Visits, benches: Benches, read: Read | None, check: Check) -> ASGIApp:
     """The page without its door. Without `read` it is open to others, who get no tab that decides for its owner."""
     try:
         import gradio as gr

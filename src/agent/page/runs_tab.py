@@ -10,9 +10,9 @@ from agent.page import shown
 from agent.page.shown import text, with_request
 from agent.store.run_index import indexed
 from agent.store.runs import find_run
-from agent.traces.comparison import compare
 from agent.traces.render import render
 from agent.traces.trace import trace_of
+from agent.traces.two_runs import compare
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import one_line
 
