@@ -91,16 +91,18 @@ def show(gr: Any, visits: Visits, desk: SettingsDesk, tab: Any) -> None:
     told = gr.HTML(padding=False, elem_id="settings-told")
     table = gr.HTML(padding=False, elem_id="settings")
 
-    def changed(name: str | None, value: str | None) -> tuple[str, str]:
-        return desk.change(name, value or ""), settings_table(visits.settings)
+    def changed(name: str | None, value: str | None) -> tuple[str, str, str]:
+        return desk.change(name, value or ""), settings_table(visits.settings), described(visits.settings, name)[1]
 
-    def removed(name: str | None) -> tuple[str, str]:
-        return desk.change(name, None), settings_table(visits.settings)
+    def removed(name: str | None) -> tuple[str, str, str, str]:
+        came = desk.change(name, None)
+        typed, words = described(visits.settings, name)
+        return came, settings_table(visits.settings), words, typed
 
     tab.select(lambda: settings_table(visits.settings), None, [table], show_progress="hidden")
     name.input(lambda one: described(visits.settings, one), [name], [value, about], show_progress="hidden")
-    change.click(changed, [name, value], [told, table])
-    remove.click(removed, [name], [told, table])
+    change.click(changed, [name, value], [told, table, about])
+    remove.click(removed, [name], [told, table, about, value])
 
 
 def show_doctor(gr: Any, visits: Visits, check: Check) -> None:

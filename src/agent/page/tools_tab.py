@@ -229,6 +229,6 @@ def _part(gr: Any, field: Field) -> Any:
     if field.choices:
         own = [(json.loads(one) if one.startswith('"') else one, one) for one in field.choices]
         empty = [] if field.is_required else [("(left out)", "")]
-        return gr.Dropdown([*empty, *own], value=field.default, label=label)
+        return gr.Dropdown([*empty, *own], value=field.default, label=label, interactive=True)
     lines = {"lines": 3, "max_lines": 20} if field.is_long else {"max_lines": 8}
-    return gr.Textbox(field.default, label=label, placeholder=field.example, **lines)
+    return gr.Textbox(field.default, label=label, placeholder=field.example, interactive=True, **lines)
