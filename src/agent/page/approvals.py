@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agent.consent.consent import CallProposal, PackagesToInstall, ToolToApprove
 from agent.consent.hosts import NEW_TOOL, HostToReach
 from agent.page.shown import text
+from mcp_tools.text import count_of
 
 if TYPE_CHECKING:
     from agent.consent.consent import Asked, Scope
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 def described(asked: Asked) -> str:
     """A question with all that decides about it: nothing is left out."""
     title, facts, code = _parts(asked)
-    listed = "".join(f"<li>{text(fact)}</li>" for fact in facts if fact)
-    source = f"<details open><summary>Code</summary><pre>{text(code)}</pre></details>" if code else ""
+    listed = "".join(f"<li>{text(fact, whole=True)}</li>" for fact in facts if fact)
+    source = f"<details open><summary>Code</summary><pre>{text(code, whole=True)}</pre></details>" if code else ""
+    if isinstance(asked, ToolToApprove) and asked.tests:
+        tests = text("\n".join(asked.tests), whole=True)
+        source += f"<details><summary>{count_of(len(asked.tests), 'test')}</summary><pre>{tests}</pre></details>"
     return f'<div class="asked" role="alert"><h4>{text(title)}</h4><ul>{listed}</ul>{source}</div>'
 
 

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, aclosing, closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agent.page.shown import bad, text, with_request
+from agent.page.shown import bad, diff, text, with_request
 from agent.recorders.journaled_hosts import call_consent, carried
 from agent.resources import open_for
 from agent.store.tool_records import open_library
@@ -110,8 +110,8 @@ def _described(seen: Review) -> str:
     tests = (
         f"{len(seen.tests.passed)} tests passed, {len(seen.tests.failed)} failed, {len(seen.tests.not_run)} not run."
     )
-    against = "".join(f'<li class="bad">{text(str(one))}</li>' for one in [*seen.obstacles, *seen.flags])
-    changes = f"<details open><summary>Changes</summary><pre>{text(seen.diff)}</pre></details>" if seen.diff else ""
+    against = "".join(f'<li class="bad">{text(str(one), whole=True)}</li>' for one in [*seen.obstacles, *seen.flags])
+    changes = f"<details open><summary>Changes</summary>{diff(seen.diff)}</details>" if seen.diff else ""
     return f'<div class="tool"><p>{text(title)} {text(tests)}</p><ul>{against}</ul>{changes}</div>'
 
 

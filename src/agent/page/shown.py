@@ -21,10 +21,10 @@ _MOST = 20_000
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif")
 
 
-def text(words: str) -> str:
-    """A text with its lines, as HTML."""
-    shown = printable(words[:_MOST]) + (f"\n… {len(words) - _MOST:,} more characters" if len(words) > _MOST else "")
-    return escape(shown)
+def text(words: str, *, whole: bool = False) -> str:
+    """A text with its lines, as HTML; its beginning, unless the whole is wanted."""
+    most = len(words) if whole else _MOST
+    return escape(printable(words[:most]) + (f"\n… {len(words) - most:,} more characters" if len(words) > most else ""))
 
 
 def bad(error: AlitaError) -> str:
@@ -80,9 +80,9 @@ def _more(event: e.Event) -> list[tuple[str, str]]:
 
 
 def diff(words: str) -> str:
-    """A unified diff, with its added and removed lines marked."""
+    """A unified diff, whole, with its added and removed lines marked."""
     moods = {"+": "good", "-": "bad"}
-    lines = (f'<span class="{moods.get(line[:1], "")}">{text(line)}</span>' for line in words.split("\n"))
+    lines = (f'<span class="{moods.get(line[:1], "")}">{text(line, whole=True)}</span>' for line in words.split("\n"))
     return f'<pre class="diff">{chr(10).join(lines)}</pre>'
 
 

@@ -15,10 +15,11 @@ from agent.recorders.journaled_hosts import call_consent, carried, uses_of
 from agent.resources import open_for
 from agent.store.tool_records import open_library
 from mcp_tools.approve import HASH_SHOWN, needed_by, tests_of, version_difference
+from mcp_tools.create.interfaces import Test
 from mcp_tools.errors import AlitaError
 from mcp_tools.run import run_kept
 from mcp_tools.text import count_of, duration, one_line
-from mcp_tools.tool import WRAPS, call_text
+from mcp_tools.tool import WRAPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,7 +64,7 @@ async def described(settings: Settings, name: str | None) -> str:
         except AlitaError as error:  # the policy file is wrong
             uses = [(error.message, error.remedy)]
         facts += [("may", "\n".join(f"{use} ({decider})" for use, decider in uses))]
-        facts += [("withheld", f"{withheld.reason} {withheld.remedy}")] if withheld else []
+        facts += [("withheld", f"{withheld.reason}; {withheld.remedy}")] if withheld else []
     rows = "".join(f"<tr><th>{text(label)}</th><td>{text(value)}</td></tr>" for label, value in facts if value)
     folds = [("Code", tool.source), ("Arguments", _json(tool.input_schema)), ("Tests", "\n".join(_tests(tool)))]
     return (
@@ -83,8 +84,7 @@ def _facts(tool: Tool) -> Iterator[tuple[str, str]]:
 
 def _tests(tool: Tool) -> Iterator[str]:
     for test in tests_of(tool):
-        arguments: Any = test["arguments"]
-        yield one_line(f"{call_text(tool.name, arguments)} → {json.dumps(test['expected'], ensure_ascii=False)}", 400)
+        yield Test.from_json(test).with_result(tool.name)
 
 
 def _json(value: Any) -> str:

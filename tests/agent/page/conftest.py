@@ -84,17 +84,19 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def visitor(chromium: Browser) -> Iterator[BrowserContext]:
+    """One browser, which keeps what it loaded: each of its tabs has a conversation of its own."""
     context = chromium.new_context(viewport={"width": 1200, "height": 850})
     yield context
     context.close()
 
 
 @pytest.fixture
-def page(visitor: BrowserContext, site: Site) -> Page:
-    """The page, in a browser that was let in."""
+def page(visitor: BrowserContext, site: Site) -> Iterator[Page]:
+    """A new tab of the page, in a browser that was let in."""
     page = visitor.new_page()
     page.goto(site.address)
     expect(page.get_by_placeholder("Ask a question")).to_be_enabled()
-    return page
+    yield page
+    page.close()

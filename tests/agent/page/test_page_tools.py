@@ -143,11 +143,12 @@ def test_what_cannot_be_taken_along_is_told(library: Library, tmp_path: Path, na
 async def test_a_tool_is_approved_as_it_was_shown_and_not_otherwise(library: Library) -> None:
     desk = Desk(lambda: read_settings({}))
     library.register(a_tool("double_number", f"Double a number. {ATTACK}"))
-    library.path("double_number").write_text(library.get("double_number").source.replace("n * 2", "n + n"))
+    changed = "# line\n" * 4_000 + library.get("double_number").source.replace("n * 2", "n + n")
+    library.path("double_number").write_text(changed)  # of what is approved, nothing is left out
     assert "Review the tool first" in desk.accept("double_number")
     shown = await desk.look("double_number")
     assert "1 tests passed, 0 failed" in shown
-    assert ("+    return n + n" in shown, "<img" in shown) == (True, False)
+    assert (">+    return n + n" in shown, "<img" in shown) == (True, False)
     assert "Review the tool first" in desk.accept("another")
     path = library.path("double_number")
     path.write_text(path.read_text().replace("n + n", "3 * n"))

@@ -12,7 +12,7 @@ from agent.configuration.settings_sources import read_settings
 from agent.consent.consent import CallProposal, PackagesToInstall, ToolToApprove, UserReply
 from agent.consent.hosts import HostToReach
 from agent.page import visits as page_visits
-from agent.page.approvals import scopes_of
+from agent.page.approvals import described, scopes_of
 from agent.page.visitors import Visitor, Visitors
 from agent.page.visits import Visit, Visits
 from agent.store.sessions import delete_session, list_sessions
@@ -156,6 +156,15 @@ async def test_all_further_tools_of_a_conversation_may_be_allowed(visits: Visits
     await asyncio.sleep(0)
     assert not theirs.done()
     theirs.cancel()
+
+
+def test_nothing_of_what_is_approved_is_left_out() -> None:
+    code = "x = 1\n" * 20_000 + f"# the end {ATTACK}"
+    shown = described(ToolToApprove("one", "one()", "One.", code, ("it may read",), (f"one() → {ATTACK}",)))
+    assert "# the end &lt;img" in shown
+    for part in ("it may read", "1 test", "one() → &lt;img"):
+        assert part in shown
+    assert "<img" not in shown
 
 
 @pytest.mark.parametrize("lasting", [True, False], ids=["of this machine", "open to others"])
