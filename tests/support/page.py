@@ -72,6 +72,7 @@ def picture(page: Page, name: str) -> None:
                 page.emulate_media(color_scheme=scheme)
                 page.wait_for_timeout(400)
                 page.screenshot(path=Path(folder) / f"{name}-{width}-{scheme}.png", full_page=True)
+        page.set_viewport_size({"width": 1200, "height": 850})
 
 
 class Site:

@@ -266,10 +266,11 @@ async def test_a_page_that_is_open_to_others_has_no_benchmarks(
 ) -> None:
     pytest.importorskip("gradio")
     visitors = Visitors()
-    visits = Visits(benches.settings, visitors, shares_runs=not is_open)
+    visits = Visits(benches.settings, visitors, tmp_path, is_local=not is_open)
     address = "0.0.0.0:7860" if is_open else "127.0.0.1:7860"
     door = open_door(address, token="a-token-that-is-long-enough", token_file=None, no_token=False, names=())
-    page = PageDoor(page_of(visits, benches, door), door, visitors, tmp_path)
+    read = None if is_open else lambda **more: benches.settings
+    page = PageDoor(page_of(visits, benches, read, lambda settings: []), door, visitors, tmp_path)
     transport = httpx2.ASGITransport(app=page)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:7860") as client:
         await client.get("/", params={"token": "a-token-that-is-long-enough"})
