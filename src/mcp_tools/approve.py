@@ -37,6 +37,8 @@ from mcp_tools.sandbox.protocol import Job, Limits, Problem, Sandbox
 from mcp_tools.small_files import json_of
 from mcp_tools.tool import Capabilities, Json, Status, Tool, call_text
 
+HASH_SHOWN = 12
+"""Characters of a version's hash that are shown."""
 _MUTANTS, _MUTANT_SECONDS, _LONGEST_MUTANT = 30, 2.0, 10.0
 Open = Callable[[], Awaitable[Sandbox]]
 """Opens a sandbox, or gives the one that is open: a tool that is approved as it stands needs none."""
@@ -405,6 +407,34 @@ def _check_obstacles(tool: Tool) -> list[str]:
         return [f"it is {tool.status}: only verified tools are served"]
     report = check(tool.source, capabilities=tool.capabilities, function=tool.name)
     return [str(finding) for finding in report.findings]
+
+
+def version_difference(library: Library, name: str, old: str = "", new: str = "") -> tuple[Tool, Tool, str]:
+    """Two versions of a tool, named by the first characters of their hash, and their difference as a unified diff.
+
+    Without `new` it is the tool as it is now; without `old` the version before that.
+
+    Raises:
+        UnknownToolError: There is no such tool.
+        LibraryError: There is no such version, or no other one is kept.
+    """
+    after = library.version(name, new) if new else as_written(library, name)
+    before = library.version(name, old) if old else _before(library, after)
+    labels = before.source_hash[:HASH_SHOWN], after.source_hash[:HASH_SHOWN] if new else "now"
+    shown = (before, after)
+    if not after.input_schema:  # edited since, and what its definition would be is known once it is reviewed
+        shown = Tool(name, "", {}, {}, before.source), Tool(name, "", {}, {}, after.source)
+    return before, after, difference(*shown, labels)
+
+
+def _before(library: Library, tool: Tool) -> Tool:
+    """The version that came before a tool: the one it was made from, or else the newest other one."""
+    known = [version for version in library.versions(tool.name) if version.source_hash != tool.source_hash]
+    parent = tool.provenance.get("parent_version")
+    found = [version for version in known if version.source_hash == parent] or known[-1:]
+    if not found:
+        raise LibraryError(f"no other version of {tool.name} is kept", remedy=f"alita tools show {tool.name}")
+    return found[0]
 
 
 def difference(before: Tool | None, now: Tool, labels: tuple[str, str] = ("approved", "now")) -> str:

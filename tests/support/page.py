@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from support.benchmarks import asked
 from support.command import ALITA, clean
 from support.fibonacci import ANSWER, TESTS, call_of
 from support.openai_server import Step
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 DRAWING = """import struct, zlib
 
@@ -33,8 +38,14 @@ HOSTILE = (
 )
 
 
+held: set[str] = set()
+"""Numbers of cards whose questions the model does not answer."""
+
+
 def reply(body: dict[str, Any]) -> Step:
     """What the model says, by what it was asked last."""
+    if card := asked(body):
+        return Step(text=HOSTILE if card == "1" else card, delay=60 if card in held else 0)
     if not body.get("tools"):
         return Step(text=json.dumps(TESTS))
     newest = body["messages"][-1]
@@ -50,6 +61,18 @@ def reply(body: dict[str, Any]) -> Step:
         if sign in words:
             return Step(tools=[("run_python", {"code": code})])
     return Step(text=HOSTILE if "hostile" in words else "It has three rows.")
+
+
+def picture(page: Page, name: str) -> None:
+    """Leaves pictures to look at, where a folder for them is named."""
+    if folder := os.environ.get("PAGE_PICTURES"):
+        for width, height in ((1200, 850), (390, 844)):
+            page.set_viewport_size({"width": width, "height": height})
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                page.wait_for_timeout(400)
+                page.screenshot(path=Path(folder) / f"{name}-{width}-{scheme}.png", full_page=True)
+        page.set_viewport_size({"width": 1200, "height": 850})
 
 
 class Site:

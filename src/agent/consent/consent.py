@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 ApprovalMode = Literal["ask", "auto", "never"]
 """`ask`: someone decides. `auto`: what is proved is kept. `never`: nothing is kept."""
+Scope = Literal["once", "always", "folder"]
+"""How long a permission lasts; see `UserReply.scope`."""
 _DOUBTFUL = "consent"
 """What the journal calls a user's word on a doubtful action."""
 
@@ -43,6 +45,8 @@ class ToolToApprove:
     source: str
     checks: tuple[str, ...]
     """What the checks, the trial and the proof said, one line each."""
+    tests: tuple[str, ...] = ()
+    """Each test with its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,7 @@ class UserReply:
     allowed: bool
     reason: str = ""
     """Why not, for the model."""
-    scope: Literal["once", "always", "folder"] = "once"
+    scope: Scope = "once"
     """`always`: this call's tool, or every further tool that is proved. `folder`: the folders of the call's paths."""
 
 
@@ -318,6 +322,8 @@ class Consent:
 
 def proposal_of(tool: Tool, uses: Sequence[tuple[str, str]] = ()) -> ToolToApprove:
     """What someone is shown who decides about a tool; `uses`: what it may use, with what decides about each."""
+    from mcp_tools.create.interfaces import Test
+
     evidence = tool.provenance.get("evidence") or {}
     tests = tool.provenance.get("tests") or []
     by_examiner = sum(test.get("origin") not in ("docstring", "client") for test in tests)
@@ -329,5 +335,6 @@ def proposal_of(tool: Tool, uses: Sequence[tuple[str, str]] = ()) -> ToolToAppro
     if tool.provenance.get("parent_version"):
         checks.append("it replaces the tool of this name and passes its tests; the old version is kept")
     checks += [f"it may {use} ({decider})" for use, decider in uses]
+    shown = tuple(Test.from_json(test).with_result(tool.name) for test in tests)
     purpose = tool.description.partition("\n\n")[0]  # the rest stands in the source
-    return ToolToApprove(tool.name, signature_of(tool), purpose, tool.source, tuple(checks))
+    return ToolToApprove(tool.name, signature_of(tool), purpose, tool.source, tuple(checks), shown)

@@ -8,17 +8,37 @@ from typing import TYPE_CHECKING
 from agent.consent.consent import CallProposal, PackagesToInstall, ToolToApprove
 from agent.consent.hosts import NEW_TOOL, HostToReach
 from agent.page.shown import text
+from mcp_tools.text import count_of
 
 if TYPE_CHECKING:
-    from agent.consent.consent import Asked
+    from agent.consent.consent import Asked, Scope
 
 
 def described(asked: Asked) -> str:
     """A question with all that decides about it: nothing is left out."""
     title, facts, code = _parts(asked)
-    listed = "".join(f"<li>{text(fact)}</li>" for fact in facts if fact)
-    source = f"<details open><summary>Code</summary><pre>{text(code)}</pre></details>" if code else ""
+    listed = "".join(f"<li>{text(fact, whole=True)}</li>" for fact in facts if fact)
+    source = f"<details open><summary>Code</summary><pre>{text(code, whole=True)}</pre></details>" if code else ""
+    if isinstance(asked, ToolToApprove) and asked.tests:
+        tests = text("\n".join(asked.tests), whole=True)
+        source += f"<details><summary>{count_of(len(asked.tests), 'test')}</summary><pre>{tests}</pre></details>"
     return f'<div class="asked" role="alert"><h4>{text(title)}</h4><ul>{listed}</ul>{source}</div>'
+
+
+def scopes_of(asked: Asked, *, lasting: bool) -> dict[Scope, str]:
+    """How long a question may be allowed, each with the words of its button.
+
+    `lasting`: also beyond the conversation, which is for the user of this machine alone.
+    """
+    scopes: dict[Scope, str] = {"once": "Allow"}
+    if isinstance(asked, ToolToApprove):
+        return scopes | {"always": "Allow all in this conversation"}
+    if lasting and isinstance(asked, CallProposal):
+        scopes |= {"always": "Always for this tool"} if asked.tool else {}
+        scopes |= {"folder": f"Always below {', '.join(asked.folders)}"} if asked.folders else {}
+    if lasting and isinstance(asked, HostToReach) and asked.source:
+        scopes |= {"always": "Always for this tool"}
+    return scopes
 
 
 def _parts(asked: Asked) -> tuple[str, list[str], str]:

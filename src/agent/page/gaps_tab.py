@@ -12,6 +12,7 @@ from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
+    from agent.page.visits import Visits
 
 _NONE = '<p class="empty">No record is chosen.</p>'
 
@@ -63,7 +64,7 @@ def marked(settings: Settings, record: str | None, status: str) -> str:
     return described(settings, record)
 
 
-def show(gr: Any, settings: Settings, tab: Any) -> None:
+def show(gr: Any, visits: Visits, tab: Any) -> None:
     """Add the list, the chosen record and its review to the page."""
     told = gr.HTML(padding=False)
     ids = gr.Radio([], label="Gap records", elem_id="gaps")
@@ -72,10 +73,10 @@ def show(gr: Any, settings: Settings, tab: Any) -> None:
         approve, reject = gr.Button("Approve"), gr.Button("Reject")
 
     def listed() -> tuple[Any, str]:
-        choices, note = found(settings)
+        choices, note = found(visits.settings)
         return gr.update(choices=choices, value=None), f'<p class="empty">{text(note)}</p>'
 
     tab.select(listed, None, [ids, told], show_progress="hidden")
-    ids.change(lambda record: described(settings, record), [ids], [chosen], show_progress="hidden")
-    approve.click(lambda record: marked(settings, record, "approved"), [ids], [chosen])
-    reject.click(lambda record: marked(settings, record, "rejected"), [ids], [chosen])
+    ids.change(lambda record: described(visits.settings, record), [ids], [chosen], show_progress="hidden")
+    approve.click(lambda record: marked(visits.settings, record, "approved"), [ids], [chosen])
+    reject.click(lambda record: marked(visits.settings, record, "rejected"), [ids], [chosen])

@@ -6,17 +6,19 @@ from contextlib import AsyncExitStack, aclosing, closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agent.page.shown import bad, text
+from agent.page.shown import bad, diff, text, with_request
 from agent.recorders.journaled_hosts import call_consent, carried
 from agent.resources import open_for
 from agent.store.tool_records import open_library
 from mcp_tools import approve as approving
+from mcp_tools.create.strength import weakness
 from mcp_tools.errors import AlitaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.configuration.settings import Settings
+    from agent.page.visits import Visits
     from mcp_tools.approve import Review
     from mcp_tools.sandbox.protocol import Sandbox
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 class Desk:
     """The look at tools of one tab: what is approved is what was shown."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Callable[[], Settings]) -> None:
         self._settings = settings
         self._seen: Review | None = None
 
@@ -33,7 +35,7 @@ class Desk:
         self._seen = None
         if not name:
             return ""
-        settings = self._settings
+        settings = self._settings()
         consent = call_consent(settings, None, lambda _: None)
         carrying = partial(carried, settings, consent, is_new=True, is_only_reviewed=True)
         try:
@@ -49,12 +51,34 @@ class Desk:
         self._seen = seen
         return _described(seen)
 
+    async def bugs(self, name: str | None) -> str:
+        """How many deliberate bugs the tests of a tool catch, and some that they miss."""
+        if not name:
+            return ""
+        settings = self._settings()
+        consent = call_consent(settings, None, lambda _: None)
+        carrying = partial(carried, settings, consent, is_new=True, is_only_reviewed=True)
+        try:
+            with closing(open_library(settings)) as library:
+                tool = approving.as_written(library, name)
+                needs = await approving.needed_by(library, tool)
+                async with aclosing(await open_for(settings)) as sandbox:
+                    tried, missed = await approving.surviving_mutants(tool, sandbox, needs, carried=carrying)
+        except AlitaError as error:
+            return bad(error)
+        if not tried:
+            return '<p class="bad">No deliberate bug could be tried: the tool has no tests that run here.</p>'
+        told = (
+            weakness(tool, tried - len(missed), tried, missed) if missed else f"All {tried} deliberate bugs are caught."
+        )
+        return f'<div class="tool"><pre class="{"bad" if missed else "good"}">{text(told)}</pre></div>'
+
     def accept(self, name: str | None) -> str:
         """Approve the tool that was looked at last."""
         if self._seen is None or self._seen.tool.name != name:
             return '<p class="bad">Review the tool first.</p>'
         try:
-            with closing(open_library(self._settings)) as library:
+            with closing(open_library(self._settings())) as library:
                 approving.approve(library, self._seen)
         except AlitaError as error:
             return bad(error)
@@ -65,7 +89,7 @@ class Desk:
         if not name:
             return ""
         try:
-            with closing(open_library(self._settings)) as library:
+            with closing(open_library(self._settings())) as library:
                 back = approving.reject(library, name)
         except AlitaError as error:
             return bad(error)
@@ -86,26 +110,29 @@ def _described(seen: Review) -> str:
     tests = (
         f"{len(seen.tests.passed)} tests passed, {len(seen.tests.failed)} failed, {len(seen.tests.not_run)} not run."
     )
-    against = "".join(f'<li class="bad">{text(str(one))}</li>' for one in [*seen.obstacles, *seen.flags])
-    changes = f"<details open><summary>Changes</summary><pre>{text(seen.diff)}</pre></details>" if seen.diff else ""
+    against = "".join(f'<li class="bad">{text(str(one), whole=True)}</li>' for one in [*seen.obstacles, *seen.flags])
+    changes = f"<details open><summary>Changes</summary>{diff(seen.diff)}</details>" if seen.diff else ""
     return f'<div class="tool"><p>{text(title)} {text(tests)}</p><ul>{against}</ul>{changes}</div>'
 
 
-def show(gr: Any, desks: Callable[[Any], Desk], names: Any) -> None:
-    """Add the review of the chosen tool to the page; `desks` gives the desk of a request's tab."""
+def show(gr: Any, visits: Visits, names: Any) -> None:
+    """Add the review of the chosen tool to the page."""
     with gr.Row():
-        look, accept, reject = gr.Button("Review"), gr.Button("Approve"), gr.Button("Reject")
+        look, bugs = gr.Button("Review"), gr.Button("Try deliberate bugs")
+        accept, reject = gr.Button("Approve"), gr.Button("Reject")
     told = gr.HTML(padding=False, elem_id="review")
 
     async def looked(name: str | None, request: Any) -> str:
-        return await desks(request).look(name)
+        return await (await visits.of(request.session_hash)).desk.look(name)
 
-    def accepted(name: str | None, request: Any) -> str:
-        return desks(request).accept(name)
+    async def tried(name: str | None, request: Any) -> str:
+        return await (await visits.of(request.session_hash)).desk.bugs(name)
 
-    def rejected(name: str | None, request: Any) -> str:
-        return desks(request).reject(name)
+    async def accepted(name: str | None, request: Any) -> str:
+        return (await visits.of(request.session_hash)).desk.accept(name)
 
-    for button, handler in ((look, looked), (accept, accepted), (reject, rejected)):
-        handler.__annotations__["request"] = gr.Request  # Gradio looks for it there
-        button.click(handler, [names], [told])
+    async def rejected(name: str | None, request: Any) -> str:
+        return (await visits.of(request.session_hash)).desk.reject(name)
+
+    for button, handler in ((look, looked), (bugs, tried), (accept, accepted), (reject, rejected)):
+        button.click(with_request(gr, handler), [names], [told])

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from agent.alita import Alita
 from agent.page import shown
-from agent.page.shown import text
+from agent.page.shown import text, with_request
 from agent.store.run_index import indexed
 from agent.store.runs import find_run
 from agent.traces.render import render
 from agent.traces.trace import trace_of
+from agent.traces.two_runs import compare
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import one_line
 
@@ -59,6 +60,23 @@ def described(settings: Settings, run_id: str | None) -> str:
     )
 
 
+def compared(settings: Settings, one: str | None, other: str | None) -> str:
+    """Two runs side by side, and where their steps differ."""
+    if not one or not other:
+        return '<p class="empty">Choose the run to compare with.</p>'
+    try:
+        found = compare(*(trace_of(settings.runs_dir, find_run(settings.runs_dir, run)) for run in (one, other)))
+    except AlitaError as error:
+        return shown.bad(error)
+    rows = "".join(
+        f'<tr class="{"" if left == right else "differs"}">'
+        f"<th>{text(name)}</th><td>{text(left)}</td><td>{text(right)}</td></tr>"
+        for name, left, right in found.facts
+    )
+    steps = shown.diff(found.steps) if found.steps else '<p class="empty">Their steps are the same.</p>'
+    return f'<div class="tool"><div class="scrolled"><table>{rows}</table></div><h4>Steps</h4>{steps}</div>'
+
+
 async def replayed(settings: Settings, run_id: str) -> str:
     """The answer of a run, made again from its journal without a call of a model."""
     try:
@@ -71,33 +89,41 @@ async def replayed(settings: Settings, run_id: str) -> str:
 
 def show(gr: Any, visits: Visits, tab: Any) -> None:
     """Add the list, its search, the chosen run and its replay to the page."""
-    settings = visits.settings
     words = gr.Textbox(label="Search", placeholder="Words of the question, the answer or the steps", max_lines=1)
     told = gr.HTML(padding=False)
     ids = gr.Radio([], label="Runs", elem_id="runs")
     chosen = gr.HTML(_NONE, padding=False, elem_id="run")
     replay = gr.Button("Replay", visible=False)
     again = gr.HTML(padding=False, elem_id="replayed")
+    with gr.Row(visible=False) as comparing:
+        other, compare_with = gr.Dropdown([], label="Compare with"), gr.Button("Compare")
+    both = gr.HTML(padding=False, elem_id="compared")
 
-    def listed(asked: str, request: Any) -> tuple[Any, str]:
-        choices, note = found(settings, asked, visits.seen_by(request.session_hash))
-        return gr.update(choices=choices, value=None), f'<p class="empty">{text(note)}</p>'
+    def listed(asked: str, request: Any) -> tuple[Any, Any, str]:
+        choices, note = found(visits.settings, asked, visits.seen_by(request.session_hash))
+        update = gr.update(choices=choices, value=None)
+        return update, update, f'<p class="empty">{text(note)}</p>'
 
-    def choose(run_id: str | None, request: Any) -> tuple[str, Any, str]:
+    def choose(run_id: str | None, request: Any) -> tuple[str, Any, Any, str, str]:
         run_id = _permitted(run_id, request)
-        return described(settings, run_id), gr.update(visible=bool(run_id)), ""
+        seen = gr.update(visible=bool(run_id))
+        return described(visits.settings, run_id), seen, seen, "", ""
+
+    def differ(run_id: str | None, with_id: str | None, request: Any) -> str:
+        return compared(visits.settings, _permitted(run_id, request), _permitted(with_id, request))
 
     async def repeat(run_id: str | None, request: Any) -> str:
         run_id = _permitted(run_id, request)
-        return await replayed(settings, run_id) if run_id else ""
+        return await replayed(visits.settings, run_id) if run_id else ""
 
     def _permitted(run_id: str | None, request: Any) -> str | None:
         own = visits.seen_by(request.session_hash)
         return run_id if own is None or run_id in own else None
 
-    for handler in (listed, choose, repeat):  # Gradio looks for its Request in the annotations
-        handler.__annotations__["request"] = gr.Request
+    for handler in (listed, choose, repeat, differ):
+        with_request(gr, handler)
     for happens in (tab.select, words.submit):
-        happens(listed, [words], [ids, told], show_progress="hidden")
-    ids.change(choose, [ids], [chosen, replay, again], show_progress="hidden")
+        happens(listed, [words], [ids, other, told], show_progress="hidden")
+    ids.change(choose, [ids], [chosen, replay, comparing, again, both], show_progress="hidden")
     replay.click(repeat, [ids], [again])
+    compare_with.click(differ, [ids, other], [both])

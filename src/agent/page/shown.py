@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent import events as e
 from agent.traces.lines import line_of
 from mcp_tools.text import one_line, printable
 
 if TYPE_CHECKING:
-    from agent.answer import Answer
+    from agent.answer import Answer, OutputFile
     from agent.configuration.settings import Settings
     from mcp_tools.errors import AlitaError
 
@@ -21,10 +21,10 @@ _MOST = 20_000
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif")
 
 
-def text(words: str) -> str:
-    """A text with its lines, as HTML."""
-    shown = printable(words[:_MOST]) + (f"\n… {len(words) - _MOST:,} more characters" if len(words) > _MOST else "")
-    return escape(shown)
+def text(words: str, *, whole: bool = False) -> str:
+    """A text with its lines, as HTML; its beginning, unless the whole is wanted."""
+    most = len(words) if whole else _MOST
+    return escape(printable(words[:most]) + (f"\n… {len(words) - most:,} more characters" if len(words) > most else ""))
 
 
 def bad(error: AlitaError) -> str:
@@ -79,10 +79,17 @@ def _more(event: e.Event) -> list[tuple[str, str]]:
     return []
 
 
-def outputs(found: Answer, addresses: Sequence[str]) -> str:
+def diff(words: str) -> str:
+    """A unified diff, whole, with its added and removed lines marked."""
+    moods = {"+": "good", "-": "bad"}
+    lines = (f'<span class="{moods.get(line[:1], "")}">{text(line, whole=True)}</span>' for line in words.split("\n"))
+    return f'<pre class="diff">{chr(10).join(lines)}</pre>'
+
+
+def outputs(files: Sequence[OutputFile], addresses: Sequence[str]) -> str:
     """The files that a run made, the pictures as pictures."""
     parts = []
-    for file, address in zip(found.outputs, addresses, strict=True):
+    for file, address in zip(files, addresses, strict=True):
         name, at = escape(one_line(file.name, 120)), escape(address)
         if file.name.lower().endswith(_PICTURES):
             parts.append(f'<a href="{at}" target="_blank"><img src="{at}" alt="{name}"></a>')
@@ -110,6 +117,11 @@ def settings_table(settings: Settings) -> str:
         f"<tr><th>{text(line.name)}</th><td>{text(line.value)}</td><td>{text(line.source)}</td></tr>"
         for line in settings.explain()
     )
-    return (
-        f'<div class="tool"><p>To change one: <code>alita config set NAME VALUE</code></p><table>{rows}</table></div>'
-    )
+    told = "All others: <code>alita config set NAME VALUE</code>; keys: <code>alita keys set</code>."
+    return f'<div class="tool"><p>{told}</p><table>{rows}</table></div>'
+
+
+def with_request(gr: Any, handler: Any) -> Any:
+    """A handler that gets the request of its tab; Gradio looks for its type among the annotations."""
+    handler.__annotations__["request"] = gr.Request
+    return handler

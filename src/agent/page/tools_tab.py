@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import aclosing, closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agent.page.shown import bad, text
-from agent.recorders.journaled_hosts import call_consent, carried
+from agent.page.exports import FORMS
+from agent.page.form import WHOLE, Field, arguments_of, fields_of
+from agent.page.shown import bad, diff, text, with_request
+from agent.recorders.journaled_hosts import call_consent, carried, uses_of
 from agent.resources import open_for
 from agent.store.tool_records import open_library
-from mcp_tools.approve import needed_by, tests_of
+from mcp_tools.approve import HASH_SHOWN, needed_by, tests_of, version_difference
+from mcp_tools.create.interfaces import Test
 from mcp_tools.errors import AlitaError
 from mcp_tools.run import run_kept
 from mcp_tools.text import count_of, duration, one_line
-from mcp_tools.tool import WRAPS, call_text
+from mcp_tools.tool import WRAPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agent.configuration.settings import Settings
+    from agent.page.visits import Visits
     from mcp_tools.tool import Tool
 
 MOST = 50
@@ -39,8 +44,8 @@ def found(settings: Settings, words: str) -> tuple[list[tuple[str, str]], str]:
     return [(f"{tool.name} — {one_line(tool.description, 90)}", tool.name) for tool in tools[:MOST]], " ".join(told)
 
 
-def described(settings: Settings, name: str | None) -> str:
-    """A tool: what it does, what it may use, how it was proved and used, its code, its tests, its versions."""
+async def described(settings: Settings, name: str | None) -> str:
+    """A tool: what it does, what it may use, how it was proved and used, its code and its tests."""
     if not name:
         return _NONE
     with closing(open_library(settings)) as library:
@@ -52,11 +57,16 @@ def described(settings: Settings, name: str | None) -> str:
         facts = [("status", str(library.trust(tool.name))), *_facts(tool)]
         stats = library.stats(tool.name)
         facts += [("calls", f"{stats.calls} in {count_of(stats.questions, 'question')}, {stats.successes} succeeded")]
-        facts += [("withheld", f"{withheld.reason} {withheld.remedy}")] if withheld else []
-        versions = library.versions(tool.name)
+        facts += [("failed", ", ".join(f"{count} {kind}" for kind, count in sorted(stats.failures.items())))]
+        facts += [("last call", time.strftime("%Y-%m-%d %H:%M", time.localtime(stats.last)) if stats.last else "")]
+        try:
+            uses = await uses_of(library, tool, call_consent(settings, None, lambda _: None))
+        except AlitaError as error:  # the policy file is wrong
+            uses = [(error.message, error.remedy)]
+        facts += [("may", "\n".join(f"{use} ({decider})" for use, decider in uses))]
+        facts += [("withheld", f"{withheld.reason}; {withheld.remedy}")] if withheld else []
     rows = "".join(f"<tr><th>{text(label)}</th><td>{text(value)}</td></tr>" for label, value in facts if value)
     folds = [("Code", tool.source), ("Arguments", _json(tool.input_schema)), ("Tests", "\n".join(_tests(tool)))]
-    folds += [(f"Version {version.source_hash[:8]}", version.source) for version in versions]
     return (
         f'<div class="tool"><h3>{text(tool.name)}</h3><p class="described">{text(tool.description)}</p>'
         f"<table>{rows}</table>{_folded(folds)}</div>"
@@ -64,23 +74,17 @@ def described(settings: Settings, name: str | None) -> str:
 
 
 def _facts(tool: Tool) -> Iterator[tuple[str, str]]:
-    may, evidence = tool.capabilities, tool.provenance.get("evidence")
+    evidence = tool.provenance.get("evidence")
     yield "made by", str(tool.provenance.get("model", ""))
     if isinstance(evidence, dict) and isinstance(evidence.get("mutants"), int):
         yield "proof", f"its tests caught {evidence.get('killed')} of {evidence['mutants']} deliberate bugs"
-    yield "reaches", ", ".join(may.hosts)
-    yield "keys", ", ".join(may.keys)
-    yield "packages", ", ".join(may.packages)
-    yield "calls tools", ", ".join(may.tools)
-    yield "files", " and ".join(word for word, granted in (("reads", may.read), ("writes", may.write)) if granted)
     yield "wraps", str(tool.provenance.get(WRAPS, ""))
     yield "also", ", ".join(tool.aliases)
 
 
 def _tests(tool: Tool) -> Iterator[str]:
     for test in tests_of(tool):
-        arguments: Any = test["arguments"]
-        yield one_line(f"{call_text(tool.name, arguments)} → {json.dumps(test['expected'], ensure_ascii=False)}", 400)
+        yield Test.from_json(test).with_result(tool.name)
 
 
 def _json(value: Any) -> str:
@@ -95,50 +99,28 @@ def _folded(parts: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def template(settings: Settings, name: str | None) -> str:
-    """Arguments of a tool to fill in, as JSON; empty without one."""
-    if not name:
-        return ""
+def fields(settings: Settings, name: str | None) -> list[Field] | None:
+    """The form of a tool's arguments; None for one JSON object instead."""
     with closing(open_library(settings)) as library:
         try:
-            properties: Any = library.get(name).input_schema.get("properties")
+            return fields_of(library.get(name or "").input_schema)
         except AlitaError:
-            return ""
-    fields = properties.items() if isinstance(properties, dict) else ()
-    return _json({field: _example(schema) for field, schema in fields})
+            return []
 
 
-def _example(schema: Any) -> Any:
-    """A value to begin with: the default, the first choice, or an empty value of the type."""
-    if not isinstance(schema, dict):
-        return None
-    if "default" in schema:
-        return schema["default"]
-    if isinstance(schema.get("enum"), list) and schema["enum"]:
-        return schema["enum"][0]
-    kinds = schema.get("type")
-    kind = kinds[0] if isinstance(kinds, list) and kinds else kinds
-    empty = {"string": "", "integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
-    return empty.get(kind) if isinstance(kind, str) else None
-
-
-async def run(settings: Settings, name: str | None, arguments: str) -> str:
+async def run(settings: Settings, name: str | None, form: list[Field] | None, texts: Sequence[Any]) -> str:
     """A call of a tool in the sandbox. It gets no files, and nobody is asked: what is not allowed yet is refused."""
     if not name:
         return _NONE
     try:
-        given = json.loads(arguments or "{}")
-    except (ValueError, RecursionError) as error:
-        return _bad(f"The arguments are no JSON: {error}.")
-    if not isinstance(given, dict):
-        return _bad("The arguments are no JSON object.")
-    try:
+        given = arguments_of([WHOLE] if form is None else form, texts)
         with closing(open_library(settings)) as library:
             tool = library.get(name)
             needs = await needed_by(library, tool)
             carrying = partial(carried, settings, call_consent(settings, None, lambda _: None))
             async with aclosing(await open_for(settings)) as sandbox:
-                outcome = await run_kept(library, tool, given, sandbox, needs=needs, carried=carrying)
+                arguments: Any = given[WHOLE.name] if form is None else given
+                outcome = await run_kept(library, tool, arguments, sandbox, needs=needs, carried=carrying)
     except AlitaError as error:
         return bad(error)
     if outcome.problem is not None:
@@ -147,34 +129,106 @@ async def run(settings: Settings, name: str | None, arguments: str) -> str:
     return f'<div class="tool"><pre>{text(value)}</pre><p class="took">{text(duration(outcome.seconds))}</p></div>'
 
 
+def versions(settings: Settings, name: str | None) -> list[tuple[str, str]]:
+    """The versions of a tool that are kept, the newest first, as labels and hashes."""
+    if not name:
+        return []
+    with closing(open_library(settings)) as library:
+        try:
+            kept = [(version, library.was_approved(version)) for version in reversed(library.versions(name))]
+        except AlitaError:
+            return []
+    return [
+        (f"{one.source_hash[:HASH_SHOWN]} {_day(one)}{', approved here' if approved else ''}", one.source_hash)
+        for one, approved in kept
+    ]
+
+
+def _day(version: Tool) -> str:
+    return one_line(str(version.provenance.get("created", ""))[:16].replace("T", " "))
+
+
+def compared(settings: Settings, name: str | None, old: str | None, new: str | None) -> str:
+    """The difference of two versions of a tool; without a name, the tool as it is now and the version before."""
+    if not name:
+        return ""
+    try:
+        with closing(open_library(settings)) as library:
+            _, _, found = version_difference(library, name, old or "", new or "")
+    except AlitaError as error:
+        return bad(error)
+    return diff(found) if found else '<p class="empty">They are the same.</p>'
+
+
 def _bad(words: str) -> str:
     return f'<p class="bad">{text(words)}</p>'
 
 
-def show(gr: Any, settings: Settings, tab: Any) -> Any:
+def show(gr: Any, visits: Visits, tab: Any) -> Any:
     """Add the list, its search and the chosen tool to the page; returns what holds the chosen name."""
     words = gr.Textbox(label="Search", placeholder="What should the tool do?", max_lines=1)
     told = gr.HTML(padding=False)
     names = gr.Radio([], label="Tools", elem_id="tools")
     chosen = gr.HTML(_NONE, padding=False, elem_id="tool")
-    with gr.Group(visible=False) as calling:
-        arguments = gr.Textbox(label="Arguments, as JSON", lines=4, max_lines=20)
-        call = gr.Button("Run")
-    result = gr.HTML(padding=False, elem_id="result")
+    quiet: dict[str, Any] = {"show_progress": "hidden"}
+
+    def form_of(name: str | None) -> None:
+        if name:
+            _form(gr, visits, name)
+
+    gr.render(inputs=[names], **quiet)(form_of)
+    with gr.Column(visible=False) as more:
+        with gr.Accordion("Compare versions", open=False):
+            with gr.Row():
+                old, new = gr.Dropdown(label="From (else the one before)"), gr.Dropdown(label="To (else as it is now)")
+            compare = gr.Button("Compare versions")
+            difference = gr.HTML(padding=False, elem_id="difference")
+        with gr.Accordion("Export", open=False):
+            form = gr.Radio([(f"{name}: {about}", name) for name, about in FORMS], value="zip", label="Form")
+            export = gr.Button("Export")
+            exported = gr.HTML(padding=False, elem_id="exported")
 
     def listed(asked: str) -> tuple[Any, str]:
-        choices, note = found(settings, asked)
+        choices, note = found(visits.settings, asked)
         return gr.update(choices=choices, value=None), f'<p class="empty">{text(note)}</p>'
 
     for happens in (tab.select, words.submit):
-        happens(listed, [words], [names, told], show_progress="hidden")
+        happens(listed, [words], [names, told], **quiet)
 
-    def choose(name: str | None) -> tuple[str, Any, str, str]:
-        return described(settings, name), gr.update(visible=bool(name)), template(settings, name), ""
+    async def choose(name: str | None) -> tuple[Any, ...]:
+        kept = gr.update(choices=versions(visits.settings, name), value=None)
+        return await described(visits.settings, name), gr.update(visible=bool(name)), kept, kept, "", ""
 
-    async def called(name: str | None, given: str) -> str:
-        return await run(settings, name, given)
+    def differ(name: str | None, one: str | None, other: str | None) -> str:
+        return compared(visits.settings, name, one, other)
 
-    names.change(choose, [names], [chosen, calling, arguments, result], show_progress="hidden")
-    call.click(called, [names, arguments], [result])
+    async def send(name: str | None, wanted: str, request: Any) -> str:
+        return await visits.export(request.session_hash, name, wanted)
+
+    names.change(choose, [names], [chosen, more, old, new, difference, exported], **quiet)
+    compare.click(differ, [names, old, new], [difference])
+    export.click(with_request(gr, send), [names, form], [exported])
     return names
+
+
+def _form(gr: Any, visits: Visits, name: str) -> None:
+    """A field for each parameter of a tool, and the button that runs it."""
+    form = fields(visits.settings, name)
+    parts = [_part(gr, field) for field in ([WHOLE] if form is None else form)]
+    call = gr.Button("Run")
+    result = gr.HTML(padding=False, elem_id="result")
+
+    async def called(*texts: Any) -> str:
+        return await run(visits.settings, name, form, texts)
+
+    call.click(called, parts, [result])
+
+
+def _part(gr: Any, field: Field) -> Any:
+    label = f"{one_line(field.name, 60)}: {field.about}"
+    if field.choices:
+        own = [(json.loads(one) if one.startswith('"') else one, one) for one in field.choices]
+        empty = [] if field.is_required else [("(left out)", "")]
+        return gr.Dropdown([*empty, *own], value=field.default, label=label, interactive=True)
+    lines = {"lines": 3, "max_lines": 20} if field.is_long else {"max_lines": 8}
+    return gr.Textbox(field.default, label=label, placeholder=field.example, interactive=True, **lines)

@@ -24,11 +24,22 @@ class Visitor:
     uploads: set[str] = field(default_factory=set)
     """Paths of the files that it sent."""
     outputs: dict[str, Path] = field(default_factory=dict)
-    """Files that runs made for it, by the key in their address."""
+    """Files that runs made for it, or that it exports, by the key in their address."""
     runs: set[str] = field(default_factory=set)
     """Ids of the runs that it started."""
+    conversations: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Its conversations, the newest last: the session in the store and its title, by what its tabs call them."""
+    export: Path | None = None
+    """The folder of its newest export."""
     kept: int = 0
     """Bytes of its uploads."""
+
+    def remember(self, key: str, session_id: str, title: str) -> None:
+        """Take a conversation for the one that was used last."""
+        self.conversations.pop(key, None)
+        self.conversations[key] = session_id, title
+        while len(self.conversations) > _MOST_TABS:
+            del self.conversations[next(iter(self.conversations))]
 
     def offer(self, path: Path) -> str:
         """The address of a file that a run made for this visitor."""

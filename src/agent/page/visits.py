@@ -1,35 +1,48 @@
-"""The tabs of the page: each has its own conversation and its own `Alita`, opened when it first asks."""
+"""The conversations of the page: each has its own `Alita`, opened when it first asks, and is kept in the store.
+
+A tab shows one. It finds it again after it was loaded again, also while a run is under way.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from agent.alita import Alita
 from agent.chat import Chat
-from agent.consent.consent import UserReply
-from agent.errors import AlitaError
+from agent.consent.consent import ToolToApprove, UserReply
+from agent.errors import AlitaError, RunError
 from agent.events import AnswerWritten, Event, ModelCalled, ModelStarting, RunStarted
 from agent.models.protocol import Usage
 from agent.page import shown
+from agent.page.approvals import described, scopes_of
+from agent.page.exports import exported
 from agent.page.review import Desk
 from agent.store.redact import Redactor
+from agent.store.runs import load_run
+from agent.store.sessions import load_session, new_session, require_own, save_session
 from mcp_tools.text import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
+    from agent.answer import Answer
     from agent.configuration.settings import Settings
-    from agent.consent.consent import Asked
+    from agent.consent.consent import Asked, Scope
+    from agent.conversation import Turn as StoredTurn
     from agent.page.visitors import Visitor, Visitors
+    from agent.store.sessions import StoredSession
 
 _MOST_STEPS = 400
 """Lines of one run that are shown."""
 _PAUSE = 0.1
 """Seconds between two views of a busy run."""
+AWAY = 60.0
+"""Seconds after which a conversation without a tab is closed, and its run ended."""
 
 
 class Turn:
@@ -67,6 +80,10 @@ class Turn:
         """Show how the run ended."""
         self._ending, self._written, self.is_over = ending, answer or self._written, True
 
+    def add(self, more: str) -> None:
+        """Show something behind the end."""
+        self._ending += more
+
     @property
     def html(self) -> str:
         """The turn."""
@@ -81,58 +98,81 @@ class Turn:
 
 
 class Visit:
-    """The work of one tab."""
+    """One conversation of a visitor."""
 
-    def __init__(self, settings: Settings, visitor: Visitor) -> None:
-        self._settings, self._visitor = settings, visitor
-        self._without_keys = Redactor(settings.secrets).text
-        self.desk = Desk(settings)
+    def __init__(self, visits: Visits, visitor: Visitor, session: StoredSession, *, key: str) -> None:
+        self._visits, self._visitor, self._session, self.key = visits, visitor, session, key
+        self._redactor = Redactor(visits.settings.secrets)
+        self.desk = Desk(lambda: visits.settings)
         self._alita: Alita | None = None
         self._chat: Chat | None = None
+        self._opened_with: Settings | None = None
+        self._earlier = ""
         self._turns: list[Turn] = []
         self._task: asyncio.Task[None] | None = None
-        self._news = asyncio.Event()
-        self.asked: Asked | None = None
-        """The question that the run asks now."""
+        self._changes = 0
+        """How often there was something new to show."""
+        self._keeps_all = False
+        self._asked: Asked | None = None
+        self.asking = ""
+        """The question that the run asks now, as it is shown."""
         self._reply: asyncio.Future[UserReply] | None = None
 
     @property
     def html(self) -> str:
         """The conversation."""
-        return "".join(turn.html for turn in self._turns)
+        return self._earlier + "".join(turn.html for turn in self._turns)
 
     @property
     def is_busy(self) -> bool:
         """True while a run is under way."""
         return self._task is not None and not self._task.done()
 
-    async def ask(self, question: str, files: Sequence[Path], *, model: str, agent: str) -> AsyncIterator[None]:
-        """Ask a question, and yield when there is something new to show. A caller that stops listening ends the run."""
-        if self.is_busy:
-            return
-        question = self._without_keys(question)  # not even its owner sees one again
+    async def recall(self) -> None:
+        """Show the turns that the store has."""
+        turns = [await asyncio.to_thread(self._recalled, turn) for turn in self._session.turns]
+        self._earlier = "".join(turns)
+
+    def _recalled(self, turn: StoredTurn) -> str:
+        run = None
+        with contextlib.suppress(RunError):  # plain arithmetic has none, and old ones are removed
+            run = load_run(self._visits.settings.runs_dir, turn.run_id) if turn.run_id else None
+        asked = shown.question(turn.question, [Path(file.path).name for file in run.files] if run else [])
+        if run is None or run.answer is None:
+            end = "" if turn.answer else f'<p class="bad">{shown.text(turn.error or "Stopped.")}</p>'
+        else:
+            end = self._ended(run.answer)
+        return f"<article>{asked}{shown.answer(turn.answer) if turn.answer else ''}{end}</article>"
+
+    def _ended(self, answer: Answer) -> str:
+        here = [file for file in answer.outputs if Path(file.path).is_file()]
+        addresses = [self._visitor.offer(Path(file.path)) for file in here]
+        return shown.outputs(here, addresses) + shown.ending(answer)
+
+    def ask(self, question: str, files: Sequence[Path], *, model: str, agent: str) -> None:
+        """Ask a question; `watch` tells when there is something new to show."""
+        question = self._redactor.text(question)  # not even its owner sees a key again
         turn = Turn(shown.question(question, [path.name for path in files]))
         self._turns.append(turn)
         self._task = asyncio.create_task(self._answer(turn, question, files, {"model": model, "agent": agent}))
-        self._task.add_done_callback(lambda _: self._news.set())
-        try:
-            while not self._task.done():
+
+    async def watch(self) -> AsyncIterator[None]:
+        """Yield when there is something new to show, until the run is over. Who stops listening ends nothing."""
+        seen = -1
+        while self.is_busy:
+            if seen != self._changes:
+                seen = self._changes
                 yield
-                await self._news.wait()
-                self._news.clear()
-                await asyncio.sleep(_PAUSE)
-            yield
-        finally:
-            await self.stop()
+            await asyncio.sleep(_PAUSE)
+        yield
 
     async def _answer(self, turn: Turn, question: str, files: Sequence[Path], choice: dict[str, str]) -> None:
         def hear(event: Event) -> None:
             if isinstance(event, RunStarted):
                 self._visitor.runs.add(event.run_id)
             turn.see(event)
-            loop.call_soon_threadsafe(self._news.set)
+            self._changes += 1
 
-        loop = asyncio.get_running_loop()
         try:
             chat = await self._opened({name: value for name, value in choice.items() if value})
             found = await chat.ask(question, files=files, on_event=hear)
@@ -140,37 +180,64 @@ class Visit:
             turn.end('<p class="bad">Stopped.</p>')
             raise
         except AlitaError as error:
-            remedy = f"\n{error.remedy}" if error.remedy else ""
-            turn.end(f'<p class="bad">{shown.text(error.message + remedy)}</p>')
+            turn.end(shown.bad(error))
         except Exception as error:
             turn.end(f'<p class="bad">{shown.text(f"An internal error ended the run: {type(error).__name__}")}</p>')
             raise
         else:
-            addresses = [self._visitor.offer(Path(file.path)) for file in found.outputs]
-            turn.end(shown.outputs(found, addresses) + shown.ending(found), found.text)
+            turn.end(self._ended(found), found.text)
+        finally:
+            if problem := await asyncio.shield(asyncio.to_thread(self._save)):
+                turn.add(problem)
+
+    def _save(self) -> str:
+        """Keep the conversation in the store; why it cannot be kept."""
+        if not self._session.turns:
+            return ""
+        try:
+            saved = save_session(self._visits.settings, self._session, self._redactor)
+        except AlitaError as error:
+            return shown.bad(error)
+        self._session = replace(saved, conversation=self._session.conversation)
+        self._visitor.remember(self.key, saved.id, saved.title)
+        return ""
 
     async def _opened(self, choice: dict[str, str]) -> Chat:
         """The conversation, with the model and the specialist that are chosen now."""
-        settings = self._settings.model_copy(update=choice)
+        current = self._visits.settings
+        if self._opened_with is not current:
+            await self._close()
+        settings = current.model_copy(update=choice)
         if self._alita is None or self._chat is None:
-            self._alita = Alita.open(settings, streams=True, confirm=self._confirm)
-            self._chat = self._alita.chat()
+            self._alita = Alita.open(settings, streams=True, confirm=self.confirm)
+            self._chat, self._opened_with = self._alita.chat(self._session.conversation), current
         self._alita.settings = settings
         return self._chat
 
-    async def _confirm(self, asked: Asked) -> UserReply:
-        self.asked, self._reply = asked, asyncio.get_running_loop().create_future()
-        self._news.set()
+    async def confirm(self, asked: Asked) -> UserReply:
+        """Ask the user on the page."""
+        if self._keeps_all and isinstance(asked, ToolToApprove):
+            return UserReply(True)
+        self._asked, self.asking = asked, described(asked)
+        self._reply = asyncio.get_running_loop().create_future()
+        self._changes += 1
         try:
-            return await self._reply
+            reply = await self._reply
+            self._keeps_all |= reply.scope == "always" and isinstance(asked, ToolToApprove)
+            return reply
         finally:
-            self.asked = self._reply = None
-            self._news.set()
+            self._asked, self.asking, self._reply = None, "", None
+            self._changes += 1
 
-    def reply(self, *, allowed: bool, reason: str = "") -> None:
-        """Give the user's reply to what the run wants to know."""
-        if self._reply is not None and not self._reply.done():
-            self._reply.set_result(UserReply(allowed, "" if allowed else reason.strip()))
+    def scopes(self) -> dict[Scope, str]:
+        """How long the question of the run may be allowed, each with its words."""
+        return {} if self._asked is None else scopes_of(self._asked, lasting=self._visits.is_local)
+
+    def reply(self, asked: str, *, scope: Scope | Literal[""] = "", reason: str = "") -> None:
+        """Give the user's reply to a question, as it was shown to the user; an empty scope refuses."""
+        if self._reply is None or self._reply.done() or asked != self.asking or scope not in {"", *self.scopes()}:
+            return  # it was about an earlier one
+        self._reply.set_result(UserReply(True, scope=scope) if scope else UserReply(False, reason.strip()))
 
     async def stop(self) -> None:
         """End the run that is under way; it can be resumed."""
@@ -181,46 +248,103 @@ class Visit:
     async def aclose(self) -> None:
         """End the run, and close what it had opened."""
         await self.stop()
+        await self._close()
+
+    async def _close(self) -> None:
         if self._alita is not None:
             await self._alita.aclose()
             self._alita = self._chat = None
 
 
 class Visits:
-    """The visits, by the session of their tab."""
+    """The conversations that tabs show, and the settings with which they ask.
 
-    def __init__(self, settings: Settings, visitors: Visitors, *, shares_runs: bool) -> None:
-        self.settings, self._visitors, self._shares_runs = settings, visitors, shares_runs
+    Args:
+        settings: The settings; a change applies from the next question on.
+        visitors: The browsers that were let in.
+        folder: The folder for files that visitors take along.
+        is_local: True if only this machine reaches the page: its visitors are the user, who sees all runs.
+    """
+
+    def __init__(self, settings: Settings, visitors: Visitors, folder: Path, *, is_local: bool) -> None:
+        self.settings, self.visitors, self._folder, self.is_local = settings, visitors, folder, is_local
         visitors.left = self.leave
-        self._visits: dict[str, Visit] = {}
+        self._visits: dict[tuple[Visitor, str], Visit] = {}
+        self._tabs: dict[str, tuple[Visitor, str]] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    def of(self, tab: str | None) -> Visit:
-        """The visit of a tab.
+    def _visitor_of(self, tab: str | None) -> Visitor:
+        visitor = self.visitors.of_tab(tab or "")
+        if visitor is None:
+            raise LookupError("no visitor has this tab")
+        return visitor
+
+    async def enter(self, tab: str | None, key: str) -> Visit:
+        """Show a conversation of the tab's visitor in the tab: the one with this key, or else a new one.
 
         Raises:
-            LookupError: No visitor has it.
+            LookupError: No visitor has the tab.
         """
-        visitor = self._visitors.of_tab(tab or "")
-        if tab is None or visitor is None:
-            raise LookupError("no visitor has this tab")
-        return self._visits.setdefault(tab, Visit(self.settings, visitor))
+        visitor = self._visitor_of(tab)
+        visit = self._visits.get((visitor, key))
+        if visit is None:
+            visit = await self._reopened(visitor, key)
+            visit = self._visits.setdefault((visitor, visit.key), visit)
+        self.leave(str(tab))
+        self._tabs[str(tab)] = visitor, visit.key
+        return visit
+
+    async def _reopened(self, visitor: Visitor, key: str) -> Visit:
+        if key in visitor.conversations:
+            with contextlib.suppress(AlitaError):  # it was deleted meanwhile
+                session_id, _ = visitor.conversations[key]
+                session = require_own(await asyncio.to_thread(load_session, self.settings, session_id))
+                visit = Visit(self, visitor, session, key=key)
+                await visit.recall()
+                return visit
+        session = new_session(self.settings.model)
+        return Visit(self, visitor, session, key=session.id)
+
+    async def of(self, tab: str | None) -> Visit:
+        """The conversation that a tab shows.
+
+        Raises:
+            LookupError: No visitor has the tab.
+        """
+        visitor = self._visitor_of(tab)
+        owner, key = self._tabs.get(str(tab), (visitor, ""))
+        found = self._visits.get((visitor, key)) if owner is visitor else None
+        return found or await self.enter(tab, key)
+
+    def conversations(self, tab: str | None) -> list[tuple[str, str]]:
+        """Title and key of the conversations of the tab's visitor, the newest first."""
+        kept = self._visitor_of(tab).conversations
+        return [(title, key) for key, (_, title) in reversed(kept.items())]
+
+    async def export(self, tab: str | None, tool: str | None, form: str) -> str:
+        """A link to a tool in a form, for the tab's visitor."""
+        return await asyncio.to_thread(exported, self.settings, self._visitor_of(tab), self._folder, tool, form)
 
     def seen_by(self, tab: str | None) -> Container[str] | None:
         """The runs that the visitor of a tab sees; None for all."""
-        visitor = self._visitors.of_tab(tab or "")
-        return None if self._shares_runs else visitor.runs if visitor is not None else ()
+        visitor = self.visitors.of_tab(tab or "")
+        return None if self.is_local else visitor.runs if visitor is not None else ()
 
     def leave(self, tab: str) -> None:
-        """End the visit of a tab that is gone."""
-        if (visit := self._visits.pop(tab, None)) is not None:
-            task = asyncio.get_running_loop().create_task(visit.aclose())
+        """Close the conversation of a tab that is gone, unless another tab soon shows it."""
+        if (place := self._tabs.pop(tab, None)) is not None:
+            task = asyncio.get_running_loop().create_task(self._close_later(place))
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
+    async def _close_later(self, place: tuple[Visitor, str]) -> None:
+        await asyncio.sleep(AWAY)
+        if place not in self._tabs.values() and (visit := self._visits.pop(place, None)) is not None:
+            await visit.aclose()
+
     async def aclose(self) -> None:
         """End all."""
-        for tab in list(self._visits):
-            self.leave(tab)
-        with contextlib.suppress(Exception):
-            await asyncio.gather(*self._closing, return_exceptions=True)
+        closing, visits = list(self._closing), list(self._visits.values())
+        for task in closing:
+            task.cancel()
+        await asyncio.gather(*closing, *(visit.aclose() for visit in visits), return_exceptions=True)

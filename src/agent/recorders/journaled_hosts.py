@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from agent.consent.hosts import HostGrants, HostToReach
 from agent.consent.policy import Policy
 from mcp_tools.environments.store import FOLDER as ENVIRONMENTS
 from mcp_tools.environments.store import Environments, granting
-from mcp_tools.errors import NotPermittedError
+from mcp_tools.errors import LibraryError, NotPermittedError
 from mcp_tools.hosts import Carry, Host, HostError, HostRequest, read_host
 from mcp_tools.library.dependencies import Needs
 from mcp_tools.packages import imported, is_provided
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from agent.store.journal import Journal
     from agent.web.carrier import Record, Sends
     from agent.web.leak_guard import LeakGuard
+    from mcp_tools.library.library import Library
 
 KIND = "host"
 Doubts = Callable[[HostRequest], bool]
@@ -112,6 +113,21 @@ def call_consent(settings: Settings, ask: AskUser | None, tell: Callable[[str], 
     policy = partial(Policy.read, settings.config_dir)
     environments = Environments(settings.data_dir / ENVIRONMENTS, tell)
     return CallConsent(settings.hosts, HostGrants(settings.data_dir), policy, environments, ask)
+
+
+async def uses_of(library: Library, tool: Tool, consent: CallConsent, *, is_new: bool = False) -> list[tuple[str, str]]:
+    """What a tool may use, and what decides about each.
+
+    Raises:
+        PolicyError: The policy file is wrong.
+    """
+    from mcp_tools.approve import needed_by
+
+    may, needs = tool.capabilities, Needs()
+    with suppress(LibraryError):  # what it imports is missing: it is told where it is called
+        needs = await needed_by(library, tool)
+    found = consent.explained(whoever_is(tool, needs), needs_in(may, may.packages), is_new=is_new)
+    return [*found, *((f"call {name}", "imported") for name in may.tools)]
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ _PREVIEWED = 1_500
 _LABEL = 12
 _WORTH_SHARING = 300
 LONGEST_TEXT = 20_000
-_FORMS = {"schema", "tools"}
+FORM_LABELS = {"schema", "tools"}
 """Labels of the form of a reply, which says little of a call."""
 
 
@@ -61,7 +61,7 @@ def _step_lines(step: TraceStep, width: int, seen: _Seen, *, is_outline: bool, f
         yield head + one_line(call.title, max(width - len(head) - len(facts), 20)) + facts
         given, came = call.given, call.came
         if is_outline:
-            given, came = tuple(p for p in given if p.label not in _FORMS)[-1:], came[:1]
+            given, came = tuple(p for p in given if p.label not in FORM_LABELS)[-1:], came[:1]
         for sign, passage in [*(("◂", p) for p in given), *(("▸", p) for p in came)]:
             head = f"{margin}  {sign} {one_line(passage.label)}"
             before = None if full else seen.before(call, passage.text)

@@ -14,7 +14,11 @@ from mcp_tools.errors import LibraryError
 from mcp_tools.library.dependencies import Needs
 from mcp_tools.library.library import Offer
 from mcp_tools.sandbox.protocol import Outcome
+from mcp_tools.text import one_line
 from mcp_tools.tool import Capabilities, Json, Tool, ToolSpec, call_text
+
+_LONGEST_SHOWN = 400
+"""Characters of one test that people see."""
 
 
 class RefusedToolError(LibraryError):
@@ -157,6 +161,11 @@ class Test:
     def shown(self, name: str, *, longest: int | None = None) -> str:
         """What is tested, as Python writes it, with each argument cut after `longest` characters."""
         return with_call(self.part, call_text(name, self.arguments, longest=longest))
+
+    def with_result(self, name: str) -> str:
+        """What is tested, and the result or the error that it must give, on one line."""
+        came = f" raises {self.error or 'an error'}" if self.raises else f" → {self.expected!r}"
+        return one_line(self.shown(name) + came, _LONGEST_SHOWN)
 
     def given(self, value: Json) -> Json:
         """The part of a result that is tested.

@@ -19,6 +19,7 @@ from mcp_tools.exchange import server_file, skill, wheel
 from mcp_tools.exchange.members import Members, zipped
 from mcp_tools.exchange.parcel import Parcel, require_runnable
 
+_MOST_LINES = 3
 MANIFEST = "manifest.json"
 FORMAT = "alita-tools"
 
@@ -133,6 +134,21 @@ def export(parcels: Sequence[Parcel], form: str, target: Path, *, private: bool 
             return
         with whole_file(target, mode=mode) as file:
             file.write(zipped(members) if wanted.kind == "zip" else members[target.name])
+
+
+def remarks_of(parcels: Sequence[Parcel], form: str) -> list[str]:
+    """The remarks that the user should read before tools leave the machine in a form."""
+    parts = {one.name: one.left_out for one in parcels if one.left_out}
+    if len(parts) <= _MOST_LINES:
+        told = [f"{name}: left out: {', '.join(some)}" for name, some in parts.items()]
+    else:
+        every = dict.fromkeys(part for some in parts.values() for part in some)
+        told = [f"Left out of {len(parts)} tools (--json lists them): {', '.join(every)}"]
+    told += [f"{one.name}: {text}" for one in parcels for text in one.remarks]
+    if FORMS[form].is_runnable:
+        told += [f"{one.name}: {text}" for one in parcels for text in one.freedoms]
+        told.append("Outside alita, nothing isolates these tools.")
+    return told
 
 
 def _write_folder(members: Members, target: Path, mode: int) -> None:

@@ -100,7 +100,7 @@ def read_arguments(name: str, schema: dict[str, Json], arguments: dict[str, Json
 
 
 def _read(value: Json, schema: Json, root: dict[str, Json], depth: int) -> Json:
-    kinds = _kinds(schema, root)
+    kinds = kinds_of(schema, root)
     if depth > _DEEPEST or not isinstance(schema, dict):
         return value
     if isinstance(value, str) and not kinds & {"string"}:
@@ -121,7 +121,9 @@ def _read(value: Json, schema: Json, root: dict[str, Json], depth: int) -> Json:
             inner.get("additionalProperties"),
             inner.get("required", []),
         )
-        absent = {key for key, one in value.items() if one is None and "null" not in _kinds(own.get(key, others), root)}
+        absent = {
+            key for key, one in value.items() if one is None and "null" not in kinds_of(own.get(key, others), root)
+        }
         return {
             key: _read(member, own.get(key, others), root, depth + 1)
             for key, member in value.items()
@@ -152,7 +154,7 @@ def _with_definitions(schema: dict[str, Json], root: dict[str, Json]) -> dict[st
     return {key: root[key] for key in ("$defs", "definitions") if key in root} | schema
 
 
-def _alternatives(
+def alternatives(
     schema: Json, root: dict[str, Json], depth: int = 0, followed: set[str] | None = None
 ) -> list[dict[str, Json]]:
     """The schemas of which a value fits one, with references inside the schema resolved, each once."""
@@ -167,16 +169,16 @@ def _alternatives(
         target: Json = root
         for part in reference[2:].split("/"):
             target = _dict(target).get(part.replace("~1", "/").replace("~0", "~"), {})
-        return _alternatives(target, root, depth + 1, followed)
+        return alternatives(target, root, depth + 1, followed)
     branches = schema.get("anyOf") or schema.get("oneOf")
     if "type" in schema or not isinstance(branches, list):
         return [schema]
-    return [one for branch in branches for one in _alternatives(branch, root, depth + 1, followed)]
+    return [one for branch in branches for one in alternatives(branch, root, depth + 1, followed)]
 
 
-def _kinds(schema: Json, root: dict[str, Json]) -> set[str]:
+def kinds_of(schema: Json, root: dict[str, Json]) -> set[str]:
     """The JSON types that a schema admits; all of them if it does not say."""
-    return {kind for one in _alternatives(schema, root) for kind in _own_kinds(one)}
+    return {kind for one in alternatives(schema, root) for kind in _own_kinds(one)}
 
 
 def _own_kinds(schema: dict[str, Json]) -> set[str]:
@@ -191,7 +193,7 @@ def _own_kinds(schema: dict[str, Json]) -> set[str]:
 
 def _branch(schema: Json, root: dict[str, Json], kind: str) -> dict[str, Json]:
     """The one alternative that admits values of a type; empty if there are several."""
-    found = [one for one in _alternatives(schema, root) if kind in _own_kinds(one)]
+    found = [one for one in alternatives(schema, root) if kind in _own_kinds(one)]
     return found[0] if len(found) == 1 else {}
 
 

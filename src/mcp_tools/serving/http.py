@@ -77,8 +77,8 @@ class Door:
 
     @property
     def is_local(self) -> bool:
-        """True if only this machine reaches it."""
-        return _is_loopback(self.host)
+        """True if only this machine reaches it. Another name means that a proxy leads others here."""
+        return _is_loopback(self.host) and all(map(_is_loopback, self.names))
 
 
 def open_door(address: str, *, token: str, token_file: Path | None, no_token: bool, names: tuple[str, ...]) -> Door:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,25 +9,14 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from support.fibonacci import ANSWER, QUESTION
 from support.openai_server import OpenAIServer
-from support.page import Site
+from support.page import Site, picture
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("page")]
 
 
 def ask(page: Page, question: str) -> None:
     page.get_by_placeholder("Ask a question").fill(question)
     page.get_by_placeholder("Ask a question").press("Enter")
-
-
-def picture(page: Page, name: str) -> None:
-    """Leaves pictures to look at, where a folder for them is named."""
-    if folder := os.environ.get("PAGE_PICTURES"):
-        for width, height in ((1200, 850), (390, 844)):
-            page.set_viewport_size({"width": width, "height": height})
-            for scheme in ("light", "dark"):
-                page.emulate_media(color_scheme=scheme)
-                page.wait_for_timeout(400)
-                page.screenshot(path=Path(folder) / f"{name}-{width}-{scheme}.png", full_page=True)
 
 
 def test_a_tool_is_kept_once_its_code_was_shown_and_allowed(page: Page, site: Site) -> None:
@@ -37,6 +25,7 @@ def test_a_tool_is_kept_once_its_code_was_shown_and_allowed(page: Page, site: Si
     expect(asked).to_contain_text("Keep this tool? nth_fibonacci(n: int) -> int")
     expect(asked).to_contain_text("a, b = b, a + b")
     expect(asked).to_contain_text("deliberate bugs")
+    expect(asked).to_contain_text("nth_fibonacci(n=")
     picture(page, "approval")
     page.get_by_role("button", name="Allow", exact=True).click()
     expect(page.locator(".answer")).to_have_text(ANSWER)
@@ -114,9 +103,17 @@ def test_tools_are_found_shown_and_run_and_runs_replayed(page: Page) -> None:
     page.get_by_role("tab", name="Tools").click()
     page.get_by_label("double_number — Double a number.").click()
     expect(page.locator("#tool")).to_contain_text("0 in 0 questions")
-    page.get_by_label("Arguments, as JSON").fill('{"n": 21}')
+    page.get_by_label("n: integer, required").fill("21")
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.locator("#result")).to_contain_text("42")
+    page.get_by_role("button", name="Compare versions").first.click()
+    page.get_by_role("button", name="Compare versions").last.click()
+    expect(page.locator("#difference")).to_contain_text("+    return n + n")
+    page.get_by_role("button", name="Export").first.click()
+    page.get_by_role("button", name="Export").last.click()
+    with page.expect_download() as taken:
+        page.locator("#exported a").click()
+    assert taken.value.suggested_filename == "double_number.zip"
     picture(page, "tools")
     page.get_by_role("tab", name="Runs").click()
     page.locator("#runs label", has_text="How many rows").first.click()
@@ -124,4 +121,72 @@ def test_tools_are_found_shown_and_run_and_runs_replayed(page: Page) -> None:
     expect(page.locator("#run pre")).to_contain_text("step 1")
     page.get_by_role("button", name="Replay").click()
     expect(page.locator("#replayed")).to_contain_text("Replayed without a model")
+    page.get_by_label("Compare with").click()
+    page.get_by_role("option").first.click()
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.locator("#compared")).to_contain_text("Steps")
     picture(page, "runs")
+
+
+def test_a_setting_is_changed_and_everything_checked(page: Page, site: Site) -> None:
+    page.get_by_role("tab", name="Settings").click()
+    expect(page.locator("#settings")).to_contain_text("max_steps")
+    page.get_by_label("Setting", exact=True).click()
+    page.get_by_role("option", name="replan_steps").click()
+    expect(page.get_by_label("Value")).to_have_value("6")
+    page.get_by_label("Value").fill("many")
+    page.get_by_role("button", name="Change").click()
+    expect(page.locator("#settings-told")).to_contain_text("it is not a whole number")
+    page.get_by_label("Value").fill("8")
+    page.get_by_role("button", name="Change").click()
+    expect(page.locator("#settings-told")).to_have_text("replan_steps is set.")
+    expect(page.locator("#settings tr", has_text="replan_steps")).to_contain_text("config.toml")
+    picture(page, "settings")
+    page.get_by_role("tab", name="Doctor").click()
+    page.get_by_role("button", name="Check everything").click()
+    expect(page.locator("#doctor")).to_contain_text("questions go to gpt-test")
+    assert "thekeythatnobodyshows" not in page.content()
+    picture(page, "doctor")
+
+
+def test_a_form_is_made_from_the_parameters_and_nothing_in_it_is_markup(page: Page) -> None:
+    page.get_by_role("tab", name="Tools").click()
+    page.get_by_label("show_parts").click()
+    expect(page.get_by_label("points: array, required")).to_have_value("[1, 2]")
+    expect(page.get_by_label("way: string, optional")).to_have_value("down")
+    page.get_by_label("points: array, required").fill("[1, x]")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator("#result")).to_contain_text("points: '[1, x]' is no JSON, such as [1, 2]")
+    picture(page, "form")
+    page.get_by_label("points: array, required").fill('["x"]')
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator("#result")).to_contain_text("points[0]: 'x' is not of type 'integer'")
+    page.get_by_label("way: string, optional").click()
+    page.get_by_role("option", name="<img").click()
+    page.get_by_label("points: array, required").fill("[3]")
+    page.get_by_label("deep: boolean, optional").click()
+    page.get_by_role("option", name="true").click()
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator("#result")).to_contain_text('"deep": true')
+    assert page.locator("img[src=x]").count() == 0
+    assert page.title() == "alita"
+
+
+def test_a_page_that_is_loaded_again_shows_its_conversation_and_its_run_goes_on(
+    page: Page, visitor: BrowserContext, site: Site
+) -> None:
+    ask(page, "How many rows has the table?")
+    expect(page.locator(".answer")).to_have_text("It has three rows.")
+    ask(page, "Be slow")
+    expect(page.locator(".steps[open] .step").first).to_be_visible()
+    page.reload()
+    expect(page.locator(".answer")).to_have_text("It has three rows.")
+    expect(page.locator(".busy")).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("Stopped.")).to_be_visible()
+    page.get_by_text("Model, specialist and conversations").click()
+    page.get_by_role("button", name="New conversation").click()
+    expect(page.locator(".answer")).to_have_count(0)
+    page.get_by_label("Earlier conversations").click()
+    page.get_by_role("option", name="How many rows").first.click()
+    expect(page.locator(".answer")).to_have_text("It has three rows.")

@@ -10,7 +10,6 @@ from agent.alita import Alita
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.page import runs_tab as runs
-from agent.page.shown import settings_table
 from agent.page.visitors import Visitors
 from agent.page.visits import Visits
 from support.fibonacci import decide, write_script
@@ -42,6 +41,21 @@ async def test_a_run_is_found_shown_and_replayed_and_nothing_in_it_is_markup(ask
     assert "It is grey." in again
 
 
+async def test_two_runs_are_compared_and_nothing_in_them_is_markup(asked: tuple[Settings, str], tmp_path: Path) -> None:
+    settings, run_id = asked
+    script = write_script(tmp_path / "other.jsonl", [decide("answer", answer=f"It is blue. {ATTACK}")])
+    async with Alita.open(read_settings({"model": script})) as alita:
+        other = (await alita.ask(f"Which colour has the boat? {ATTACK}")).run_id
+    compared = runs.compared(settings, run_id, other)
+    assert "<img" not in compared
+    for part in ("It is grey.", "It is blue.", f'<span class="bad">--- {run_id}</span>', "▸ reply: It is blue."):
+        assert part in compared, compared
+    assert '<tr class="differs"><th>question</th>' in compared
+    assert "Their steps are the same." in runs.compared(settings, run_id, run_id)
+    assert "Choose the run" in runs.compared(settings, run_id, None)
+    assert 'class="bad"' in runs.compared(settings, run_id, ATTACK)
+
+
 @pytest.mark.parametrize("run_id", ["absent", "../../etc", ATTACK])
 async def test_a_run_that_is_not_there_is_told(asked: tuple[Settings, str], run_id: str) -> None:
     shown = runs.described(asked[0], run_id) + await runs.replayed(asked[0], run_id)
@@ -56,17 +70,8 @@ async def test_visitors_of_a_page_that_is_open_to_others_see_their_own_runs(aske
     assert visitors.owns(first, "tab-of-first")
     assert visitors.owns(second, "tab-of-second")
     first.runs.add(run_id)
-    shared = Visits(settings, visitors, shares_runs=False)
+    shared = Visits(settings, visitors, Path(), is_local=False)
     assert [found for _, found in runs.found(settings, "", shared.seen_by("tab-of-first"))[0]] == [run_id]
     for stranger in ("tab-of-second", "tab-of-nobody", None):
         assert runs.found(settings, "harbour", shared.seen_by(stranger))[0] == []
-    assert Visits(settings, visitors, shares_runs=True).seen_by("tab-of-second") is None
-
-
-def test_settings_are_shown_without_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-thekeythatnobodyshows1234567890")
-    monkeypatch.setenv("ALITA_MODEL", ATTACK)
-    shown = settings_table(read_settings({}))
-    assert "thekeythat" not in shown
-    assert "<img" not in shown
-    assert "<th>model</th><td>&lt;img" in shown
+    assert Visits(settings, visitors, Path(), is_local=True).seen_by("tab-of-second") is None

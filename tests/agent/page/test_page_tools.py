@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import io
+import re
+import zipfile
+from dataclasses import replace
+from html import escape
 from pathlib import Path
 
 import pytest
 
 from agent.configuration.settings_sources import read_settings
 from agent.page import tools_tab as tools
+from agent.page.exports import exported
 from agent.page.review import Desk
+from agent.page.visitors import Visitor
 from mcp_tools.library.library import Library
-from mcp_tools.tool import Tool
+from mcp_tools.tool import Status, Tool
 
 ATTACK = "<img src=x onerror=alert(1)>"
 NUMBER = {"type": "integer", "description": f"A number {ATTACK}"}
@@ -48,47 +55,100 @@ def test_words_find_tools_and_none_is_told(library: Library) -> None:
     assert "No tool fits." in tools.found(settings, "harbour wall of Oxmere")[1]
 
 
-def test_a_tool_is_shown_with_code_tests_and_proof_and_nothing_in_it_is_markup(library: Library) -> None:
+async def test_a_tool_is_shown_with_code_tests_and_proof_and_nothing_in_it_is_markup(library: Library) -> None:
     library.register(a_tool("double_number", f"Double a number. {ATTACK}"))
-    shown = tools.described(read_settings({}), "double_number")
+    shown = await tools.described(read_settings({}), "double_number")
     assert "<img" not in shown
     for part in ("double_number(n=2) → 4", "caught 3 of 4", "return n * 2", "0 in 0 questions", "&lt;img src=x"):
         assert part in shown
 
 
 @pytest.mark.parametrize("name", ["absent", "../../etc/passwd", ATTACK])
-def test_a_tool_that_is_not_there_is_told(library: Library, name: str) -> None:
-    shown = tools.described(read_settings({}), name)
+async def test_a_tool_that_is_not_there_is_told(library: Library, name: str) -> None:
+    settings = read_settings({})
+    shown = await tools.described(settings, name) + tools.compared(settings, name, None, None)
+    assert (tools.fields(settings, name), tools.versions(settings, name)) == ([], [])
     assert 'class="bad"' in shown
     assert "<img" not in shown
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("typed", "told"),
     [
-        pytest.param('{"n": 21}', "<pre>42</pre>", id="right"),
-        pytest.param('{"n": "x"}', 'class="bad"', id="of another type"),
-        pytest.param("{", "are no JSON", id="no JSON"),
-        pytest.param("[1]", "no JSON object", id="a list"),
-        pytest.param("[" * 100_000, "are no JSON", id="deep"),
+        pytest.param("21", "<pre>42</pre>", id="right"),
+        pytest.param('"x"', "is not of type", id="of another type"),
+        pytest.param("x", "is no JSON", id="no JSON"),
+        pytest.param("", "n is required", id="empty"),
+        pytest.param(["21"], "n is required", id="no text"),
+        pytest.param(ATTACK, "&lt;img", id="markup"),
     ],
 )
-async def test_a_tool_is_run_in_the_sandbox(library: Library, arguments: str, told: str) -> None:
+async def test_a_tool_is_run_in_the_sandbox(library: Library, typed: object, told: str) -> None:
     settings = read_settings({})
     library.register(a_tool("double_number", "Double a number."))
-    assert tools.template(settings, "double_number") == '{\n "n": 0\n}'
-    assert told in await tools.run(settings, "double_number", arguments)
+    form = tools.fields(settings, "double_number")
+    shown = await tools.run(settings, "double_number", form, [typed])
+    assert (told in shown, "<img" in shown) == (True, False)
     assert library.stats("double_number").calls == (told == "<pre>42</pre>")
 
 
+def test_versions_are_compared_and_nothing_in_them_is_markup(library: Library) -> None:
+    settings = read_settings({})
+    library.register(a_tool("double_number", "Double a number."))
+    assert "no other version" in tools.compared(settings, "double_number", None, None)
+    library.register(a_tool("double_number", "Double a number.", "return n + n"), replace=True)
+    *_, (label, old) = tools.versions(settings, "double_number")
+    assert label.startswith(old[:12])
+    for shown in (
+        tools.compared(settings, "double_number", None, None),
+        tools.compared(settings, "double_number", old, None),
+    ):
+        assert f'<span class="bad">-    return n * 2  # {escape(ATTACK)}</span>' in shown
+        assert "<img" not in shown
+    assert "They are the same." in tools.compared(settings, "double_number", old, old)
+    assert 'class="bad"' in tools.compared(settings, "double_number", ATTACK, None)
+
+
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [
+        ("zip", "double_number.zip"),
+        ("skill", "double-number.zip"),
+        ("server", "double_number.py"),
+        ("wheel", "double_number_tools-1.0-py3-none-any.whl"),
+    ],
+)
+def test_an_approved_tool_is_taken_along_in_a_form(library: Library, tmp_path: Path, form: str, name: str) -> None:
+    library.register(replace(a_tool("double_number", f"Double a number. {ATTACK}"), status=Status.VERIFIED))
+    visitor, settings = Visitor(), read_settings({})
+    for _ in range(2):
+        shown = exported(settings, visitor, tmp_path, "double_number", form)
+        (key,) = re.findall(r'href="/outputs/(.+?)" download', shown)
+        assert visitor.outputs[key].name == name
+    assert len([*tmp_path.glob("export-*")]) == 1, "the one before is removed"
+    taken = visitor.outputs[key].read_bytes()
+    if form != "server":
+        assert any(member.endswith("double_number.py") for member in zipfile.ZipFile(io.BytesIO(taken)).namelist())
+    else:
+        assert b"return n * 2" in taken
+
+
+@pytest.mark.parametrize(("name", "form"), [("absent", "zip"), ("../x", "zip"), (ATTACK, "wheel"), ("x", "folder")])
+def test_what_cannot_be_taken_along_is_told(library: Library, tmp_path: Path, name: str, form: str) -> None:
+    visitor = Visitor()
+    shown = exported(read_settings({}), visitor, tmp_path, name, form)
+    assert ("class=" in shown, "<img" in shown, visitor.outputs) == (True, False, {})
+
+
 async def test_a_tool_is_approved_as_it_was_shown_and_not_otherwise(library: Library) -> None:
-    desk = Desk(read_settings({}))
+    desk = Desk(lambda: read_settings({}))
     library.register(a_tool("double_number", f"Double a number. {ATTACK}"))
-    library.path("double_number").write_text(library.get("double_number").source.replace("n * 2", "n + n"))
+    changed = "# line\n" * 4_000 + library.get("double_number").source.replace("n * 2", "n + n")
+    library.path("double_number").write_text(changed)  # of what is approved, nothing is left out
     assert "Review the tool first" in desk.accept("double_number")
     shown = await desk.look("double_number")
     assert "1 tests passed, 0 failed" in shown
-    assert ("+    return n + n" in shown, "<img" in shown) == (True, False)
+    assert (">+    return n + n" in shown, "<img" in shown) == (True, False)
     assert "Review the tool first" in desk.accept("another")
     path = library.path("double_number")
     path.write_text(path.read_text().replace("n + n", "3 * n"))
@@ -105,7 +165,7 @@ def test_a_rejected_tool_is_as_it_was_approved(library: Library) -> None:
     library.register(a_tool("double_number", "Double a number."))
     path = library.path("double_number")
     path.write_text(path.read_text().replace("n * 2", "n + n"))
-    desk = Desk(read_settings({}))
+    desk = Desk(lambda: read_settings({}))
     assert "in its place again" in desk.reject("double_number")
     assert "n * 2" in path.read_text()
     assert 'class="bad"' in desk.reject(ATTACK)

@@ -8,9 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import tomlkit
 import typer
-from tomlkit.exceptions import TOMLKitError
 
 from agent.cli import options
 from agent.cli.confirmations import ask_about_choice, is_terminal
@@ -19,9 +17,10 @@ from agent.cli.output import Result, done, listing, print_note
 from agent.configuration.paths import PROJECT_FILE, find_folders
 from agent.configuration.project_choice import ProjectChoice
 from agent.configuration.settings import UNSET, require_header_text
-from agent.configuration.settings_sources import KEYS, require_known, variables
+from agent.configuration.settings_file import SettingsFile
+from agent.configuration.settings_sources import KEYS, variables
 from agent.configuration.stored_keys import OF_HOST, StoredKeys
-from agent.errors import SettingsError, UsageError
+from agent.errors import UsageError
 from agent.store.redact import SHORTEST_SECRET
 from agent.user_files import write_file
 from mcp_tools import child
@@ -29,12 +28,9 @@ from mcp_tools.atomic import private_folder
 from mcp_tools.clients.trust import FILE, Decisions
 from mcp_tools.errors import os_errors_as
 from mcp_tools.hosts import read_host, read_key_name
-from mcp_tools.small_files import SETTINGS, read_small, toml_of
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from tomlkit import TOMLDocument
-
     from agent.configuration.settings import Settings
 
 
@@ -66,31 +62,15 @@ def set_(
     as_json: options.AsJson = False,
 ) -> Result:
     """Writes a setting to your own settings file. Comments are kept."""
-    if name in KEYS:
-        raise UsageError(f"{name} is a key and must not be stored in a settings file.", remedy="alita keys set")
-    try:
-        wanted = toml_of(f"value = {value}".encode("utf-8", "surrogateescape"))["value"]
-    except ValueError:  # plain text
-        wanted = value
-    require_known([name])
-    try:
-        options.settings(**{name: wanted})  # an invalid value is reported before it is written
-    except SettingsError as error:
-        flag = f" (flag --{name.replace('_', '-')})"
-        raise SettingsError(error.message.replace(flag, ""), remedy=error.remedy) from None
-    document = _document()
-    document[name] = wanted
-    return _write(document, f"{name} = {value}")
+    SettingsFile(_file()).set(name, value, lambda given: options.settings(**given))
+    return done(f"{_file()}: {name} = {value}", path=str(_file()))
 
 
 @app.command()
 def unset(name: Annotated[str, typer.Argument(help="The setting.")], as_json: options.AsJson = False) -> Result:
     """Removes a setting from your own settings file."""
-    document = _document()
-    if name not in document:
-        raise UsageError(f"{_file()} has no setting {name}.", remedy="To list all settings: alita config show")
-    del document[name]
-    return _write(document, f"{name} removed")
+    SettingsFile(_file()).unset(name)
+    return done(f"{_file()}: {name} removed", path=str(_file()))
 
 
 @app.command()
@@ -127,21 +107,6 @@ def open_editor(file: Path) -> None:
 
 def _file() -> Path:
     return find_folders(os.environ).config_file
-
-
-def _document() -> TOMLDocument:
-    try:
-        return tomlkit.parse(read_small(_file(), SETTINGS).decode())
-    except FileNotFoundError:
-        return tomlkit.document()
-    except (OSError, UnicodeDecodeError, TOMLKitError) as error:
-        raise SettingsError(f"{_file()} cannot be read: {error}.", remedy="alita config edit") from None
-
-
-def _write(document: TOMLDocument, note: str) -> Result:
-    private_folder(_file().parent)
-    write_file(_file(), tomlkit.dumps(document))
-    return done(f"{_file()}: {note}", path=str(_file()))
 
 
 @app.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from importlib.util import find_spec
 from pathlib import Path
@@ -279,6 +279,17 @@ def _servers(settings: Settings) -> Iterator[Finding]:
         yield Finding("mcp", False, f"{problem.where}: {problem.message}", "Correct the file.", needed=False)
 
 
+def verdict(settings: Settings, findings: Sequence[Finding]) -> str:
+    """Return what the findings come to, as a sentence."""
+    if lacking := [finding.name for finding in findings if finding.needed and not finding.ok]:
+        return f"Not ready: {', '.join(lacking)}."
+    unlisted = ", which its endpoint does not list" if not all(f.ok for f in findings if f.name == "model") else ""
+    asked = settings.model
+    if asked == FIRST_LISTED:
+        asked = next(finding.detail for finding in findings if finding.name == "model")
+    return f"Ready: questions go to {asked}{unlisted}."
+
+
 app = options.App("Checks that alita has everything it needs.")
 
 
@@ -297,10 +308,5 @@ def doctor(
         lines.append(f"{'✓' if finding.ok else '✗' if finding.needed else '–'} {finding.name:<12} {finding.detail}")
         if not finding.ok:
             lines.append(f"  {'':<12} {finding.remedy}")
-    unlisted = ", which its endpoint does not list" if not all(f.ok for f in findings if f.name == "model") else ""
-    asked = settings.model
-    if asked == FIRST_LISTED:
-        asked = next(finding.detail for finding in findings if finding.name == "model")
-    verdict = f"Not ready: {', '.join(lacking)}." if lacking else f"Ready: questions go to {asked}{unlisted}."
     form = {"ok": not lacking, "checks": [finding._asdict() for finding in findings]}
-    return Result(form, text="\n".join([*lines, "", verdict]), code=1 if lacking else 0)
+    return Result(form, text="\n".join([*lines, "", verdict(settings, findings)]), code=1 if lacking else 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from mcp_tools.sandbox.protocol import Sandbox
 
 _MOST_NAMED = 10
-_MOST_LINES = 3
 FormName = Literal["zip", "folder", "skill", "server", "wheel"]
 Archive = Annotated[Path, typer.Argument(metavar="PATH", help="A file, a folder or an archive.")]
 Replace = Annotated[bool, opt("--replace", "Put tools in the place of others of their name; old versions are kept.")]
@@ -113,7 +112,7 @@ def add_to(app: options.App) -> None:
 
 
 def _exported(to: Path, names: Sequence[str], form: str | None, *, private: bool) -> Result:
-    from mcp_tools.exchange.forms import FORMS, export, form_for
+    from mcp_tools.exchange.forms import FORMS, export, form_for, remarks_of
     from mcp_tools.exchange.parcel import packed
 
     settings = options.settings()
@@ -129,13 +128,9 @@ def _exported(to: Path, names: Sequence[str], form: str | None, *, private: bool
     parcels = packed(library, names, environments_of(settings, print_note).wrapped, private=private)
     export(parcels, wanted, to, private=private)
     lock = exits.run(_locked(settings, to.absolute())) if wanted == "server" else ""
-    warnings = _left_out({one.name: one.left_out for one in parcels if one.left_out})
-    warnings += [f"{one.name}: {text}" for one in parcels for text in one.remarks]
-    warnings += [f"{one.name}: {text}" for one in parcels if is_runnable for text in one.freedoms]
+    warnings = remarks_of(parcels, wanted)
     warnings += [f"{name} is not exported: {why}" for name, why in sorted(flawed.items())]
     warnings += [lock] * bool(lock)
-    if is_runnable:
-        warnings.append("Outside alita, nothing isolates these tools.")
     form_ = {
         "ok": not flawed,
         "path": str(to),
@@ -147,13 +142,6 @@ def _exported(to: Path, names: Sequence[str], form: str | None, *, private: bool
     }
     note = f"{count_of(len(parcels), 'tool')} written to {to} ({FORMS[wanted].about})."
     return Result(form_, note=note, warnings=warnings, code=1 if flawed else 0)
-
-
-def _left_out(parts: Mapping[str, Sequence[str]]) -> list[str]:
-    if len(parts) <= _MOST_LINES:
-        return [f"{name}: left out: {', '.join(some)}" for name, some in parts.items()]
-    every = dict.fromkeys(part for some in parts.values() for part in some)
-    return [f"Left out of {len(parts)} tools (--json lists them): {', '.join(every)}"]
 
 
 async def _locked(settings: Settings, file: Path) -> str:

@@ -11,10 +11,9 @@ import shutil
 import signal
 import sys
 import time
-from dataclasses import dataclass, replace
-from itertools import combinations, count
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -22,30 +21,24 @@ from agent.cli import exits, options
 from agent.cli.confirmations import ask_about_project
 from agent.cli.options import opt
 from agent.cli.output import print_note, print_text
-from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings_sources import read_settings
-from agent.errors import AlitaError, RunError, StorageError, UsageError
-from agent.gaia.attachments import usual_attachments
-from agent.gaia.configuration import LibraryMode, Places, ledger_meant, with_limit
-from agent.gaia.dataset import load_questions, local_copy, revision_of
-from agent.gaia.ledger import read_ledger
+from agent.errors import UsageError
+from agent.gaia.configuration import ledger_meant
+from agent.gaia.dataset import load_questions
 from agent.gaia.lessons import split_questions
-from agent.gaia.outputs import Steps, Taken, read_submission, results_of, write_answers, write_details
-from agent.gaia.progress import Display, score_text
+from agent.gaia.preparation import Choices, Prepared, library_mode, summary
+from agent.gaia.progress import Display
 from agent.gaia.report.comparison import compare as compared
-from agent.gaia.report.figures import Results, counted, group_of, open_results
+from agent.gaia.report.figures import open_results
+from agent.gaia.report.questions import with_questions
 from agent.gaia.report.render import as_html, as_terminal
-from agent.gaia.report.report import price, report_of
-from agent.gaia.runner import Benchmark, BenchmarkOutcome, ExecutorName, RunOptions, Selection, Totals
-from agent.models.roles import with_named_model
+from agent.gaia.report.report import report_of
+from agent.gaia.runner import BenchmarkOutcome, ExecutorName, Selection, Totals
 from agent.store.redact import Redactor
-from agent.user_files import whole_file, write_file
-from mcp_tools.small_files import JOURNAL, read_small
-from mcp_tools.text import count_of, printable
+from agent.user_files import write_file
+from mcp_tools.text import printable
 
 if TYPE_CHECKING:
-    from agent.configuration.settings import Settings
-    from agent.gaia.attempt import Dataset
     from agent.gaia.report.report import Report
 
 
@@ -70,7 +63,6 @@ Concurrency = Annotated[
     opt("--concurrency N", "Questions to run in parallel (default 4; 1 with the embedded model).", min=1, max=1000),
 ]
 _ATTACHED = "--attached_files_dir --attached-files-dir DIR"
-_NAMED = 10
 _LEARNING = "Gap records: off, use, or grow (use them, and add records of wrong answers)."
 _LIBRARY = (
     "warm: one library grows over the run (the default); cold: each question starts without tools; "
@@ -231,31 +223,6 @@ def learn(
 _CLOSING = 30.0
 """Seconds between the order to stop every question and the end of the process, whatever hangs in it."""
 _CODES = {"finished": 0, "limit": 124, "interrupted": exits.INTERRUPTED, "stopped": 1}
-_LOOKED_AT = 1 << 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices(RunOptions):
-    """What the command line says of a benchmark, beside settings."""
-
-    questions: Path
-    attached: Path | None = None
-    submission: Path | None = None
-    with_traces: bool = False
-    details: Path | None = None
-    verbose: bool = False
-
-
-def library_mode(output: Path, *, resume: bool) -> LibraryMode:
-    """Return the library mode where none is named: that of the run to continue, else `warm`.
-
-    Raises:
-        RunError: The ledger cannot be read.
-    """
-    ledger = Places(output).ledger
-    header = read_ledger(ledger).header if resume and ledger.exists() else None
-    found: tuple[LibraryMode, ...] = get_args(LibraryMode)
-    return next((mode for mode in found if header and header.configuration.get("library") == mode), "warm")
 
 
 def benchmark(flags: dict[str, Any], choices: Choices) -> int:
@@ -264,35 +231,17 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
     Raises:
         UserError: It cannot begin, or the ledger cannot be written.
     """
-    _require_fitting(flags, choices)
-    settings = _settings(flags, choices)
-    dataset = load_questions(choices.questions, settings)
-    _require_ours(choices)
-    own_library = choices.library == "warm" and flags.get("tools_dir") is None
-    if own_library and not choices.places.ledger.exists() and any(choices.places.library.glob("*.py")):
-        folder = choices.places.library
-        raise RunError(
-            f"{folder} already holds tools, but a new benchmark with --library warm starts without any.",
-            remedy=f"Move them, choose another --output, or start with them: --tools-dir {folder}",
-        )
-    taken = _taken(choices, dataset)
-    attachments = usual_attachments(
-        settings,
-        attached=choices.attached,
-        beside=copy[0] if (copy := local_copy(choices.questions)) else choices.questions.absolute().parent,
-        revision=revision_of(choices.questions),
-    )
+    if choices.executor == "ray" and flags.get("servers", "none") != "none":
+        raise UsageError("MCP servers cannot be used on a cluster.", remedy="Remove --servers, or --executor ray.")
+    ask_about_project(flags)
+    settings = read_settings({**flags, "use_cache": False})
     display = Display(verbose=choices.verbose)
-    ledger, fresh = choices.places.ledger, ""
-    if choices.resume and not ledger.exists() and not taken.answers:
-        fresh = f"There is no ledger {ledger}: nothing is continued. To continue another one, name its --output."
-    for problem in filter(None, (*dataset.problems, *taken.problems, fresh)):
-        display.say(problem)
-    running, ends = Benchmark(choices, dataset, settings, attachments, display, taken.answers), math.inf
+    prepared = Prepared(settings, choices, display, has_library=flags.get("tools_dir") is not None)
+    ends = math.inf
 
     def interrupt() -> None:
         nonlocal ends
-        if running.interrupt():
+        if prepared.benchmark.interrupt():
             display.say("Finishing the current questions, then stopping. Press Ctrl-C again to stop at once.")
         else:
             ends = min(ends, time.monotonic() + _CLOSING)
@@ -312,147 +261,12 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, interrupt)
         loop.add_signal_handler(signal.SIGTERM, stop)
-        outcome = await running.run()
-        if told := _derive(outcome, dataset, choices, Redactor(settings.secrets)):
-            display.say(told)
-        return outcome
+        return await prepared.run()
 
     with exits.Watch(lambda: ends - time.monotonic() if ends < math.inf else None, last_words):
         outcome = exits.run(finish())
-    _sum_up(outcome, choices)
+    print_text("\n".join(summary(outcome, choices)))
     return _CODES[outcome.how]
-
-
-def _require_fitting(flags: dict[str, Any], choices: Choices) -> None:
-    if choices.with_traces and choices.submission is None:
-        raise UsageError("--with-traces needs --submission.", remedy="Add --submission FILE")
-    if choices.ray_address and choices.executor != "ray":
-        raise UsageError("--ray-address needs --executor ray.", remedy="Add --executor ray")
-    if choices.executor == "ray" and flags.get("servers", "none") != "none":
-        raise UsageError("MCP servers cannot be used on a cluster.", remedy="Remove --servers, or --executor ray.")
-
-
-def _settings(flags: dict[str, Any], choices: Choices) -> Settings:
-    ask_about_project(flags)
-    settings = with_limit(read_settings({**flags, "use_cache": False}))
-    require_allowed(settings)
-    settings = with_named_model(settings)
-    settings = settings.model_copy(update={"download": "always" if settings.may_download else "never"})
-    if choices.library == "warm" and flags.get("tools_dir") is None:
-        return settings.model_copy(update={"tools_dir": choices.places.library.absolute()})
-    if choices.library == "read-only" and not settings.tools_dir.is_dir():
-        raise UsageError(
-            f"The tool library {settings.tools_dir} is not a folder.",
-            remedy="Choose one with --tools-dir, or start without tools: --library cold",
-        )
-    return settings
-
-
-def _require_ours(choices: Choices) -> None:
-    places, submission, ledger = choices.places, choices.submission, choices.places.ledger
-    named = {"the questions": choices.questions, "--output": places.output, "the ledger": ledger}
-    marks = {"--output": b'"schema"'}  # what the beginning of such a file holds
-    for option, path, mark in (
-        ("--submission", submission, b'"model_answer"'),
-        ("--details", choices.details, b'"expected_answer"'),
-    ):
-        if path is not None:
-            named[option], marks[option] = path, mark
-            if not (folder := path.absolute().parent).is_dir():
-                raise StorageError(
-                    f"{folder} is not a folder.", remedy="Create it, or choose a file in another folder."
-                )
-    for (one, path), (other, same) in combinations(named.items(), 2):
-        if path.resolve() == same.resolve():
-            raise UsageError(f"{path} would be both {one} and {other}.", remedy="Choose another file for one of them.")
-    for option, mark in marks.items():
-        path, folder = named[option], named[option].absolute().parent
-        if path.is_dir() or (folder.exists() and not os.access(folder, os.W_OK)):
-            raise StorageError(f"{path} cannot be written.", remedy="Name a file in another folder.")
-        if not path.exists():
-            continue
-        begins = b"?"
-        if path.is_file() and os.access(path, os.R_OK):  # a pipe would be waited for
-            with path.open("rb") as file:
-                begins = file.read(_LOOKED_AT)
-        goes_on = ledger.exists() or (choices.resume and option == "--submission")
-        if not goes_on or (begins and mark not in begins):  # one without a byte has nothing to lose
-            problem = f"{path} already exists and was not written by a benchmark with the ledger {ledger}."
-            more = ", or keep its answers: --resume" if option == "--submission" and mark in begins else ""
-            raise RunError(problem, remedy=f"Move it, or choose another {option}{more}.")
-        if not choices.resume:
-            remedy = f"Add --resume to continue it, or choose another {option}."
-            raise RunError(f"{path} already exists.", remedy=remedy)
-
-
-def _taken(choices: Choices, dataset: Dataset) -> Taken:
-    """The answers of a submission file that has no ledger, or one without an attempt.
-
-    What would be lost when it is written anew is kept in a copy.
-    """
-    path, ledger = choices.submission, choices.places.ledger
-    if not choices.resume or path is None or not path.exists() or (ledger.exists() and read_ledger(ledger).attempts):
-        return Taken({}, (), has_traces=False)
-    taken = read_submission(path, dataset)
-    told = [*taken.problems]
-    if taken.problems or taken.has_traces:
-        copies = (path.with_name(f"{path.name}.before{number or ''}") for number in count())
-        copy = next(copy for copy in copies if not copy.exists())
-        with whole_file(copy) as file:
-            file.write(read_small(path, JOURNAL))
-        told.append(f"{path} as it was is kept as {copy}.")
-    if taken.answers:
-        left = sum(task.task_id not in taken.answers for task in dataset.tasks)
-        told.append(f"{count_of(len(taken.answers), 'answer')} of {path} kept; {count_of(left, 'question')} left.")
-    return taken._replace(problems=tuple(told))
-
-
-def _derive(outcome: BenchmarkOutcome, dataset: Dataset, choices: Choices, redactor: Redactor) -> str:
-    steps = Steps(choices.places.runs, redactor)
-    results = results_of(
-        dataset, outcome.fingerprint, outcome.selected, outcome.attempts, epochs=outcome.epochs, wall=outcome.wall
-    )
-    write_file(choices.places.output, json.dumps(results, ensure_ascii=False, indent=1) + "\n")
-    if choices.details:
-        write_details(choices.details, dataset, outcome.attempts, steps)
-    trace = steps.in_words if choices.with_traces else None
-    missing = write_answers(choices.submission, dataset, outcome.attempts, trace) if choices.submission else ()
-    lacking = f"{len(missing)} of {len(dataset.tasks)} questions have no answer"
-    return f"{choices.submission}: {lacking}; the leaderboard counts them as wrong." if missing else ""
-
-
-def _sum_up(outcome: BenchmarkOutcome, choices: Choices) -> None:
-    group = group_of("all", counted(outcome.attempts, outcome.selected, outcome.epochs))
-    latest = outcome.attempts
-    is_scored = any(attempt.correct is not None for attempt in latest)
-    share = f", {100 * (group.accuracy or 0):.1f} % of all selected; {group.wrong} wrong" if is_scored else ""
-    lacking = [attempt.task_id for attempt in latest if attempt.status == "missing-file"]
-    without = f", {len(lacking)} without their file" if lacking else ""
-    tokens = group.effort.input_tokens + group.effort.output_tokens
-    lines = [
-        f"{score_text(latest, group.of)}{share}, {group.errors} errors{without}, {outcome.left} left;"
-        f" {tokens:,} tokens, {price(group.effort.cost, 'cost unknown')}",
-        f"results: {choices.places.output}",
-        f"ledger:  {choices.places.ledger}",
-    ]
-    lines += [f"details: {choices.details}"] if choices.details else []
-    if outcome.unlearned:
-        count = len(outcome.unlearned)
-        lines.append(f"Nothing was learned from {count} of the wrong attempts. The first: {outcome.unlearned[0]}")
-    if lacking:
-        names = ", ".join(lacking[:_NAMED]) + (" …" if lacking[_NAMED:] else "")
-        remedy = "Add the files to --attached_files_dir, and use --resume."
-        lines.append(f"Not asked, because their file is missing: {names}. {remedy}")
-    if outcome.message:
-        lines.append(f"The benchmark ended early: {outcome.message}")
-    if outcome.reachable:
-        lines.append("Continue with the same command and --resume.")
-    elif outcome.left:
-        lines.append(
-            "The remaining questions were selected earlier. "
-            "Continue them with --resume and the same --level, --ids and --epochs."
-        )
-    print_text("\n".join(lines))
 
 
 Output = Annotated[Path | None, opt("-o --output FILE", "File to write (default: stdout).")]
@@ -476,31 +290,8 @@ def report(
     selected = load_questions(questions, options.settings()).tasks if questions else ()
     results = open_results(ledger, selected)
     if form == "html" and not questions:
-        results = _with_questions(results, ledger)
+        results = with_questions(results, ledger, options.settings())
     _give(report_of(results), form, output)
-
-
-def _with_questions(results: Results, ledger: Path) -> Results:
-    """Add the texts of the questions, from the file that the ledger names; without it, say so."""
-    source = Path(results.source)
-    near = ledger.absolute().parent / source.name
-    found = next((one for one in (source, near) if results.source and (one.is_file() or local_copy(one))), None)
-    more = "To show the questions, add --questions FILE"
-    if found is None:
-        told = (
-            f"the question file {source} is not there"
-            if results.source
-            else "the ledger does not name its question file"
-        )
-        return replace(results, flaws=[*results.flaws, f"{told}. {more}"])
-    try:
-        dataset = load_questions(found, options.settings())
-    except AlitaError as error:
-        return replace(results, flaws=[*results.flaws, f"{error.message} {more}"])
-    if dataset.fingerprint != results.header.dataset:
-        return replace(results, flaws=[*results.flaws, f"{found} has changed since the benchmark. {more}"])
-    texts = {task.task_id: task.question for task in dataset.tasks}
-    return replace(results, selected=[replace(one, question=texts.get(one.task_id, "")) for one in results.selected])
 
 
 @app.command()

@@ -18,15 +18,15 @@ from agent.cli.confirmations import ask_about_call, escaped, has_keyboard, is_co
 from agent.cli.options import opt
 from agent.cli.output import Result, done, fields, print_note
 from agent.cli.verbs.completion import tool_names
-from agent.consent.capabilities import CallConsent, needs_in
-from agent.recorders.journaled_hosts import call_consent, carried, whoever_is
+from agent.consent.capabilities import CallConsent
+from agent.recorders.journaled_hosts import call_consent, carried, uses_of
 from agent.resources import open_for
 from agent.store.tool_records import open_library
 from mcp_tools import approve as approving
 from mcp_tools.approve import Review, as_written, edited, needed_by, tests_of
 from mcp_tools.create.interfaces import Test
 from mcp_tools.errors import LibraryError, NotPermittedError, PolicyError, UsageError, UserError, os_errors_as
-from mcp_tools.library.dependencies import Needs, module_names
+from mcp_tools.library.dependencies import module_names
 from mcp_tools.library.library import Library
 from mcp_tools.small_files import RECORD, read_small
 from mcp_tools.text import count_of, one_line
@@ -384,19 +384,6 @@ def _require_consent(seen: Review) -> None:
         raise UsageError(told, remedy=f"Only you can approve it, in a terminal: alita tools approve {name}")
     if not is_confirmed(f"{told}. Approve it? [y/n] "):
         raise UsageError(f"You did not approve {name}.")
-
-
-async def uses_of(library: Library, tool: Tool, consent: CallConsent, *, is_new: bool = False) -> list[tuple[str, str]]:
-    """What a tool may use, and what decides about each.
-
-    Raises:
-        PolicyError: The policy file is wrong.
-    """
-    may, needs = tool.capabilities, Needs()
-    with suppress(LibraryError):  # what it imports is missing: it is told where it is called
-        needs = await needed_by(library, tool)
-    found = consent.explained(whoever_is(tool, needs), needs_in(may, may.packages), is_new=is_new)
-    return [*found, *((f"call {name}", "imported") for name in may.tools)]
 
 
 def _show(seen: Review, *, with_code: bool) -> None:

@@ -22,11 +22,11 @@ from agent.cli.output import Result, done, error_text, fields, listing, warn_of_
 from agent.cli.verbs import creating, exchange, review, upkeep
 from agent.cli.verbs.ask import copy_files
 from agent.cli.verbs.completion import tool_names
-from agent.cli.verbs.review import TestsMayRead, consent_of, uses_of
+from agent.cli.verbs.review import TestsMayRead, consent_of
 from agent.consent.hosts import HostGrant, HostGrants
 from agent.material.outputs import FOLDER as OUTPUTS
 from agent.material.outputs import Outputs
-from agent.recorders.journaled_hosts import carried
+from agent.recorders.journaled_hosts import carried, uses_of
 from agent.resources import open_for
 from agent.store.tool_records import open_library
 from mcp_tools.approve import Tests, as_written, needed_by, run_tests, tests_of, tools_in

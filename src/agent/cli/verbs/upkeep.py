@@ -15,15 +15,13 @@ from agent.cli.options import opt
 from agent.cli.output import Result, date_text, done, fields, listing
 from agent.cli.verbs.completion import tool_names
 from agent.store.tool_records import open_library
-from mcp_tools.approve import as_written, difference
+from mcp_tools.approve import HASH_SHOWN, as_written, version_difference
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library.library import Library
 from mcp_tools.text import count_of, one_line
 from mcp_tools.tool import Tool
 
 _AS = {"draft": "a draft", "quarantined": "in quarantine"}
-_LABEL = 12
-"""Digits of a hash that are shown."""
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The tool's name.", autocompletion=tool_names)]
 Days = Annotated[float, opt("--days N", "Days without a call after which a tool retires.", min=1)]
 
@@ -49,7 +47,7 @@ def versions(name: Name, tools_dir: options.ToolsDir = None, as_json: options.As
             {"version": version.source_hash, "created": created, "approved": is_approved, "current": is_current}
         )
         told = "approved here" if is_approved else "not approved here"
-        label, day = version.source_hash[:_LABEL], one_line(created[:16].replace("T", " "))
+        label, day = version.source_hash[:HASH_SHOWN], one_line(created[:16].replace("T", " "))
         rows.append((label, day, f"{told}, current" if is_current else told))
     return listing(form, rows, f"No version of {name} is kept yet.")
 
@@ -62,26 +60,10 @@ def diff(
     as_json: options.AsJson = False,
 ) -> Result:
     """Shows what differs between two versions of a tool: source, definition and record."""
-    library = _library()
-    after = library.version(name, new) if new else as_written(library, name)
-    before = library.version(name, old) if old else _before(library, after)
-    labels = before.source_hash[:_LABEL], after.source_hash[:_LABEL] if new else "now"
-    if not after.input_schema:  # edited since, and what its definition would be is known once it is reviewed
-        before, after = (Tool(name, "", {}, {}, one.source) for one in (before, after))
-    found = difference(before, after, labels)
+    before, after, found = version_difference(_library(), name, old or "", new or "")
     form = {"from": before.source_hash, "to": after.source_hash, "diff": found}
     text = "\n".join(map(escaped, found.split("\n"))) if found else ""
     return Result(form, text=text, note="" if found else "They are the same.")
-
-
-def _before(library: Library, tool: Tool) -> Tool:
-    """The version that came before a tool: the one it was made from, or else the newest other one."""
-    known = [version for version in library.versions(tool.name) if version.source_hash != tool.source_hash]
-    parent = tool.provenance.get("parent_version")
-    found = [version for version in known if version.source_hash == parent] or known[-1:]
-    if not found:
-        raise LibraryError(f"no other version of {tool.name} is kept", remedy=f"alita tools show {tool.name}")
-    return found[0]
 
 
 def rollback(
@@ -97,7 +79,7 @@ def rollback(
     trust = library.trust(name)
     told = "" if trust in {"verified", "trusted"} else f"\n  It is {_AS[trust]}: alita tools review {name}"
     return done(
-        f"{name} is version {wanted.source_hash[:_LABEL]} again.{told}", version=wanted.source_hash, status=trust
+        f"{name} is version {wanted.source_hash[:HASH_SHOWN]} again.{told}", version=wanted.source_hash, status=trust
     )
 
 
@@ -165,7 +147,7 @@ def _unused(library: Library, before: float) -> Sequence[tuple[str, str, float]]
 
 
 def _return(retired: dict[str, Any]) -> str:
-    return f"back: alita tools rollback {retired['name']} {retired['version'][:_LABEL]}"
+    return f"back: alita tools rollback {retired['name']} {retired['version'][:HASH_SHOWN]}"
 
 
 def _standing(library: Library, name: str) -> Tool | None:

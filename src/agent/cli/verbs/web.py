@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from agent.cli import exits, options
 from agent.cli.options import opt
 from agent.cli.output import print_note
+
+if TYPE_CHECKING:
+    from agent.cli.verbs.doctor import Finding
+    from agent.configuration.settings import Settings
 
 app = options.App("Serves a page for your browser.")
 
@@ -42,7 +46,8 @@ def web(
     It needs the extra web-page. It prints an address with a token, which lets a browser in. Without --http, only this
     machine reaches it; others do with --http 0.0.0.0:PORT and a token of yours. Limits apply to each question.
     """
-    from agent.configuration.settings_sources import SERVE_TOKEN
+    from agent.cli.verbs.doctor import diagnose, verdict
+    from agent.configuration.settings_sources import SERVE_TOKEN, read_settings
     from mcp_tools.serving.http import open_door
 
     door = open_door(
@@ -52,7 +57,14 @@ def web(
         no_token=no_token,
         names=tuple(allow_host or ()),
     )
-    settings = options.settings()
+    flags = options.flags()
+
+    def read(**more: object) -> Settings:
+        return read_settings({**flags, **more})
+
+    def checked(settings: Settings) -> tuple[list[Finding], str]:
+        findings = diagnose(settings)
+        return findings, verdict(settings, findings)
 
     def listening(address: str) -> None:
         token = f"?token={door.token}" if door.is_new_token else ""
@@ -61,6 +73,6 @@ def web(
     async def serve() -> None:
         from agent.page.layout import serve_page
 
-        await serve_page(settings, door, listening)
+        await serve_page(read, checked, door, listening)
 
     exits.run_until_signal(serve())

@@ -43,11 +43,12 @@ def as_html(report: Report) -> str:
     runs = f"{report.title.removesuffix('.jsonl').removesuffix('.ledger')}.runs"
     note = f"The steps of a run: ALITA_RUNS_DIR={runs} alita traces show RUN"
     facts = [(fact.name, fact.text) for fact in report.facts]
-    sections = [Section("Questions", note, [*map(_item, report.cells)])]
+    sections = [Section("Questions", note, [*map(item_of, report.cells)])]
     return Page(report.title, facts, sections, report.headline, report.notices, report.tables).as_html()
 
 
-def _item(cell: Counted) -> Item:
+def item_of(cell: Counted) -> Item:
+    """Return a question with its answer as a line that opens."""
     made, level = cell.attempt, cell.part("level")
     facts = [("question", cell.task.question), ("file", cell.task.file_name)]
     outcome = "right" if cell.right else "not attempted"

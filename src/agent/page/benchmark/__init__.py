@@ -1,0 +1,1 @@
+"""Benchmarks and the course on the page."""

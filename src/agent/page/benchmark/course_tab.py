@@ -1,0 +1,146 @@
+"""The Agents Course on the page: its questions are fetched, answered as a benchmark, shown, and handed in."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agent.gaia.configuration import Places
+from agent.gaia.course import COURSE_URL, CourseApi
+from agent.gaia.handing_in import Submission, course_run, fetch_questions, hand_in, submission_from
+from agent.gaia.outputs import PAYLOAD_LOG
+from agent.page.benchmark import shown
+from agent.page.benchmark.panel import Panel
+from agent.page.shown import bad, text
+from agent.store.redact import Redactor
+from mcp_tools.errors import AlitaError
+
+if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
+    from agent.page.benchmark.running import Benches
+
+_FIRST = '<p class="bad">Press Dry run first, and look at what would be sent.</p>'
+
+
+def fetched(address: str) -> tuple[str, str]:
+    """What is to be told of the course's questions, and the questions."""
+    notes: list[str] = []
+    try:
+        dataset = fetch_questions(CourseApi(address), notes.append)
+    except AlitaError as error:
+        return bad(error), ""
+    return _notes(notes), shown.questions(dataset)
+
+
+def shown_first(settings: Settings, form: Profile) -> tuple[str, Submission | None]:
+    """What would be sent, and the same to be sent later; it is in the log, too."""
+    without_keys = Redactor(settings.secrets).text
+    try:
+        made = form.submission()
+        hand_in(CourseApi(form.course), made, send=False)
+    except AlitaError as error:
+        return without_keys(bad(error)), None
+    note = f"<p>Nothing was sent. This is what Submit sends; it is in {PAYLOAD_LOG}, too.</p>"
+    return note + without_keys(shown.submission(made)), made
+
+
+def sent(settings: Settings, form: Profile, seen: Submission | None) -> tuple[str, Submission | None]:
+    """The server's score of the submission that was shown; any other one is not sent."""
+    if seen is None:
+        return _FIRST, None
+    try:
+        if form.submission() != seen:
+            return '<p class="bad">The answers or the profile changed.</p>' + _FIRST, None
+        result = hand_in(CourseApi(form.course), seen, send=True)
+    except AlitaError as error:
+        return Redactor(settings.secrets).text(bad(error)), seen
+    assert result is not None
+    score = f"{result.score:g} % ({result.correct_count} correct, {result.total_attempted} answered)"
+    return f'<div class="tool"><p class="good">{text(score)}</p><p>{text(result.message)}</p></div>', None
+
+
+class Profile(NamedTuple):
+    """Who hands in what to which server."""
+
+    output: str
+    course: str
+    username: str
+    agent_code: str
+
+    @property
+    def places(self) -> Places:
+        """The results and the ledger."""
+        return Places(Path(self.output or "course.json").expanduser().absolute())
+
+    def submission(self) -> Submission:
+        """Return the answers to hand in.
+
+        Raises:
+            UserError: One cannot be handed in, or the profile is incomplete.
+        """
+        return submission_from(CourseApi(self.course), self.places.ledger, self.username or "", self.agent_code or "")
+
+
+def show(gr: Any, benches: Benches, tab: Any) -> None:
+    """Add the questions, the run and the submission to the page."""
+    settings = benches.settings
+    with gr.Row():
+        output = gr.Textbox("course.json", label="Results", max_lines=1)
+        model = gr.Textbox(settings.model, label="Model", max_lines=1)
+        most = gr.Number(0, label="Most questions (0: all)", precision=0, minimum=0)
+        course = gr.Textbox(COURSE_URL, label="Course server", max_lines=1)
+    with gr.Row():
+        fetch, start = gr.Button("Fetch questions"), gr.Button("Start", variant="primary")
+        resume = gr.Button("Continue")
+    told = gr.HTML(padding=False, elem_id="course-told")
+    asked = gr.HTML(padding=False, elem_id="course-questions")
+    panel = Panel(gr, benches, "course")
+    with gr.Row():
+        username = gr.Textbox(label="Hugging Face user name", max_lines=1)
+        code = gr.Textbox(label="URL of the agent's code", placeholder="https://huggingface.co/spaces/…/tree/main")
+    with gr.Row():
+        dry, send = gr.Button("Dry run"), gr.Button("Submit", variant="primary")
+    outcome = gr.HTML(padding=False, elem_id="course-outcome")
+    seen = gr.State(None)
+    profile = [output, course, username, code]
+
+    async def entered(name: str) -> dict[Any, Any]:
+        ledger = Profile(name, "", "", "").places.ledger
+        return await panel.show(ledger if await asyncio.to_thread(ledger.exists) else None)
+
+    async def begin(name: str, model: str, most: float | None, address: str, *, goes_on: bool) -> dict[Any, Any]:
+        notes: list[str] = []
+        own = {"resume": goes_on, "max_questions": int(most) if most and most >= 1 else None}
+        results = Profile(name, address, "", "").places.output
+        try:
+            fetching = partial(course_run, CourseApi(address), results, settings, notes.append, **own)
+            choices, ledger = await asyncio.to_thread(fetching)
+            await benches.start(choices, model=(model or "").strip())
+        except AlitaError as error:
+            return {told: f'<div role="alert">{Redactor(settings.secrets).text(bad(error))}</div>'}
+        return {told: Redactor(settings.secrets).text(_notes(notes)), asked: "", **await panel.show(ledger)}
+
+    async def begun(*given: Any) -> dict[Any, Any]:
+        return await begin(*given, goes_on=False)
+
+    async def resumed(*given: Any) -> dict[Any, Any]:
+        return await begin(*given, goes_on=True)
+
+    def looked(*given: str) -> tuple[str, Submission | None]:
+        return shown_first(settings, Profile(*given))
+
+    def handed(*given: Any) -> tuple[str, Submission | None]:
+        return sent(settings, Profile(*given[:-1]), given[-1])
+
+    tab.select(entered, [output], panel.parts, show_progress="hidden")
+    fetch.click(fetched, [course], [told, asked])
+    for button, handler in ((start, begun), (resume, resumed)):
+        button.click(handler, [output, model, most, course], [told, asked, *panel.parts])
+    dry.click(looked, profile, [outcome, seen])
+    send.click(handed, [*profile, seen], [outcome, seen])
+
+
+def _notes(notes: list[str]) -> str:
+    return f'<p class="empty">{text(chr(10).join(notes))}</p>' if notes else ""

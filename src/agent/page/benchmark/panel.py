@@ -1,0 +1,152 @@
+"""A benchmark on the page: its figures, its plots and its rows, which follow it while it is under way."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agent.gaia.configuration import ledger_meant
+from agent.gaia.report.figures import open_results
+from agent.gaia.report.questions import with_questions
+from agent.gaia.report.report import Report, report_of
+from agent.page.benchmark import shown
+from agent.page.shown import bad
+from agent.store.redact import Redactor
+from mcp_tools.errors import AlitaError
+
+if TYPE_CHECKING:
+    from agent.page.benchmark.running import Benches
+
+_EVERY = 1.5
+"""Seconds between two looks at a benchmark under way."""
+_RECENT = 600.0
+"""Seconds since the last line of a ledger, for which it is looked at: another process may write it."""
+
+
+class View(NamedTuple):
+    """The HTML of a benchmark."""
+
+    figures: str = ""
+    rows: str = ""
+
+
+def opened(benches: Benches, ledger: Path) -> Report:
+    """The report on a ledger, with the questions' texts and without keys.
+
+    Raises:
+        RunError: It is no ledger.
+    """
+    settings = benches.settings
+    report = report_of(with_questions(open_results(ledger), ledger, settings))
+    without_keys: Report = Redactor(settings.secrets).values(report)
+    return without_keys
+
+
+def viewed(benches: Benches, ledger: Path | None) -> View:
+    """A benchmark, or what is wrong with its ledger."""
+    if ledger is None:
+        return View('<p class="empty">No benchmark is chosen.</p>')
+    without_keys = Redactor(benches.settings.secrets).text
+    try:
+        report = opened(benches, ledger)
+    except AlitaError as error:
+        return View(without_keys(bad(error)))
+    return View(without_keys(shown.figures(report, benches.of(ledger))), without_keys(shown.rows(report.cells)))
+
+
+def one_of(benches: Benches, ledger: Path | None, row: object) -> str:
+    """A question of a benchmark by the number of its row, with the trace of its run."""
+    if ledger is None or not isinstance(row, str) or not (row.isascii() and row.isdigit() and len(row) < 7):
+        return ""
+    try:
+        cells = opened(benches, ledger).cells
+    except AlitaError as error:
+        return bad(error)
+    if int(row) >= len(cells):
+        return ""
+    without_keys = Redactor(benches.settings.secrets).text
+    return without_keys(shown.attempt(benches.settings, ledger, cells[int(row)]))
+
+
+class State(NamedTuple):
+    """What changes whenever there is something new to show."""
+
+    size: int = 0
+    changed: float = 0.0
+    heard: int = 0
+    is_busy: bool = False
+
+    @property
+    def may_change(self) -> bool:
+        """True while this page or another process may be writing the ledger."""
+        return self.is_busy or time.time() - self.changed < _RECENT
+
+
+def state_of(benches: Benches, ledger: Path | None) -> State:
+    """The state of a ledger and its benchmark."""
+    running = benches.of(ledger) if ledger else None
+    try:
+        kept = ledger.stat() if ledger else None
+    except OSError:
+        kept = None
+    size, changed = (kept.st_size, kept.st_mtime) if kept else (0, 0.0)
+    return State(size, changed, running.told.heard if running else 0, running is not None and running.is_busy)
+
+
+class Panel:
+    """The parts of the page that show one benchmark."""
+
+    def __init__(self, gr: Any, benches: Benches, name: str) -> None:
+        self._gr, self._benches = gr, benches
+        self.ledger = gr.State(None)
+        """The ledger that is shown, as an absolute path."""
+        self._seen = gr.State(None)
+        self.figures = gr.HTML(padding=False, elem_id=f"{name}-figures", js_on_load=shown.KEEPS)
+        self._stop = gr.Button("Stop", variant="stop", size="sm", visible=False, elem_id=f"{name}-stop")
+        self._rows = gr.HTML(padding=False, elem_id=f"{name}-rows", js_on_load=shown.OPENS)
+        self._attempt = gr.HTML(padding=False, elem_id=f"{name}-attempt")
+        self._timer = gr.Timer(_EVERY, active=False)
+        self.parts = [self.ledger, self._seen, self.figures, self._stop, self._rows, self._attempt, self._timer]
+
+        async def tick(ledger: Path | None, seen: State | None) -> dict[Any, Any]:
+            state = state_of(benches, ledger)
+            if state == seen:
+                return {self._timer: gr.skip() if state.may_change else gr.Timer(active=False)}
+            changed = await self.show(ledger)
+            del changed[self._attempt]  # what is read stays
+            if seen is not None and state.size == seen.size:
+                del changed[self._rows]
+            return changed
+
+        async def choose(ledger: Path | None, event: Any) -> str:
+            return await asyncio.to_thread(one_of, benches, ledger, getattr(event, "row", None))
+
+        def stop(ledger: Path | None) -> None:
+            if ledger is not None and (running := benches.of(ledger)) is not None:
+                running.stop()
+
+        choose.__annotations__["event"] = gr.EventData  # Gradio looks for it there
+        self._timer.tick(tick, [self.ledger, self._seen], self.parts, show_progress="hidden")
+        self._rows.click(choose, [self.ledger], [self._attempt], show_progress="hidden")
+        self._stop.click(stop, [self.ledger], show_progress="hidden")
+
+    async def show(self, ledger: Path | None) -> dict[Any, Any]:
+        """The updates that show a benchmark."""
+        seen = state_of(self._benches, ledger)
+        view = await asyncio.to_thread(viewed, self._benches, ledger)
+        return {
+            self.ledger: ledger,
+            self._seen: seen,
+            self.figures: view.figures,
+            self._stop: self._gr.update(visible=seen.is_busy),
+            self._rows: view.rows,
+            self._attempt: "",
+            self._timer: self._gr.Timer(active=seen.may_change),
+        }
+
+
+def meant(named: str | None, folder: Path) -> Path | None:
+    """The ledger that a user names by its own path, or that of the results beside it."""
+    return ledger_meant((folder / named.strip()).expanduser().absolute()) if named and named.strip() else None

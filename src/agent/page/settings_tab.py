@@ -1,0 +1,116 @@
+"""Settings and the checks of `alita doctor` on the page; only on a page that is not open to others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agent.configuration.paths import CONFIG_FILE
+from agent.configuration.settings import UNSET, Settings
+from agent.configuration.settings_file import SettingsFile
+from agent.page.shown import bad, settings_table, text
+from agent.store.redact import Redactor
+from mcp_tools.errors import AlitaError
+
+if TYPE_CHECKING:
+    from agent.cli.verbs.doctor import Finding
+    from agent.page.visits import Visits
+
+    Read = Callable[..., Settings]
+    Check = Callable[[Settings], tuple[Sequence[Finding], str]]
+
+CHANGEABLE = (
+    *("model", "fallback", "agent", "strategy", "planner", "writer", "examiner", "vision"),
+    *("max_steps", "max_seconds", "max_cost", "max_tokens", "timeout", "concurrency"),
+    *("approval", "packages", "hosts", "servers", "without", "engines", "robots"),
+    *("gaps", "replan_steps", "use_cache", "keep_runs", "log_days", "download"),
+)
+"""The settings that the page changes: no key, no folder, no endpoint, no program, and nothing that isolates less."""
+
+
+class SettingsDesk:
+    """Changes settings in the user's own file, as `alita config set` does."""
+
+    def __init__(self, read: Read, apply: Callable[[Settings], None]) -> None:
+        self._read, self._apply = read, apply
+
+    def change(self, name: str | None, value: str | None) -> str:
+        """Write a setting, or remove it if the value is None; it applies from the next question on."""
+        if name not in CHANGEABLE:
+            return '<p class="bad">Choose a setting.</p>'
+        try:
+            file = SettingsFile(self._read().config_dir / CONFIG_FILE)
+            if value is None:
+                file.unset(name)
+            else:
+                file.set(name, value, lambda given: self._read(**given))
+            settings = self._read()
+        except AlitaError as error:
+            return bad(error)
+        self._apply(settings)
+        source = settings.source_of(name)
+        wins = "" if value is None or source == str(file.path) else f" But its value comes from: {source}."
+        told = f"{name} is removed from your settings file." if value is None else f"{name} is set."
+        return f'<p class="{"bad" if wins else "good"}">{text(told + wins)}</p>'
+
+
+def described(settings: Settings, name: str | None) -> tuple[str, str]:
+    """Return the value of a setting as it is typed, and its description."""
+    if name not in CHANGEABLE:
+        return "", ""
+    value = next(line.value for line in settings.explain() if line.name == name)
+    listed = getattr(settings, name)
+    if isinstance(listed, tuple):
+        value = ", ".join(listed)
+    about = f"{Settings.model_fields[name].description} Now from: {settings.source_of(name)}."
+    return "" if value == UNSET else value, f'<p class="empty">{text(about)}</p>'
+
+
+def checked(settings: Settings, check: Check) -> str:
+    """Return what `alita doctor` finds, as a table."""
+    findings, verdict = check(settings)
+    rows = "".join(
+        f"<tr><th>{'✓' if one.ok else '✗' if one.needed else '–'} {text(one.name)}</th>"
+        f"<td>{text(one.detail)}{'' if one.ok else f'<br><i>{text(one.remedy)}</i>'}</td></tr>"
+        for one in findings
+    )
+    mood = "good" if verdict.startswith("Ready") else "bad"
+    shown = f'<div class="tool"><p class="{mood}">{text(verdict)}</p><table>{rows}</table></div>'
+    return Redactor(settings.secrets).text(shown)
+
+
+def show(gr: Any, visits: Visits, desk: SettingsDesk, tab: Any) -> None:
+    """Add the settings and their change to the page."""
+    with gr.Row():
+        name = gr.Dropdown(CHANGEABLE, value=None, label="Setting")
+        value = gr.Textbox(label="Value", placeholder="12, true, text, a list as a, b", max_lines=1)
+    about = gr.HTML(padding=False)
+    with gr.Row():
+        change, remove = gr.Button("Change"), gr.Button("Remove from my file")
+    told = gr.HTML(padding=False, elem_id="settings-told")
+    table = gr.HTML(padding=False, elem_id="settings")
+
+    def changed(name: str | None, value: str | None) -> tuple[str, str, str]:
+        return desk.change(name, value or ""), settings_table(visits.settings), described(visits.settings, name)[1]
+
+    def removed(name: str | None) -> tuple[str, str, str, str]:
+        came = desk.change(name, None)
+        typed, words = described(visits.settings, name)
+        return came, settings_table(visits.settings), words, typed
+
+    tab.select(lambda: settings_table(visits.settings), None, [table], show_progress="hidden")
+    name.input(lambda one: described(visits.settings, one), [name], [value, about], show_progress="hidden")
+    change.click(changed, [name, value], [told, table, about])
+    remove.click(removed, [name], [told, table, about, value])
+
+
+def show_doctor(gr: Any, visits: Visits, check: Check) -> None:
+    """Add the checks to the page."""
+    look = gr.Button("Check everything")
+    told = gr.HTML('<p class="empty">Checks packages, model, isolation, browser and folders.</p>', elem_id="doctor")
+
+    async def looked() -> str:
+        return await asyncio.to_thread(checked, visits.settings, check)
+
+    look.click(looked, None, [told])

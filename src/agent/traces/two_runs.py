@@ -1,0 +1,52 @@
+"""Two runs side by side: what is known of each, and where their steps differ."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agent.traces.render import FORM_LABELS, trace_facts
+from agent.traces.trace import Trace
+from mcp_tools.text import one_line, printable
+
+_WIDTH = 200
+"""Characters of one line of a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What two runs have in common, and what not."""
+
+    facts: tuple[tuple[str, str, str], ...]
+    """Name and both values of what is known of the whole runs."""
+    steps: str
+    """The difference of their steps and calls, without times, as a unified diff; empty if they took the same."""
+
+
+def compare(one: Trace, other: Trace) -> Comparison:
+    """Return the comparison of two runs."""
+    first, second = _joined(one), _joined(other)
+    facts = tuple((name, first.get(name, ""), second.get(name, "")) for name in dict.fromkeys([*first, *second]))
+    lines = difflib.unified_diff(
+        [*_outline(one)], [*_outline(other)], one.run.run_id, other.run.run_id, lineterm="", n=3
+    )
+    return Comparison(facts, "\n".join(lines))
+
+
+def _joined(trace: Trace) -> dict[str, str]:
+    """The facts by name; there may be several files."""
+    found: dict[str, str] = {}
+    for name, value in trace_facts(trace):
+        found[name] = f"{found[name]}\n{value}" if name in found else value
+    return found
+
+
+def _outline(trace: Trace) -> Iterator[str]:
+    for step in trace.steps:
+        yield one_line(f"step {step.number}: {step.action}{step.why and f' — {step.why}'}", _WIDTH)
+        for call in step.calls:
+            yield "  " + one_line(f"{call.kind}{'' if call.ok else ' ✗'} {call.title}", _WIDTH)
+            given = [passage for passage in call.given if passage.label not in FORM_LABELS]
+            for sign, passage in (*(("◂", one) for one in given[-1:]), *(("▸", one) for one in call.came[:1])):
+                yield f"    {sign} " + one_line(f"{passage.label}: {printable(passage.text)}", _WIDTH)
