@@ -12,8 +12,8 @@ import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 DESCRIBED = [
-    "accuracy", "browser", "files", "gaia_runner", "kills", "library", "overhead", "page", "reader", "replicas", "routing",
-    "run", "sandbox", "serving", "simulate", "startup", "unseen_questions",
+    "accuracy", "browser", "files", "gaia_runner", "kills", "library", "overhead", "page", "reader", "replicas",
+    "routing", "run", "sandbox", "serving", "simulate", "startup", "unseen_questions",
 ]  # fmt: skip
 
 

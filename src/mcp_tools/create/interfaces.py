@@ -108,8 +108,8 @@ class TrialCall:
 
     @property
     def key(self) -> str:
-        """Equal for equal calls."""
-        return json.dumps([self.arguments, self.files], sort_keys=True)
+        """Equal for equal calls. The order of names in a dict counts, since code may depend on it."""
+        return json.dumps([sorted(self.arguments.items()), sorted(self.files.items())])
 
 
 Origin = Literal["examiner", "agreement", "reference", "docstring", "promise", "recorded", "client"]

@@ -164,7 +164,8 @@ class Forge:
         tests, problems = tests_of(given)
         if problems:
             return self._refused(problems)
-        proposal = await self._proposal(code, name, tests, who)
+        is_sent_back = await call.notes.has(_sent_back(function_of(code, name)))
+        proposal = await self._proposal(code, name, tests, who, attempt=2 if is_sent_back else 1)
         if problems := beyond_a_client(proposal):
             return self._refused(problems)
         name = function_of(proposal.code, proposal.name)
@@ -187,7 +188,7 @@ class Forge:
             )
         return await self._told(creation, store, proposal, call)
 
-    async def _proposal(self, code: str, name: str, tests: Sequence[Test], who: str) -> Proposal:
+    async def _proposal(self, code: str, name: str, tests: Sequence[Test], who: str, *, attempt: int) -> Proposal:
         """Return the client's code as the proof takes it; the first example with a result is the question's call.
 
         Raises:
@@ -205,7 +206,7 @@ class Forge:
             name=name,
             arguments=next(test.arguments for test in tests if not test.raises),
             compared=tuple(test.call for test in tests if not test.raises),
-            attempt=2 if await call.notes.has(_sent_back(function_of(code, name))) else 1,
+            attempt=attempt,
             model=who,
             capabilities=replace(wanted, tools=tuple(names)),
             needs=await needs_of(names, found),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_tools.create.interfaces import TrialCall
 from mcp_tools.create.same_answer import agree, answer_key
 
 SAME: list[tuple[Any, ...]] = [
@@ -99,3 +100,10 @@ def test_extreme_values_take_no_time(value: Any) -> None:
     started = time.process_time()
     answer_key(value)
     assert time.process_time() - started < 5
+
+
+def test_calls_differ_by_the_order_of_names_in_a_dict() -> None:
+    """Code may depend on it, as with the parts of a formula; the order of the arguments says nothing."""
+    formula = TrialCall({"counts": {"C": 1, "H": 2}, "unit": "g"})
+    assert formula.key != TrialCall({"counts": {"H": 2, "C": 1}, "unit": "g"}).key
+    assert formula.key == TrialCall({"unit": "g", "counts": {"C": 1, "H": 2}}).key
