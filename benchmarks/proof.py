@@ -48,7 +48,7 @@ def draw(random):
 
 
 class StoredExaminer:
-    """The examiner whose tests a tool keeps."""
+    """Examiner that gives the stored tests of a tool."""
 
     name = "stored"
 
@@ -62,7 +62,7 @@ class StoredExaminer:
         return self._tests
 
     def unread(self, definition: str) -> list[str]:
-        """Return nothing: all of them were read before."""
+        """Return nothing: stored tests have been read."""
         return []
 
     def reference(self, definition: str) -> str:
@@ -123,7 +123,7 @@ async def proved(tool: Tool, library: Library, sandbox: Sandbox) -> tuple[Creati
 
 async def measure(count: int) -> list[dict[str, Any]]:
     """Return a row for each tool that can be proved without files and packages."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as home:
         library = Library(Path(home) / "tools", Path(home) / "data")
         read = [tool_files.read_tool(STARTER, path.stem) for path in sorted(STARTER.glob("*.py"))]
