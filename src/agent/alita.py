@@ -36,7 +36,7 @@ from agent.consent.consent import Confirm
 from agent.consent.external_tools import ConfiguredServers
 from agent.conversation import Transcript, Turn
 from agent.errors import RunError, SettingsError, StorageError
-from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
+from agent.events import AnswerWritten, Event, Listener, Note, RunFinished, Warned
 from agent.models.protocol import FIRST_LISTED, Usage
 from agent.models.roles import with_named_model
 from agent.question import FolderGrant, Wish, usable
@@ -71,7 +71,6 @@ if TYPE_CHECKING:
 
 AFTER = "after"
 """In the key of a cached answer: the digest of the turns before its question."""
-Listener = Callable[[Event], None]
 T = TypeVar("T")
 
 

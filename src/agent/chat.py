@@ -5,15 +5,37 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.conversation import Conversation, Turn
 
 if TYPE_CHECKING:
-    from agent.alita import Alita, Listener
     from agent.answer import Answer
-    from agent.events import Event
+    from agent.events import Event, Listener
     from agent.question import FolderGrant
+
+
+class Agent(Protocol):
+    """Answers the questions of a conversation; `Alita` does."""
+
+    @property
+    def newest(self) -> Answer | None:
+        """The latest run's answer so far, even if the run raised an exception."""
+
+    async def ask(
+        self,
+        question: str,
+        *,
+        files: Sequence[Path] = (),
+        on_event: Listener | None = None,
+        conversation: Conversation | None = None,
+        schema: dict[str, Any] | None = None,
+        folder: FolderGrant | None = None,
+    ) -> Answer:
+        """Answer a question, which may refer to the conversation."""
+
+    def without_keys(self, text: str) -> str:
+        """Return the text with known keys masked."""
 
 
 class Chat:
@@ -28,7 +50,7 @@ class Chat:
                 print(event)
     """
 
-    def __init__(self, alita: Alita, conversation: Conversation | None = None) -> None:
+    def __init__(self, alita: Agent, conversation: Conversation | None = None) -> None:
         self._alita = alita
         self.conversation = conversation or Conversation()
 

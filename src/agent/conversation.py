@@ -212,3 +212,67 @@ def _object(text: str) -> dict[str, Any]:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
+
+
+CONVERSATION = 240_000
+_LEAST = 4_000
+SHORT = 400
+"""Characters of a result that is shown as a preview."""
+
+
+@dataclass
+class Room:
+    """The space that the conversation with a model may take, and what was shortened so that it fits."""
+
+    characters: int = CONVERSATION
+    """Limit of the results of this run together; beyond it the oldest are cut to a preview with their file's name."""
+    one: int = 16_000
+    """Limit of one result; what was read was sized when it was read."""
+    folded: int = 0
+    """Number of replies of this run that the summary replaces, with their results."""
+    summary: str = ""
+    earlier: list[list[Message]] = field(default_factory=list)
+    """Messages of the earlier turns, a list for each, oldest first."""
+    _is_short: bool = False
+    """True once the results in `earlier` are cut to previews."""
+    _has_summary: bool = False
+    """True once the first of `earlier` is a summary of older turns."""
+
+    def shrink(self) -> bool:
+        """Halve both limits; False if that would leave too little to work with."""
+        if self.characters // 2 < _LEAST:
+            return False
+        self.characters //= 2
+        self.one = min(self.one, self.characters // 2)
+        return True
+
+    @property
+    def earlier_size(self) -> int:
+        """Characters of the earlier turns."""
+        return sum(len(str(message.get("content") or "")) for turn in self.earlier for message in turn)
+
+    def shorten_earlier(self) -> bool:
+        """Cut the results of earlier turns to previews, which name the files that hold them; False if that was done."""
+        if self._is_short or not self.earlier:
+            return False
+        self._is_short = True
+        self.earlier = [[_shortened(message) for message in turn] for turn in self.earlier]
+        return True
+
+    @property
+    def foldable(self) -> int:
+        """Number of the oldest turns that a summary may replace; 0 if there are too few."""
+        half = len(self.earlier) // 2
+        if half != 1 or not self._has_summary:
+            return half
+        return 2 if len(self.earlier) > 2 else 0
+
+    def fold_earlier(self, count: int, summary: DataText) -> None:
+        """Replace the oldest turns by a summary."""
+        told = {"role": "user", "content": f"The conversation before this, in short:\n{summary}"}
+        self.earlier[:count] = [[told, {"role": "assistant", "content": "Understood."}]]
+        self._has_summary = True
+
+
+def _shortened(message: Message) -> Message:
+    return {**message, "content": preview(text_of(message), SHORT)} if message["role"] == "tool" else message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
@@ -299,3 +299,6 @@ class RunFinished(Event):
     def as_json(self) -> dict[str, Any]:
         """The object that `--json` prints, as the stream's last line."""
         return {"event": self.kind, **self.answer.as_json()}
+
+
+Listener = Callable[[Event], None]

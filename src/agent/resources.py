@@ -24,13 +24,13 @@ from mcp_tools.library.library import Library
 from mcp_tools.tool import Status
 
 if TYPE_CHECKING:
-    from agent.actions.python_session import LivePython
     from agent.configuration.settings import Settings
     from agent.consent.consent import Confirm, Consent
     from agent.consent.external_tools import ConfiguredServers
     from agent.consent.grants import Grants
     from agent.material.workspace import Workspace
     from agent.models.roles import Models
+    from agent.recorders.journaled_python import LivePython
     from agent.store.journal import Journal
     from mcp_tools.clients.servers import Servers
     from mcp_tools.environments.store import Environments
@@ -162,7 +162,7 @@ class Resources:
 
     async def python_of(self, conversation: str) -> LivePython:
         """Return the Python process of a conversation, by the id of its first run; those of old ones are ended."""
-        from agent.actions.python_session import LivePython
+        from agent.recorders.journaled_python import LivePython
 
         live = self._pythons.pop(conversation, None) or LivePython()
         self._pythons[conversation] = live

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.actions.creation import examiner_of
-from agent.actions.python_session import PythonSession, packages_behind
+from agent.actions.run_python import packages_behind
 from agent.actions.server_tools import FOLDED
 from agent.actions.tools import NEAR
 from agent.answer import Answer, Citation, FileChange, OutputFile, status_of
@@ -33,13 +33,14 @@ from agent.follow_up import FollowUp, understand
 from agent.learning.gap_records import known_records
 from agent.material.outputs import FOLDER as OUTPUTS
 from agent.material.outputs import Outputs
-from agent.material.pictures import Sight
+from agent.material.picture_messages import Sight
 from agent.material.workspace import FOLDER as WORKSPACE
 from agent.material.workspace import Workspace
 from agent.models.protocol import EMBEDDED, SCRIPTED, Role
 from agent.recorders.journaled import GAPS, JournaledGaps, JournaledLibrary, JournaledSandbox, RunModels
 from agent.recorders.journaled_files import JournaledFiles
 from agent.recorders.journaled_hosts import JournaledHosts
+from agent.recorders.journaled_python import PythonSession
 from agent.state import AttachedFile, CitedSource, GrantedFolder
 from agent.store.journal import Journal
 from agent.store.runs import ID, InputFile, Run, save_run, save_traceback
@@ -359,7 +360,7 @@ class Running:
             browser=JournaledBrowser(self.settings, self._home / PICTURES, journal, budget, self.tell, guard),
             secrets=self.redactor.secrets,
             streams=self.streams,
-            strategy_of=self.settings.strategy_of,
+            strategy_of=lambda model: strategy_for(model, self.settings.strategy_of(model)),
             python=python,
             outputs=outputs,
             said=self.unheard,

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from agent.configuration.specialists import SHARE, SPECIALISTS, not_for
-from agent.context import Context, Room
+from agent.context import Context, Update
+from agent.conversation import Room
 from agent.events import ToolCalled
 from agent.material.origins import is_private, origins_of
 from agent.state import AttachedFile, State, Step
 from agent.steps import step_number
-from agent.strategy import Update
 from mcp_tools.text import one_line
 
 

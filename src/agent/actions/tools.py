@@ -17,12 +17,14 @@ from agent.events import ToolCalled
 from agent.material.origins import origins_of, results_of
 from agent.material.outputs import with_outputs
 from agent.material.pictures import MOST_OF_ONE, Place, watched
-from agent.state import State
+from agent.state import Decision, State
 from agent.steps import value_text
 from mcp_tools.clients.definitions import plain_schema
 from mcp_tools.clients.replies import ReplyFile
+from mcp_tools.create.question_template import arguments_for
 from mcp_tools.errors import ArgumentsError, LibraryError, NotPermittedError
 from mcp_tools.hosts import HostError
+from mcp_tools.library.arguments import surely_fits
 from mcp_tools.library.dependencies import needs_of
 from mcp_tools.prompt import data_block
 from mcp_tools.run import outcome_class, run_tool
@@ -114,7 +116,7 @@ async def call_tool(
         )
 
     try:
-        outcome, files = await with_outputs(context, tool.capabilities.write, run)
+        outcome, files = await with_outputs(context.outputs, context.journal, tool.capabilities.write, run)
     except (ArgumentsError, HostError, NotPermittedError) as misfit:
         context.emit(ToolCalled(tool.name, arguments, False, one_line(misfit.message)))
         return CallResult(False, None, f"{shown} was not called: {misfit.message}")
@@ -165,3 +167,15 @@ async def _heard(file: ReplyFile, context: Context, question: str) -> str:
         return f"{path.name}: {said}"
     part = await context.reader.read(path, path.name, page=1, find="", limit=_LONGEST_SPEECH)
     return f"{path.name}: {part['text']}" if part.get("text") else ""
+
+
+def asked_before(state: State) -> Decision | None:
+    """The call of a tool that was made for the same question with other values, or for this very one."""
+    if state.get("files") or state.get("folder"):
+        return None
+    for tool in state["tools"]:
+        arguments = arguments_for(state["question"], tool.get("asked"))
+        if arguments is not None and surely_fits(arguments, tool["inputSchema"]):
+            final = tool["asked"].get("final", "{}")
+            return Decision("use_tool", "Asked before with other values.", tool["name"], arguments, final=final)
+    return None

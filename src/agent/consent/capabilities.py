@@ -14,7 +14,7 @@ from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, is_provided
 from mcp_tools.tool import Capabilities
 
 if TYPE_CHECKING:
-    from agent.consent.consent import ApprovalMode, UserReply
+    from agent.consent.questions import ApprovalMode, UserReply
     from mcp_tools.environments.store import Environments
 
 UNASKED = {"seconds": 60.0, "memory_mb": 2048}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import os
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -15,8 +14,9 @@ from agent.budget import Budget
 from agent.consent.capabilities import CallConsent, CapabilityToUse, Need, Permit, needs_in
 from agent.consent.grants import Grants
 from agent.consent.hosts import HostGrants, HostToReach
-from agent.consent.named_paths import MAX_PATH, REFUSAL
+from agent.consent.named_paths import REFUSAL
 from agent.consent.policy import Policy, ReadPolicy
+from agent.consent.questions import ApprovalMode, CallProposal, PackagesToInstall, ToolToApprove, UserReply
 from agent.events import Event, ToolRefused
 from agent.store.journal import Journal
 from mcp_tools.errors import AlitaError
@@ -27,79 +27,8 @@ if TYPE_CHECKING:
     from mcp_tools.clients.servers import Servers
     from mcp_tools.environments.store import Environments
 
-ApprovalMode = Literal["ask", "auto", "never"]
-"""`ask`: someone decides. `auto`: what is proved is kept. `never`: nothing is kept."""
 _DOUBTFUL = "consent"
 """What the journal calls a user's word on a doubtful action."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolToApprove:
-    """A proved tool that would be kept."""
-
-    name: str
-    signature: str
-    """`nth_fibonacci(n: int) -> int`."""
-    purpose: str
-    source: str
-    checks: tuple[str, ...]
-    """What the checks, the trial and the proof said, one line each."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallProposal:
-    """A call of an external tool, or another action, that someone has to allow."""
-
-    name: str
-    arguments: dict[str, Json]
-    reason: str
-    definition: str = ""
-    """What the server now says of the tool, where that has changed."""
-    is_doubtful: bool = False
-    """Whether it would be refused unasked because it may come from foreign text alone."""
-    tool: str = ""
-    """The external tool, if the user may allow it for good for this reason."""
-    paths: tuple[str, ...] = ()
-    """The paths that nobody named, if they are the reason."""
-
-    @property
-    def folders(self) -> tuple[str, ...]:
-        """The folders of these paths, if the user may allow them for good."""
-        try:
-            places = [Path(path).expanduser() for path in self.paths if len(path) <= MAX_PATH]
-            if len(places) < len(self.paths) or not all(place.is_absolute() for place in places):
-                return ()
-            found = [Path(os.path.realpath(place)) for place in places]
-            folders = {str(path if path.is_dir() else path.parent) for path in found}
-        except (OSError, RuntimeError, ValueError):  # no name of a file, or no user of that name
-            return ()
-        return () if "/" in folders else tuple(sorted(folders))
-
-
-@dataclass(frozen=True, slots=True)
-class PackagesToInstall:
-    """Packages that a program or a tool needs and the user has not allowed yet."""
-
-    wanted: tuple[str, ...]
-    """As the code names them: `scipy>=1.11`."""
-    releases: tuple[str, ...]
-    """Each package that is new, with its version: those that are wanted, and what they pull in. None before the index
-    is asked, which it is of unknown names only if the user agrees."""
-    unknown: tuple[str, ...]
-    """The names that are not among the most used packages."""
-    size: int
-    """Bytes to fetch, at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class UserReply:
-    """The reply of the user who is asked."""
-
-    allowed: bool
-    reason: str = ""
-    """Why not, for the model."""
-    scope: Literal["once", "always", "folder"] = "once"
-    """`always`: this call's tool, or every further tool that is proved. `folder`: the folders of the call's paths."""
 
 
 Asked = ToolToApprove | CallProposal | PackagesToInstall | HostToReach | CapabilityToUse

@@ -13,7 +13,7 @@ from mcp_tools.errors import ServersFileError, os_errors_as
 from mcp_tools.json_file import JsonFile
 
 if TYPE_CHECKING:
-    from agent.consent.consent import CallProposal
+    from agent.consent.questions import CallProposal
 
 FILE = "allowed.json"
 

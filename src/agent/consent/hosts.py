@@ -17,8 +17,8 @@ from mcp_tools.hosts import NOT_ALLOWED, READING
 from mcp_tools.json_file import JsonFile
 
 if TYPE_CHECKING:
-    from agent.consent.consent import ApprovalMode, UserReply
     from agent.consent.policy import ReadPolicy, Value, Verdict
+    from agent.consent.questions import ApprovalMode, UserReply
 
 FILE = "hosts.json"
 NEW_TOOL = "the new tool"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agent.consent.consent import CallProposal, UserReply
 from agent.consent.provenance import Verdict
+from agent.consent.questions import CallProposal, UserReply
 from agent.errors import ModelError, ModelOutputError
 from agent.events import ActionRefused
 from agent.models.protocol import Role

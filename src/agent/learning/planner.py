@@ -23,8 +23,7 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import object_schema
 
 if TYPE_CHECKING:
-    from agent.context import Context
-    from agent.strategy import Update
+    from agent.context import Context, Update
 
 _TOKENS = 700
 _STUCK = 3

@@ -24,8 +24,8 @@ from mcp_tools.small_files import is_text, plain_files
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from agent.context import Context
     from agent.state import Step
+    from agent.store.journal import Journal
 
 FOLDER = "outputs"
 MAX_LISTED = 50
@@ -138,19 +138,18 @@ T = TypeVar("T")
 
 
 async def with_outputs(
-    context: Context, wanted: bool, call: Callable[[Path | None], Awaitable[T]]
+    outputs: Outputs, journal: Journal, wanted: bool, call: Callable[[Path | None], Awaitable[T]]
 ) -> tuple[T, list[OutputFile]]:
     """Make a call that may write into the run's folder, if it wants to, and return what it gave and wrote."""
     if not wanted:
         return await call(None), []
-    outputs = context.outputs
     before = outputs.snapshot()
-    result = await call(outputs.make() if context.journal.is_live else outputs.folder)
+    result = await call(outputs.make() if journal.is_live else outputs.folder)
 
     async def written() -> Json:
         return [asdict(file) for file in await asyncio.to_thread(outputs.kept_since, before)]
 
-    recorded, _ = await context.journal.recorded("outputs", {}, list[dict[str, Any]], written)
+    recorded, _ = await journal.recorded("outputs", {}, list[dict[str, Any]], written)
     return result, [OutputFile(**file) for file in recorded]
 
 

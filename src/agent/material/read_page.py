@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.consent.permission import unless_wanted
 from agent.consent.provenance import of_address
+from agent.context import failed
 from agent.errors import StoppedError
 from agent.events import Note
 from agent.material.attached import with_files
@@ -15,7 +16,7 @@ from agent.material.pages import resolved, shown_page, was_read
 from agent.material.pictures import PICTURES, Place, page_watched, seen_pictures
 from agent.models.protocol import Role
 from agent.state import CitedSource, Decision, State
-from agent.steps import decision_of, failed, step
+from agent.steps import decision_of, step
 from agent.web.address import canonical
 from agent.web.page import WebProblem
 from mcp_tools.text import one_line

@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from agent.answer import has_words
-from agent.consent.origins import Origins
 from agent.consent.permission import refusal_of_action
 from agent.consent.provenance import of_query
 from agent.errors import StoppedError
-from agent.state import CitedSource
 from agent.web.address import canonical, source_of
-from agent.web.evidence import LEVELS, Evidence, Quote, Source, credibility_of, relevance_of
+from agent.web.evidence import LEVELS, Evidence, Quote, Source, Wanted, credibility_of, relevance_of
 from agent.web.page import Page, Result, WebProblem
 from agent.web.queries import Terms, broader, freshness_of, stems_of, terms_of, usable, words_of
 from agent.web.quoting import ReadPage, read_closely
@@ -35,23 +33,6 @@ _LATE = 8  # how slowly a place further down in an engine's list loses weight
 _BELIEVED = 0.15  # what a level of credibility is worth beside the question's words, which weigh 1 together
 _OF_ONE_SOURCE = 2  # pages of one source that are read together, while there are others
 _MOST_MISSING = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be found out."""
-
-    question: str
-    query: str = ""  # what the coordinator wants to know; empty where it is the question
-    source: str = ""  # the engine to ask; empty for all
-    known: Sequence[CitedSource] = ()  # the sources that the run has already, whose numbers stay
-    origins: Origins = field(default_factory=lambda: Origins(""))
-    """What the run knows, by where it comes from: no query carries away what is the user's."""
-
-    @property
-    def aim(self) -> str:
-        """What to look for."""
-        return self.query or self.question
 
 
 @dataclass(slots=True)

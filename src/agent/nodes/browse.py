@@ -13,7 +13,7 @@ from agent.browser.tasks import BrowserOutcome
 from agent.consent.origins import Origins
 from agent.consent.permission import unless_wanted
 from agent.consent.provenance import FINE, of_address, of_task
-from agent.context import Context
+from agent.context import Context, failed, kept_whole
 from agent.errors import ModelError
 from agent.events import BrowserStepped, Note
 from agent.material.attached import present, with_files
@@ -22,7 +22,7 @@ from agent.material.pictures import Place, seen_pictures
 from agent.material.read_page import read_instead, source_number
 from agent.models.protocol import Role
 from agent.state import CitedSource, Picture, State, Step
-from agent.steps import decision_of, failed, kept_whole, step
+from agent.steps import decision_of, step
 from agent.web.address import addresses_in, host_of
 from agent.web.page import WebProblem
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from agent.context import Context
+from agent.context import Context, failed
 from agent.events import FileRead
 from agent.material.attached import file_of_run, no_such_file
 from agent.material.pages import means_page
@@ -15,7 +15,7 @@ from agent.material.pictures import FILMS, PICTURES, places_in, seen_pictures, w
 from agent.material.read_page import read_page
 from agent.models.protocol import Role
 from agent.state import AttachedFile, State
-from agent.steps import decision_of, failed, step
+from agent.steps import decision_of, step
 from mcp_tools.text import printable
 
 _READ_BY_OCR = PICTURES | FILMS | {"pdf"}

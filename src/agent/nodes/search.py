@@ -9,19 +9,19 @@ from langgraph.runtime import Runtime
 
 from agent.consent.permission import unless_wanted
 from agent.consent.provenance import of_query
-from agent.context import Context
+from agent.context import Context, failed
 from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note
 from agent.material.origins import origins_of
 from agent.models.protocol import Role
 from agent.state import State
-from agent.steps import decision_of, failed, step, step_number
+from agent.steps import decision_of, step, step_number
 from mcp_tools.text import one_line
 
 
 async def search(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Searches, reads and quotes."""
-    from agent.material.research import Wanted
+    from agent.web.evidence import Wanted
 
     context = runtime.context
     strategy = context.strategy(Role.COORDINATOR)

@@ -6,16 +6,16 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from agent.actions.python_session import doubts_of
+from agent.actions.run_python import doubts_of
 from agent.actions.server_tools import FOLDED, SERVER_TOOL, definition, external_named
 from agent.actions.tools import call_external, call_tool, ruling_on
 from agent.consent.permission import unless_wanted
-from agent.context import Context
+from agent.context import Context, failed, kept_whole
 from agent.material.attached import granted, with_paths
 from agent.material.outputs import listing, with_files_of
 from agent.material.pictures import seen_pictures
 from agent.state import State
-from agent.steps import decision_of, failed, kept_whole, step
+from agent.steps import decision_of, step
 from mcp_tools.errors import LibraryError, UnknownToolError
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from agent.consent.consent import CallProposal, PackagesToInstall, ToolToApprove
 from agent.consent.hosts import NEW_TOOL, HostToReach
+from agent.consent.questions import CallProposal, PackagesToInstall, ToolToApprove
 from agent.page.shown import text
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from agent.alita import Alita
 from agent.chat import Chat
-from agent.consent.consent import UserReply
+from agent.consent.questions import UserReply
 from agent.errors import AlitaError
 from agent.events import AnswerWritten, Event, ModelCalled, ModelStarting, RunStarted
 from agent.models.protocol import Usage

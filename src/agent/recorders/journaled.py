@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from agent.budget import Budget
 from agent.consent.consent import Consent
 from agent.learning.gap_records import GapRecord, GapRecords
-from agent.material.pictures import with_pictures
+from agent.material.picture_messages import with_pictures
 from agent.models.protocol import Completion, Model, Request
 from agent.models.roles import Models
 from agent.records import as_plain, from_plain

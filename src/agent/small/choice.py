@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from agent.actions.refusals import refusal_of, unread
 from agent.actions.server_tools import RANK, external_of
+from agent.actions.tools import asked_before
 from agent.answering.answer_format import answer_text
 from agent.answering.final_answer import in_asked_format
 from agent.consent.external_tools import SERVER, arguments_schema
@@ -20,7 +21,6 @@ from agent.small.evidence import copied_answer, found_steps
 from agent.small.program import openable
 from agent.state import AttachedFile, Decision, State, Step
 from agent.steps import evidence_text, reading_of
-from agent.strategy import asked_before
 from agent.web.address import addresses_in
 from agent.web.queries import terms_of
 from mcp_tools.particulars import without_quotes

@@ -12,11 +12,11 @@ from agent.consent.external_tools import SERVER
 from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.events import InstructionFound, Note
-from agent.material.research import Quotes, Wanted, research
+from agent.material.research import Quotes, research
 from agent.models.protocol import Role
 from agent.state import Action, State, Step
 from agent.steps import reading_of
-from agent.web.evidence import Evidence
+from agent.web.evidence import Evidence, Wanted
 from agent.web.queries import queries_by_rule
 from agent.web.quoting import ReadPage
 from mcp_tools.prompt import data_block, data_blocks, load_prompt

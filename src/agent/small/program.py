@@ -13,13 +13,12 @@ from typing import Any
 
 from agent.answering.answer_format import answer_text
 from agent.answering.final_answer import in_asked_format
-from agent.context import Context
+from agent.context import Context, Update, failed
 from agent.events import ToolCalled
 from agent.material.attached import TABLES, TREES, file_named, files_text, granted, is_missing, readable
 from agent.models.protocol import Message, Role
 from agent.state import Action, AttachedFile, State
-from agent.steps import decision_of, failed, preview, reading_of, step, value_text
-from agent.strategy import Update
+from agent.steps import decision_of, preview, reading_of, step, value_text
 from mcp_tools.errors import StoppedError
 from mcp_tools.packages import file_packages, imported
 from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.browser.tasks import BrowserOutcome
 from agent.consent.origins import Origins
-from agent.context import Context
+from agent.context import Context, NextActions, PromptLimits, Strategy, Update
 from agent.conversation import Conversation
 from agent.errors import ModelError
 from agent.models.protocol import Role
@@ -18,13 +18,11 @@ from agent.small.program import answer_by_program, run_script
 from agent.small.restate import restate
 from agent.state import State
 from agent.steps import decision_of, evidence_text
-from agent.strategy import NextActions, PromptLimits, Strategy, Update
 from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from agent.material.research import Wanted
-    from agent.web.evidence import Evidence
+    from agent.web.evidence import Evidence, Wanted
 
 _MAX_ANSWER_TOKENS = 200
 _UNKNOWN = frozenset({"unknown", "unknown."})

@@ -11,10 +11,10 @@ from agent.actions.tools import DRAFT, NEAR
 from agent.answering.answer_format import answer_of, variables_in, wanted_form
 from agent.configuration.specialists import prompt_of
 from agent.consent.external_tools import SERVER
-from agent.context import SHORT, Room
+from agent.conversation import SHORT, Room
 from agent.learning.planner import brief_text, plan_text
 from agent.material.attached import files_text
-from agent.material.pictures import PicturesOfSteps, Sight, not_shown, parts_of, without_pictures
+from agent.material.picture_messages import PicturesOfSteps, Sight, not_shown, parts_of, without_pictures
 from agent.models.protocol import Message
 from agent.state import AttachedFile, Reply, State, Step
 from agent.steps import preview

@@ -8,21 +8,20 @@ from functools import partial
 from pathlib import Path
 
 from agent.actions.creation import short_path, tell_creation
-from agent.actions.python_session import doubts_of, packages_of
+from agent.actions.run_python import doubts_of, packages_of
 from agent.actions.tools import shown_tool
 from agent.answer import OutputFile
 from agent.consent.capabilities import needs_in, use_of
 from agent.consent.consent import USER_SAID
 from agent.consent.hosts import NEW_TOOL, HostToReach
-from agent.context import Context
+from agent.context import Context, Update, failed
 from agent.errors import ModelError, ModelOutputError
 from agent.events import Note, ToolCalled, ToolRegistered
 from agent.material.attached import granted, present, with_paths
 from agent.material.outputs import listing, with_files_of, with_outputs
 from agent.models.protocol import Role
 from agent.state import State
-from agent.steps import decision_of, failed, step, value_text
-from agent.strategy import Update
+from agent.steps import decision_of, step, value_text
 from mcp_tools.create.interfaces import Creation, Proposal, Wrapping
 from mcp_tools.create.prove import prove
 from mcp_tools.errors import LibraryError, NotPermittedError, StoppedError
@@ -68,7 +67,7 @@ async def propose_tool(state: State, context: Context) -> Update:
     )
     try:
         creation, outputs = await with_outputs(
-            context, wanted.write, lambda folder: _prove(proposal, state, context, folder)
+            context.outputs, context.journal, wanted.write, lambda folder: _prove(proposal, state, context, folder)
         )
     except (ModelError, ModelOutputError, StoppedError, HostError, NotPermittedError) as failure:
         return failed(state, context, f"No tool could be created: {failure.message}", f"no tool: {failure.message}")

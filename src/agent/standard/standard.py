@@ -11,35 +11,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agent.actions.python_session import run_in_session
 from agent.actions.refusals import refusal_of
+from agent.actions.run_python import run_in_session
+from agent.actions.tools import asked_before
 from agent.answering.answer_format import answer_text, problem_of
 from agent.browser.tasks import BrowserOutcome
 from agent.consent.origins import Origins
 from agent.consent.permission import is_asked_for
 from agent.consent.provenance import FINE, of_address
-from agent.context import Context
+from agent.context import Context, NextActions, PromptLimits, Strategy, Update
 from agent.conversation import programs_in
 from agent.errors import ModelError, ModelOutputError, ModelTooLongError, PicturesRefusedError
 from agent.events import Note
 from agent.learning.planner import brief, replan, why_replan
 from agent.material.attached import ROOM_OF_ALL, unread_files
 from agent.material.origins import origins_of
-from agent.material.pictures import tell_instead, without_pictures
+from agent.material.picture_messages import without_pictures
+from agent.material.pictures import tell_instead
 from agent.models.protocol import Completion, Message, Role, ToolCall
 from agent.standard.functions import decision_of_call, functions_for
 from agent.standard.messages import messages_for
 from agent.standard.proposing import propose_tool
 from agent.state import Decision, Interjection, Reply, State
-from agent.steps import most_steps, preview, step_number
-from agent.strategy import NextActions, PromptLimits, Strategy, Update, asked_before
+from agent.steps import preview, step_number
 from agent.web.address import addresses_in
 from mcp_tools.prompt import data_block, data_blocks
 from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
-    from agent.material.research import Wanted
-    from agent.web.evidence import Evidence
+    from agent.web.evidence import Evidence, Wanted
 
 ATTEMPTS = 3
 """How often a reply in which nothing can be carried out is asked again, each time with the reasons."""
@@ -147,7 +147,7 @@ class Standard(Strategy):
         return await self._ask(state, context, replies, closing)
 
     def _messages(self, state: State, replies: Sequence[Reply], context: Context) -> list[Message]:
-        most, room, sight = most_steps(state, context), context.room, context.sight
+        most, room, sight = context.most_steps(state), context.room, context.sight
         return messages_for(state, replies, most_steps=most, room=room, sight=sight)
 
     async def _make_room(self, state: State, context: Context) -> bool:
@@ -190,7 +190,7 @@ class Standard(Strategy):
         room, replies = context.room, state.get("replies", [])
         if (half := (len(replies) - room.folded) // 2) == 0:
             return False
-        older = messages_for(state, replies[: room.folded + half], most_steps=most_steps(state, context), room=room)
+        older = messages_for(state, replies[: room.folded + half], most_steps=context.most_steps(state), room=room)
         asked = [*older, {"role": "user", "content": _SUMMARISE}]
         try:
             summary = (await context.complete(Role.COORDINATOR, asked, max_tokens=_SUMMARY_TOKENS)).text.strip()

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from mcp_tools.errors import AlitaError, IsolationError
 from mcp_tools.sandbox.call import call_counts, death, decoded, is_problem, passed
@@ -21,9 +21,6 @@ from mcp_tools.sandbox.pipes import FrameError, Pipes
 from mcp_tools.sandbox.protocol import Host, Limits, Problem, ProblemKind, Result, SessionOutcome, Writable
 from mcp_tools.sandbox.zygote import Ending, Zygote
 from mcp_tools.tool import CallCount, Json
-
-if TYPE_CHECKING:
-    from mcp_tools.sandbox.warm import WarmSandbox
 
 INTERRUPT_SECONDS = 1.0
 """How long an interrupted block may take to end before its process is killed."""
@@ -41,12 +38,30 @@ _IMPORTS_MB = 384
 """Address space that importing every package takes: the memory limit is for what code makes of them."""
 
 
+class Interpreters(Protocol):
+    """Warm interpreters, by their environments; a warm sandbox has them."""
+
+    async def interpreter(self, environment: Environment) -> Zygote:
+        """Return the warm interpreter of an environment.
+
+        Raises:
+            GrantError: A path cannot be granted.
+            IsolationError: The sandbox is broken or closed.
+        """
+
+    def next_call(self) -> int:
+        """Return a number for a call."""
+
+    def retire(self, environment: Environment, zygote: Zygote) -> None:
+        """Take an interpreter out of service; it ends when its last call has ended."""
+
+
 class LiveSession:
     """A session of a warm sandbox; `Sandbox.session` says what its arguments are."""
 
     def __init__(
         self,
-        sandbox: WarmSandbox,
+        sandbox: Interpreters,
         *,
         read: Sequence[Path],
         write: Sequence[Writable],

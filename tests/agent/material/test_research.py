@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from agent.material.research import Wanted
 from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
 from agent.recorders.journaled_web import JournaledWeb
 from agent.small.small import Small
 from agent.store.journal import Journal
-from agent.web.evidence import Evidence
+from agent.web.evidence import Evidence, Wanted
 from agent.web.page import Page, Result, WebProblem
 from support.decisions import Weak, context_with
 from support.small_web import Pages

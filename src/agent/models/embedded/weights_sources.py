@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from agent.models.embedded.weights import Fetch, SourceError, WeightsFile
+from agent.models.embedded.weights_files import Fetch, SourceError, WeightsFile
 from mcp_tools import child
 from mcp_tools.network import NetworkError, network_client
 from mcp_tools.text import one_line
