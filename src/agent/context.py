@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from agent.consent.origins import Origins
     from agent.conversation import Conversation
     from agent.material.outputs import Outputs
+    from agent.material.research_request import ResearchRequest
     from agent.material.workspace import Workspace
     from agent.recorders.journaled import JournaledGaps, JournaledLibrary, RunModels
     from agent.recorders.journaled_files import JournaledFiles
     from agent.recorders.journaled_hosts import JournaledHosts
     from agent.recorders.journaled_python import PythonSession
     from agent.recorders.journaled_web import JournaledBrowser, JournaledWeb
-    from agent.web.evidence import Evidence, Wanted
+    from agent.web.evidence import Evidence
     from agent.web.leak_guard import LeakGuard
     from mcp_tools.create.interfaces import Examiner
 
@@ -108,7 +109,7 @@ class Strategy(Protocol):
         """
         ...
 
-    async def research(self, wanted: Wanted, context: Context) -> Evidence:
+    async def research(self, wanted: ResearchRequest, context: Context) -> Evidence:
         """What the web says; the coordinator's part of a search.
 
         Raises:

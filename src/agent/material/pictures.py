@@ -10,9 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent.context import Context
 from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note
 from agent.files.contents import READERS, module_of
@@ -23,6 +22,9 @@ from agent.state import AttachedFile, Picture, State
 from agent.web.page import Page, WebProblem
 from agent.web.reading.videos import YOUTUBE, video_id
 from mcp_tools.prompt import load_prompt
+
+if TYPE_CHECKING:
+    from agent.context import Context
 
 PICTURES = frozenset(kind for kind in READERS if module_of(kind) == "image")
 """Kinds of files that are pictures."""

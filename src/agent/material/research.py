@@ -12,8 +12,9 @@ from agent.answer import has_words
 from agent.consent.permission import refusal_of_action
 from agent.consent.provenance import of_query
 from agent.errors import StoppedError
+from agent.material.research_request import ResearchRequest
 from agent.web.address import canonical, source_of
-from agent.web.evidence import LEVELS, Evidence, Quote, Source, Wanted, credibility_of, relevance_of
+from agent.web.evidence import LEVELS, Evidence, Quote, Source, credibility_of, relevance_of
 from agent.web.page import Page, Result, WebProblem
 from agent.web.queries import Terms, broader, freshness_of, stems_of, terms_of, usable, words_of
 from agent.web.quoting import ReadPage, read_closely
@@ -84,7 +85,7 @@ class Hits:
 
 
 async def research(
-    wanted: Wanted,
+    wanted: ResearchRequest,
     context: Context,
     queries: Sequence[str],
     *,
@@ -116,7 +117,7 @@ async def research(
 class _Inquiry:
     """One search under way."""
 
-    def __init__(self, wanted: Wanted, context: Context, most: int) -> None:
+    def __init__(self, wanted: ResearchRequest, context: Context, most: int) -> None:
         self.evidence = Evidence()
         self.pages: list[ReadPage] = []
         self.quotes: dict[str, tuple[Quote, ...]] = {}

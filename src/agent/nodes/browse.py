@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from langgraph.runtime import Runtime
 
+from agent.actions.read_page import read_instead, source_number
 from agent.browser.tasks import BrowserOutcome
 from agent.consent.origins import Origins
 from agent.consent.permission import unless_wanted
@@ -19,7 +20,6 @@ from agent.events import BrowserStepped, Note
 from agent.material.attached import present, with_files
 from agent.material.origins import origins_of
 from agent.material.pictures import Place, seen_pictures
-from agent.material.read_page import read_instead, source_number
 from agent.models.protocol import Role
 from agent.state import CitedSource, Picture, State, Step
 from agent.steps import decision_of, step

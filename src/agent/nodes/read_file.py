@@ -7,12 +7,12 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from agent.actions.read_page import read_page
 from agent.context import Context, failed
 from agent.events import FileRead
 from agent.material.attached import file_of_run, no_such_file
 from agent.material.pages import means_page
 from agent.material.pictures import FILMS, PICTURES, places_in, seen_pictures, watched
-from agent.material.read_page import read_page
 from agent.models.protocol import Role
 from agent.state import AttachedFile, State
 from agent.steps import decision_of, step

@@ -21,7 +21,7 @@ from mcp_tools.text import one_line
 
 async def search(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Searches, reads and quotes."""
-    from agent.web.evidence import Wanted
+    from agent.material.research_request import ResearchRequest
 
     context = runtime.context
     strategy = context.strategy(Role.COORDINATOR)
@@ -30,7 +30,7 @@ async def search(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     origins = origins_of(state, context)
     if (refused := await unless_wanted(of_query(query, origins), state, context)) is not None:
         return refused
-    wanted = Wanted(state["question"], query, decision.source, state.get("sources", []), origins)
+    wanted = ResearchRequest(state["question"], query, decision.source, state.get("sources", []), origins)
     try:
         evidence = await strategy.research(wanted, context)
     except (ModelError, ModelOutputError, StoppedError) as failure:

@@ -13,10 +13,11 @@ from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.events import InstructionFound, Note
 from agent.material.research import Quotes, research
+from agent.material.research_request import ResearchRequest
 from agent.models.protocol import Role
 from agent.state import Action, State, Step
 from agent.steps import reading_of
-from agent.web.evidence import Evidence, Wanted
+from agent.web.evidence import Evidence
 from agent.web.queries import queries_by_rule
 from agent.web.quoting import ReadPage
 from mcp_tools.prompt import data_block, data_blocks, load_prompt
@@ -73,7 +74,7 @@ async def copied_answer(texts: Texts, question: str, context: Context, room: int
     return answer if any(stands_there(answer, text, question) for _, text in texts) else ""
 
 
-async def research_with_copy(wanted: Wanted, context: Context) -> Evidence:
+async def research_with_copy(wanted: ResearchRequest, context: Context) -> Evidence:
     """Search by rule; the model copies the answer from the quotations."""
 
     async def copied(pages: Sequence[ReadPage], quoted: Quotes) -> str:

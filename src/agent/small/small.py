@@ -22,7 +22,8 @@ from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from agent.web.evidence import Evidence, Wanted
+    from agent.material.research_request import ResearchRequest
+    from agent.web.evidence import Evidence
 
 _MAX_ANSWER_TOKENS = 200
 _UNKNOWN = frozenset({"unknown", "unknown."})
@@ -63,7 +64,7 @@ class Small(Strategy):
         text = completion.text.strip()
         return "" if text.lower() in _UNKNOWN else text
 
-    async def research(self, wanted: Wanted, context: Context) -> Evidence:
+    async def research(self, wanted: ResearchRequest, context: Context) -> Evidence:
         """Search and quote by rule; the model copies the answer."""
         return await research_with_copy(wanted, context)
 

@@ -39,7 +39,8 @@ from mcp_tools.prompt import data_block, data_blocks
 from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
-    from agent.web.evidence import Evidence, Wanted
+    from agent.material.research_request import ResearchRequest
+    from agent.web.evidence import Evidence
 
 ATTEMPTS = 3
 """How often a reply in which nothing can be carried out is asked again, each time with the reasons."""
@@ -207,7 +208,7 @@ class Standard(Strategy):
         why = f"the limit of {limit} is reached" if limit else "the calls so far could not be carried out"
         return (await self._ask(state, context, [], _LAST.format(why))).text.strip()
 
-    async def research(self, wanted: Wanted, context: Context) -> Evidence:
+    async def research(self, wanted: ResearchRequest, context: Context) -> Evidence:
         """What the best pages say, quoted by rules."""
         from agent.material.research import research
         from agent.web.queries import usable

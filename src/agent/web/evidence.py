@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 import ipaddress
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from agent.consent.origins import Origins
 from agent.state import CitedSource
 from agent.web.address import host_of, is_local
 from agent.web.queries import Terms
@@ -175,20 +174,3 @@ def relevance_of(stems: Iterable[str], terms: Terms, title: Iterable[str] = ()) 
     share = terms.share(there)
     is_high = share >= _HIGH and not terms.lacking(there.union(title))
     return "high" if is_high else "medium" if share >= _MEDIUM else "low"
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be found out."""
-
-    question: str
-    query: str = ""  # what the coordinator wants to know; empty where it is the question
-    source: str = ""  # the engine to ask; empty for all
-    known: Sequence[CitedSource] = ()  # the sources that the run has already, whose numbers stay
-    origins: Origins = field(default_factory=lambda: Origins(""))
-    """What the run knows, by where it comes from: no query carries away what is the user's."""
-
-    @property
-    def aim(self) -> str:
-        """What to look for."""
-        return self.query or self.question

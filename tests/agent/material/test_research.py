@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from agent.material.research_request import ResearchRequest
 from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
 from agent.recorders.journaled_web import JournaledWeb
 from agent.small.small import Small
 from agent.store.journal import Journal
-from agent.web.evidence import Evidence, Wanted
+from agent.web.evidence import Evidence
 from agent.web.page import Page, Result, WebProblem
 from support.decisions import Weak, context_with
 from support.small_web import Pages
@@ -43,7 +44,7 @@ class Searching:
         self.model = (Weak if weak else ScriptedModel)(list(lines))
         web = JournaledWeb(lambda: (pages, pages), self.journal, lambda event: None)
         context = replace(context_with(self.model), web=web)
-        sought = Wanted(**{"question": QUESTION} | wanted)
+        sought = ResearchRequest(**{"question": QUESTION} | wanted)
         return await context.strategy(Role.COORDINATOR).research(sought, context)
 
 
@@ -116,7 +117,7 @@ async def test_a_limit_of_the_run_leaves_what_was_found_so_far(searching):
             return StoppedModel([])
 
     web = JournaledWeb(lambda: (pages, pages), searching.journal, lambda event: None)
-    evidence = await Small().research(Wanted(QUESTION), replace(context, models=Stopped(), web=web))
+    evidence = await Small().research(ResearchRequest(QUESTION), replace(context, models=Stopped(), web=web))
     assert evidence.read == 1
     assert [quote.text for quote in evidence.sources[0].quotes] == [TOWER]
     assert "the limit of tokens is reached" in evidence.text(6000)
