@@ -13,7 +13,9 @@ ifdef PIP_FIND_LINKS
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 endif
 # What answering questions about any file needs, without a key.
-EXTRAS := local,files,audio,ocr,gaia,web,browser,postgres
+EXTRAS := local,files,audio,ocr,gaia,web,browser
+# What the tests need besides.
+DEV_EXTRAS := $(EXTRAS),postgres,web-page,otel
 
 .PHONY: help ask test check bench docs picture constraints node-lock clean
 
@@ -79,7 +81,7 @@ $(VENV)/.installed: $(VENV)/uv pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e ".[$(EXTRAS)]" --group dev >&2
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e ".[$(DEV_EXTRAS)]" --group dev >&2
 	@touch $@
 
 # openai-whisper, for its tests, where a build of torch without CUDA can be had: the usual one takes several gigabytes.
