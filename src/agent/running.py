@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.actions.creation import examiner_of
-from agent.actions.run_python import packages_behind
+from agent.actions.program_packages import packages_behind
 from agent.actions.server_tools import FOLDED
 from agent.actions.tools import NEAR
 from agent.answer import Answer, Citation, FileChange, OutputFile, status_of

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 from agent.question import Wish
 from mcp_tools.tool import Json, call_text
 
-Action = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "ask", "answer"]
+ActionName = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "ask", "answer"]
 
 
 class Picture(TypedDict):
@@ -30,7 +30,7 @@ class Step(TypedDict):
     """One action of a run and what it found."""
 
     number: int
-    action: Action
+    action: ActionName
     input: str
     """The action's input in short; with the action it tells whether a step is a repetition."""
     ok: bool
@@ -259,7 +259,7 @@ class State(TypedDict, total=False):
 class Decision:
     """The coordinator's choice of the next action."""
 
-    action: Action
+    action: ActionName
     why: str = ""
     tool: str = ""
     """The tool to use, for `use_tool`."""

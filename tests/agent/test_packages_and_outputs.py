@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.actions.run_python import packages_behind
+from agent.actions.program_packages import packages_behind
 from agent.answer import Answer, OutputFile
 from agent.cli.verbs.ask import file_lines
 from agent.consent.questions import PackagesToInstall, UserReply

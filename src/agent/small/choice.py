@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from agent.actions.refusals import refusal_of, unread
+from agent.actions.read import has_unread_file
+from agent.actions.registry import refusal_of
 from agent.actions.server_tools import RANK, external_of
 from agent.actions.tools import asked_before
 from agent.answering.answer_format import answer_text
@@ -90,7 +91,7 @@ def _material(state: State) -> Decision | None:
     shut = [file for file in unread_files(state) if file not in openable(state)]
     if shut:
         return _reading(shut[0], state, "The attached file is read.")
-    if not state.get("attached") and unread(state.get("files", []), steps):
+    if not state.get("attached") and has_unread_file(state):
         return Decision("read_file", "The attached file is read.")
     addresses = addresses_in(without_quotes(state["question"]))
     pages = [Decision("read_file", "The question names this page.", file=url) for url in addresses]

@@ -15,7 +15,7 @@ from agent.events import InstructionFound, Note
 from agent.material.research import Quotes, research
 from agent.material.research_request import ResearchRequest
 from agent.models.protocol import Role
-from agent.state import Action, State, Step
+from agent.state import ActionName, State, Step
 from agent.steps import reading_of
 from agent.web.evidence import Evidence
 from agent.web.queries import queries_by_rule
@@ -41,7 +41,7 @@ _ATTEMPTS = 2
 _SENTENCE = re.compile(r"(?<=[.!?;:…。])\s+")
 _VALUE = re.compile(r"\S*\d\S*|(?:[A-ZÀ-ÖØ-Þ][\w'’-]+ ?)+")
 """A number or a name."""
-_FINDING: frozenset[Action] = frozenset({"search", "browse", "read_file", "use_tool"})
+_FINDING: frozenset[ActionName] = frozenset({"search", "browse", "read_file", "use_tool"})
 
 
 def found_steps(state: State) -> list[Step]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agent.actions.refusals import refusal_of
+from agent.actions.create_tool import propose_tool
+from agent.actions.registry import refusal_of
 from agent.actions.run_python import run_in_session
 from agent.actions.tools import asked_before
 from agent.answering.answer_format import answer_text, problem_of
@@ -31,7 +32,6 @@ from agent.material.pictures import tell_instead
 from agent.models.protocol import Completion, Message, Role, ToolCall
 from agent.standard.functions import decision_of_call, functions_for
 from agent.standard.messages import messages_for
-from agent.standard.proposing import propose_tool
 from agent.state import Decision, Interjection, Reply, State
 from agent.steps import preview, step_number
 from agent.web.address import addresses_in

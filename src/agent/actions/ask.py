@@ -1,4 +1,4 @@
-"""A question that a run hands over to a specialist: answered on the same graph, with a state of its own."""
+"""Ask a specialist: the question is answered on the same graph, with a state of its own."""
 
 from __future__ import annotations
 
@@ -7,14 +7,38 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from agent.actions.action import TEXT, Action, FunctionCall, function_form
 from agent.configuration.specialists import SHARE, SPECIALISTS, not_for
 from agent.context import Context, Update
 from agent.conversation import Room
 from agent.events import ToolCalled
 from agent.material.origins import is_private, origins_of
-from agent.state import AttachedFile, State, Step
-from agent.steps import step_number
+from agent.state import AttachedFile, Decision, State, Step
+from agent.steps import decision_of, step, step_number
 from mcp_tools.text import one_line
+
+
+class Ask(Action):
+    """Has a specialist answer a question; the answer is the finding."""
+
+    name = "ask"
+    function = function_form(
+        "ask",
+        "A specialist answers a question that stands alone.",
+        {"question": TEXT, "agent": {"enum": [*SPECIALISTS]}},
+        ["question", "agent"],
+    )
+
+    def decision(self, call: FunctionCall) -> Decision:
+        """See `Action`."""
+        question, agent = call.arguments["question"].strip(), call.arguments["agent"]
+        return Decision(self.name, call.why, query=question, agent=agent, call=call.call_id)
+
+    async def run(self, state: State, context: Context) -> Update:
+        """See `Action`."""
+        decision, asked = decision_of(state), HandOvers(state)
+        ok, text = await asked.ask(decision.query, decision.agent, context)
+        return {"steps": [step(state, ok=ok, finding=text) | asked.marks], **asked.update}
 
 
 @dataclass(slots=True)
