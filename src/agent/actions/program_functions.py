@@ -6,9 +6,11 @@ import asyncio
 import base64
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.actions.ask import HandOvers
+from agent.actions.read import Read
+from agent.actions.search import Search
 from agent.actions.server_tools import CALL_SERVER_TOOL, external_named
 from agent.actions.tools import call_external, ruling_on
 from agent.configuration.specialists import SPECIALISTS
@@ -17,24 +19,21 @@ from agent.consent.consent import signature_of
 from agent.consent.external_tools import SERVER
 from agent.consent.origins import Origins
 from agent.consent.permission import refusal_of_action, words_of_user
-from agent.consent.provenance import FINE, Verdict, of_address, of_program, of_query
+from agent.consent.provenance import FINE, Verdict, of_program
 from agent.context import Context
 from agent.events import PictureShown
 from agent.material.attached import file_in_folder, file_named, file_of_run, no_such_file, path_made
 from agent.material.origins import origins_of
 from agent.material.pages import text_for_program
 from agent.material.pictures import MOST_OF_ONE, Place, page_watched, prepared, watched
-from agent.recorders.journaled_python import FETCH, MOST_CALLS, HostError
+from agent.recorders.journaled_python import FETCH, MOST_CALLS, FunctionCallError
 from agent.state import State
 from agent.steps import step_number
 from agent.web.address import is_address
 from agent.web.page import SOURCES, WebProblem
 from mcp_tools.tool import Json, Status, call_text
 
-if TYPE_CHECKING:
-    pass
-
-
+_SEARCH, _READ = Search(), Read()
 _LONGEST_QUESTION = 20_000
 """Of a search and of a question to a specialist."""
 _FOUND_TOOLS = 10
@@ -71,7 +70,7 @@ class ProgramFunctions:
         """The result of a call.
 
         Raises:
-            HostError: It is not allowed, or gives nothing.
+            FunctionCallError: It is not allowed, or gives nothing.
         """
         try:
             if name == "search":
@@ -86,52 +85,53 @@ class ProgramFunctions:
                 return await self._find_tools(_text(arguments, "words"))
             if name == CALL_SERVER_TOOL:
                 return await self._external(arguments)
-            raise HostError(f"There is no function {name[:80]!r}.")
+            raise FunctionCallError(f"There is no function {name[:80]!r}.")
         except WebProblem as problem:
-            raise HostError(f"{problem.message} {problem.remedy}".strip()) from None
+            raise FunctionCallError(f"{problem.message} {problem.remedy}".strip()) from None
 
     async def _search(self, query: str, source: Json) -> Json:
         if not isinstance(source, str) or source not in SOURCES:
-            raise HostError(f"search(query, source='web'): source is one of {', '.join(SOURCES)}, not {source!r:.80}.")
+            raise FunctionCallError(
+                f"search(query, source='web'): source is one of {', '.join(SOURCES)}, not {source!r:.80}."
+            )
         origins = origins_of(self._state, self._context)
-        await self._allowed(of_query(query, origins), [query], "search", f"search {query}", origins)
+        await self._allowed(_SEARCH.ruling(query, origins), [query], "search", f"search {query}", origins)
         found = await self._context.web.search(query, source=SOURCES[source])
         return [{"title": hit.title, "url": hit.url, "snippet": hit.snippet} for hit in found]
 
     async def _ask(self, question: str, agent: Json) -> Json:
         if agent not in ("", *SPECIALISTS):
-            raise HostError(f"There is no agent {str(agent)[:80]!r}; there are: {', '.join(SPECIALISTS)}.")
+            raise FunctionCallError(f"There is no agent {str(agent)[:80]!r}; there are: {', '.join(SPECIALISTS)}.")
         origins = origins_of(self._state, self._context)
         await self._allowed(FINE, [question], "ask", f"ask {agent} {question}", origins)
         async with self._asking:  # threads of a program ask one after the other, too
             ok, text = await self.asked.ask(question, str(agent), self._context)
         if not ok:
-            raise HostError(text)
+            raise FunctionCallError(text)
         return text
 
     async def _read(self, arguments: dict[str, Json]) -> Json:
         source, context = _text(arguments, "source"), self._context
         if is_address(source):
             if "search" in self._state.get("without", []):
-                raise HostError("Pages of the web are not read in this run.")
+                raise FunctionCallError("Pages of the web are not read in this run.")
             origins = origins_of(self._state, context)
             source = origins.meant(source)
-            verdict = of_address(source, origins)
-            await self._allowed(verdict, [source], "read_file", f"read {source}", origins)
+            await self._allowed(_READ.ruling(source, origins), [source], "read_file", f"read {source}", origins)
             page = await page_watched(source, context, self._state["question"])
             return text_for_program(page)
         file = await file_of_run(source, self._state, context) if len(source) <= _LONGEST_PATH else None
         if file is None:
             is_alone = "folder" not in self._state
             missing = f"There is no attached file {source[:200]!r}."
-            raise HostError(missing if is_alone else no_such_file(source[:200], self._state))
+            raise FunctionCallError(missing if is_alone else no_such_file(source[:200], self._state))
         page, find = arguments.get("page", 1), arguments.get("find", "")
         if not isinstance(page, int) or page < 1 or not isinstance(find, str):
-            raise HostError("read(source, page=1, find=''): page is a number from 1, find is a text.")
+            raise FunctionCallError("read(source, page=1, find=''): page is a number from 1, find is a text.")
         place = Path(file["path"])
         part = await context.reader.read(place, file["name"], page=page, find=find, limit=_LONGEST_TEXT)
         if problem := part.get("problem"):
-            raise HostError(str(problem))
+            raise FunctionCallError(str(problem))
         said = await watched(place, file["kind"], context, self._state["question"])
         more = "" if "page" in arguments or not part.get("more") else f"[Not all of {file['name']}: {part['more']}]"
         return "\n\n".join(filter(None, [said, str(part["text"]), more]))
@@ -151,7 +151,7 @@ class ProgramFunctions:
         picture, number = _text(arguments, "picture"), len(self.shown) + 1
         arguments["picture"] = picture[:_LONGEST_PATH]  # of what is no picture the journal keeps no more
         if number > MOST_OF_ONE:
-            raise HostError(f"A program may show {MOST_OF_ONE} pictures.")
+            raise FunctionCallError(f"A program may show {MOST_OF_ONE} pictures.")
         path = self._picture_file(picture)
         if path is None and len(picture) <= _LONGEST_PATH and "." in picture:
             path = await file_in_folder(picture, self._state, self._context)
@@ -159,14 +159,16 @@ class ProgramFunctions:
             try:
                 content = base64.b64decode(picture, validate=True)
             except ValueError:
-                raise HostError("show(picture) takes a PIL image, the bytes of a picture, or a file's path.") from None
+                raise FunctionCallError(
+                    "show(picture) takes a PIL image, the bytes of a picture, or a file's path."
+                ) from None
             suffix = "png" if content.startswith(b"\x89PNG") else "jpg"
             name = f"step_{step_number(self._state)}_picture_{number}.{suffix}"
             path = self._context.workspace.keep_bytes(name, content)
             arguments["picture"] = str(path)  # so that the journal holds its name, and not its bytes
         place = Place(path.name, path)
         if (copy := await prepared(place, self._context)) is None:
-            raise HostError("This is not a picture that can be shown: use PNG or JPEG.")
+            raise FunctionCallError("This is not a picture that can be shown: use PNG or JPEG.")
         self.shown.append(place)
         self._context.emit(PictureShown(str(path), copy["path"]))
         return None
@@ -185,9 +187,9 @@ class ProgramFunctions:
         name, arguments = _text(asked, "name"), asked.get("arguments")
         tool = external_named(name, self._state)
         if tool is None:
-            raise HostError(f"No connected server has a tool {name[:80]!r}.")
+            raise FunctionCallError(f"No connected server has a tool {name[:80]!r}.")
         if not isinstance(arguments, dict):
-            raise HostError(f"{CALL_SERVER_TOOL}(name, arguments): arguments is a dict.")
+            raise FunctionCallError(f"{CALL_SERVER_TOOL}(name, arguments): arguments is a dict.")
         verdict = ruling_on(tool, arguments, self._state, self._context)
         origins, server = origins_of(self._state, self._context), tool[SERVER]
         values = [*leaves(arguments), *(set(member_names(arguments)) - set(member_names(tool["inputSchema"])))]
@@ -196,7 +198,7 @@ class ProgramFunctions:
         self.shown += result.places[: MOST_OF_ONE - len(self.shown)]
         self.asked.is_private = True
         if not result.ok:
-            raise HostError(result.finding)
+            raise FunctionCallError(result.finding)
         self.called.append(name)
         self._context.python.results[server].append(result.text)
         return result.returned[0] if result.returned else result.text
@@ -207,12 +209,12 @@ class ProgramFunctions:
         """Holds a call against the text of the programs: whatever runs inside may have made it.
 
         Raises:
-            HostError: It is not allowed.
+            FunctionCallError: It is not allowed.
         """
         python = self._context.python
         verdict = of_program(verdict, values, python.text, origins, python.results.get(server, ()))
         if why := await refusal_of_action(verdict, kind, action, words_of_user(self._state), self._context):
-            raise HostError(f"This was not done: {why}")
+            raise FunctionCallError(f"This was not done: {why}")
         if kind != "ask":
             asked = parts(values[0]) if kind == "read_file" else arguments_in_parts(values)
             python.sent = [*python.sent, {name: value[:_LONGEST_PATH] for name, value in asked.items()}][-MOST_CALLS:]
@@ -221,7 +223,7 @@ class ProgramFunctions:
 def _text(arguments: dict[str, Any], name: str) -> str:
     value = arguments.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise HostError(f"{name} must be a text that is not empty.")
+        raise FunctionCallError(f"{name} must be a text that is not empty.")
     if name in ("query", "question", "words") and len(value) > _LONGEST_QUESTION:
-        raise HostError(f"{name} may have {_LONGEST_QUESTION:,} characters, not {len(value):,}.")
+        raise FunctionCallError(f"{name} may have {_LONGEST_QUESTION:,} characters, not {len(value):,}.")
     return value.strip()

@@ -39,7 +39,7 @@ _MOST_REQUESTED = 2_000_000
 Answering = Callable[[str, dict[str, Json]], Awaitable[Json]]
 
 
-class HostError(ModelFixableError):
+class FunctionCallError(ModelFixableError):
     """Why a call of a program to the run's functions gives nothing; it becomes an exception in the program."""
 
 
@@ -243,15 +243,15 @@ class PythonSession:
         assert self._answer is not None
         if name == FETCH:  # the carrier has limits and records of its own
             if self._carry is None:
-                raise HostError("This program declares no hosts.")
+                raise FunctionCallError("This program declares no hosts.")
             return await self._carry(HostRequest.read(arguments))
         if len(self._asked) >= MOST_CALLS:
-            raise HostError(f"A program may call the run's functions {MOST_CALLS} times.")
+            raise FunctionCallError(f"A program may call the run's functions {MOST_CALLS} times.")
         if name != "show":  # which keeps the picture in a file
             self._room -= (size := len(json.dumps(arguments)))
             if size > _LONGEST_REQUEST or self._room < 0:
                 most = f"{_LONGEST_REQUEST:,} in one call, {_MOST_REQUESTED:,} in all"
-                raise HostError(f"{name}(): the arguments of calls may take {most} characters.")
+                raise FunctionCallError(f"{name}(): the arguments of calls may take {most} characters.")
         self._asked.append([name, arguments])
         return await self._answer(name, arguments)
 
