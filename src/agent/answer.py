@@ -170,7 +170,7 @@ _YES_OR_NO = re.compile(r"(?:is|are|was|were|does|do|did|has|have|had|can|will|m
 
 
 def stands_there(answer: str, text: str, question: str) -> bool:
-    """Whether an answer was copied from the text that was shown, and not from the question."""
+    """Return True if an answer was copied from the text that was shown, and not from the question."""
     if _UNKNOWN.fullmatch(answer):
         return False
     if answer.strip(". ").casefold() in {"yes", "no"}:
@@ -180,7 +180,7 @@ def stands_there(answer: str, text: str, question: str) -> bool:
 
 
 def has_words(text: str, words: str) -> bool:
-    """Whether words stand in a text one after the other, each whole: 7 is no part of 1976."""
+    """Return True if words stand in a text one after the other, each whole: 7 is no part of 1976."""
     wanted = plain(words)
     return bool(wanted) and f" {wanted} " in f" {plain(text)} "
 
@@ -217,8 +217,8 @@ def with_citations(
     Args:
         text: The answer; marks such as [2] cite sources. A bare one loses them, since they are no part of it.
         sources: All that the run found.
-        computed: Whether the answer was worked out from what was found, and need not stand in it.
-        bare_wanted: Whether the question asks for a form in which no mark stands.
+        computed: True if the answer was worked out from what was found, and need not stand in it.
+        bare_wanted: True if the question asks for a form in which no mark stands.
         question: Its words find the quotation if the answer was computed, or is yes or no.
         split: Returns the quotable parts of a source's text.
     """

@@ -66,7 +66,7 @@ class Budget:
     usage: Usage = field(default_factory=Usage)
     started: float = field(default_factory=time.monotonic)
     last_call: bool = False
-    """Whether the one call for a best guess is under way, which may go beyond the limits of tokens and money."""
+    """True if the one call for a best guess is under way, which may go beyond the limits of tokens and money."""
     ended: tuple[str, int] | None = None
     """In a replay: the limit that ended the run, after how many actions. Time and money are not measured again."""
     _waits: _Pauses = field(default_factory=_Pauses)

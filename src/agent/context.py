@@ -156,7 +156,7 @@ class Strategy(Protocol):
         return []
 
     async def is_wanted(self, action: str, wanted: str, context: Context) -> bool:
-        """Whether the user's own words ask for an action that foreign text may have suggested; else they decide."""
+        """Return True if the user's own words ask for an action that foreign text may have suggested."""
         return False
 
     def doubt(self, text: str, why: str) -> list[Reply]:

@@ -100,7 +100,7 @@ class Running:
     known: Callable[[str, Sequence[InputFile], str], Answer | None]
     """Looks into the answers given before: to a question with files, after the turns of that digest."""
     streams: bool = False
-    """Whether the text of an answer is told while it is written."""
+    """True if the text of an answer is told while it is written."""
     live: bool = True
     """A replay is not: it makes no call and leaves no trace."""
     resumed: bool = False

@@ -53,7 +53,7 @@ class Step(TypedDict):
     outputs: NotRequired[list[dict[str, Any]]]
     """Files that its program wrote for the user: `name`, `path` and `size` in bytes."""
     is_private: NotRequired[bool]
-    """Whether a specialist that was asked read what is the user's alone."""
+    """True if a specialist that was asked read what is the user's alone."""
 
 
 class Reply(TypedDict):
@@ -66,7 +66,7 @@ class Reply(TypedDict):
     remark: str
     """What the model is told after it; empty where the observations say all."""
     is_free: NotRequired[bool]
-    """Whether it counts against no limit of steps: a rule made it before the model was asked."""
+    """True if it counts against no limit of steps: a rule made it before the model was asked."""
 
 
 class NewPlan(TypedDict):
@@ -158,7 +158,7 @@ class GrantedFolder(TypedDict):
     root: str
     """The user's own path."""
     writes: bool
-    """Whether it is a copy, which programs may change."""
+    """True if it is a copy, which programs may change."""
     listing: str
     """Its first names with sizes; empty if an earlier turn has shown them."""
 
@@ -227,7 +227,7 @@ class State(TypedDict, total=False):
     interjections: Annotated[list[Interjection], operator.add]
     decision: dict[str, Json]
     closing: bool
-    """Whether the last turn is the answer, which is no step."""
+    """True if the last turn is the answer, which is no step."""
     turns: int
     """How often it was decided what to do; of the limit of steps, one each, however many actions came of it."""
     pending: list[dict[str, Json]]
@@ -245,7 +245,7 @@ class State(TypedDict, total=False):
     quality: dict[str, Any]
     """How good the answer is: see `agent.answering.quality`."""
     again: bool
-    """Whether a doubtful answer was handed back just now; missing before the first time."""
+    """True if a doubtful answer was handed back just now; missing before the first time."""
     cited: list[dict[str, Json]]
     """The sources of the answer, as JSON."""
     limit: str | None

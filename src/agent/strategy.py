@@ -26,7 +26,7 @@ def require_large(settings: Settings, what: str) -> None:
 
 
 def is_small(model: str, wanted: StrategyName) -> bool:
-    """Whether a model works with the small strategy."""
+    """Return True if a model works with the small strategy."""
     return wanted == "small" or (wanted == "auto" and model == EMBEDDED)
 
 

@@ -62,7 +62,7 @@ class Review:
 
     tool: Tool
     is_edited: bool
-    """Whether it must be registered: its source was written by hand, or responses of its hosts were recorded now."""
+    """True if it must be registered: its source was written by hand, or responses of its hosts were recorded now."""
     before: ApprovedHashes | None
     """What was approved last; None when nothing was."""
     now: ApprovedHashes | None
@@ -83,7 +83,7 @@ class Review:
 
     @property
     def is_approved(self) -> bool:
-        """Whether it is approved as it stands."""
+        """True if it is approved as it stands."""
         is_same = self.before is not None and self.now is not None and not self.changed and not self.is_edited
         return is_same and not self.quarantined
 

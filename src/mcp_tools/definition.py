@@ -207,7 +207,7 @@ def _suspicious_phrases(text: str) -> Iterator[tuple[str, str]]:
 
 
 def reads_like_orders(text: str) -> bool:
-    """Whether a text says what speaks to a model, and not of a tool."""
+    """Return True if a text says what speaks to a model, and not of a tool."""
     return next(_suspicious_phrases(text[:_LONGEST_TEXT]), None) is not None
 
 

@@ -153,6 +153,6 @@ def _plain(text: str) -> str:
 
 
 def _is_data(word: str) -> bool:
-    """Whether a tag's name is read as `data`, in whatever writing."""
+    """Return True if a tag's name is read as `data`, in whatever writing."""
     letters = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
     return letters.casefold().translate(_LIKE_LATIN) == "data"

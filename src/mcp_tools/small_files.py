@@ -34,7 +34,7 @@ def read_small(path: Path, limit: int, *, follow: bool = True) -> bytes:
     Args:
         path: The file.
         limit: The most bytes that it may have.
-        follow: Whether it may be a link.
+        follow: True if it may be a link.
 
     Raises:
         OSError: It is not there, is no regular file, or is larger.
@@ -75,7 +75,7 @@ def is_text(name: str) -> bool:
 
 
 def leads_out(path: Path, folder: Path) -> bool:
-    """Whether a path in a folder is a link, or behind one, that leads out of the folder."""
+    """Return True if a path in a folder is a link, or behind one, that leads out of the folder."""
     return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 

@@ -25,7 +25,7 @@ WRAPS = "wraps"
 
 
 class Status(StrEnum):
-    """Whether the tests of a created tool pass; only a verified one is served."""
+    """True if the tests of a created tool pass; only a verified one is served."""
 
     DRAFT = "draft"
     VERIFIED = "verified"

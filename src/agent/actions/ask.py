@@ -48,7 +48,7 @@ class HandOvers:
     state: State
     """Of the run, as of now: what came of one question counts for the next."""
     is_private: bool = False
-    """Whether an answer may hold what is the user's alone."""
+    """True if an answer may hold what is the user's alone."""
     created: list[str] = field(default_factory=list)
     used: list[str] = field(default_factory=list)
     _asked: bool = False

@@ -133,7 +133,7 @@ async def call_tool(
 
 
 def ruling_on(tool: dict[str, Any], arguments: dict[str, Json], state: State, context: Context) -> Verdict:
-    """Whether a tool of an external server may be called with these arguments."""
+    """Return True if a tool of an external server may be called with these arguments."""
     files = {text for file in state.get("attached", []) for text in (file["name"], file["path"])}
     reads = tool.get("readOnly") is True
     results = results_of(tool[SERVER], state, context)

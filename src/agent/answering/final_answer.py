@@ -171,7 +171,7 @@ def _bare(text: str) -> str:
 
 
 def _ends_a_sentence(text: str) -> bool:
-    """Whether the last full stop belongs to the sentence, not to a word: `Paris.`, but not `D.C.` or `Acme Inc.`."""
+    """Return True if the last full stop ends the sentence, as in `Paris.`, and not a word, as in `D.C.`."""
     if not text.endswith("."):
         return False
     word = _BETWEEN_WORDS.split(text.split()[-1][:-1])[-1]
@@ -240,7 +240,7 @@ def _counted(text: str, asked: AnswerForm, question: str) -> str:
 
 
 def _named(currency: str, unit: str, question: str) -> bool:
-    """Whether the question names the currency and every word of the unit, so that the number says it all."""
+    """Return True if the question names the currency and every word of the unit, so that the number says it all."""
     asked = question.lower()
     if currency and not re.search(_CURRENCIES[currency], asked):
         return False
@@ -251,7 +251,7 @@ def _named(currency: str, unit: str, question: str) -> bool:
 
 
 def _is_named(word: str, asked: str) -> bool:
-    """Whether the question has the word: a short one as a whole, since `h` begins `how`, else as a beginning."""
+    """Return True if the question has the word: a short one as a whole, since `h` begins `how`, else as a beginning."""
     stem = word if len(word) < 4 else word.removesuffix("s")
     if word in _UNITS and re.search(rf"\b(?:{_UNITS[word]})\b", asked):
         return True

@@ -40,7 +40,7 @@ class Quality:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether another attempt is worth its calls: the answer says itself that something is missing."""
+        """True if another attempt is worth its calls: the answer says itself that something is missing."""
         return not self.complete and self.basis != "none"
 
 

@@ -85,7 +85,7 @@ class GuardedModel:
         raise ModelProviderError(why, status_code=400, model=self.model)
 
     async def is_kept(self, url: str, text: str) -> bool:
-        """Whether a page must not be shown."""
+        """Return True if a page must not be shown."""
         return not self._task.allows(url) or await self._host.blocked(url, text)
 
     async def _showable(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -102,7 +102,7 @@ class Host:
         return Completion(**reply["value"])
 
     async def blocked(self, address: str, text: str) -> bool:
-        """Whether a page must not be shown."""
+        """Return True if a page must not be shown."""
         return bool((await self._request({"blocked": [address, text]}))["value"])
 
     def tell(self, step: BrowserStepped) -> None:

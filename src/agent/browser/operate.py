@@ -26,7 +26,7 @@ from mcp_tools.tool import Json
 T = TypeVar("T")
 Tell: TypeAlias = Callable[[BrowserStepped | Note], None]
 Blocks: TypeAlias = Callable[[str, str], bool]
-"""Whether an address, with the text found there, must not be shown."""
+"""True if an address, with the text found there, must not be shown."""
 _GRACE_SECONDS = 90.0
 """For starting and closing the browser, beyond the task's own seconds."""
 DRIVER = "agent.browser.browser_use_driver"

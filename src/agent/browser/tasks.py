@@ -31,7 +31,7 @@ class AskModel(Protocol):
 
 
 def is_among(url: str, hosts: Sequence[str]) -> bool:
-    """Whether the host of an address is one of these, or below one; any is where there are none."""
+    """Return True if the host of an address is one of these, or below one; any is where there are none."""
     try:
         host = (urlsplit(url).hostname or "").lower()
     except ValueError:
@@ -69,7 +69,7 @@ class BrowserTask:
     allow_addresses: tuple[str, ...] = ()
     """The only pages of these that are opened, as in the setting of this name."""
     sees: bool = False
-    """Whether the model reads pictures."""
+    """True if the model reads pictures."""
 
     def origins(self, foreign: Sequence[str] = (), links: Sequence[str] = ()) -> Origins:
         """Where everything comes from that is known of a page's actions."""
@@ -78,7 +78,7 @@ class BrowserTask:
         return Origins(wanted, foreign, private=self.private, secrets=secrets, links=links_by_form((self.url, *links)))
 
     def allows(self, url: str) -> bool:
-        """Whether a page's host is one of those that may be opened."""
+        """Return True if a page's host is one of those that may be opened."""
         return is_among(url, self.hosts)
 
 

@@ -48,7 +48,7 @@ class ProjectChoice:
 
     @property
     def decides_model(self) -> bool:
-        """Whether it chooses what decides on actions, and not just who is asked for search and speech."""
+        """True if it chooses what decides on actions, and not just who is asked for search and speech."""
         deciding = {"model", "fallback", "base_url", *ROLES}
         return any(line.name in deciding or line.name.startswith("models.") for line in self.settings)
 

@@ -323,11 +323,11 @@ class Settings(BaseModel):
         return self.strategy if named is None or named.strategy == "auto" else named.strategy
 
     def sees(self, role: str) -> bool:
-        """Whether every model of a role reads pictures."""
+        """Return True if every model of a role reads pictures."""
         return all(map(self.model_sees, self.models_for(role)))
 
     def model_sees(self, name: str) -> bool:
-        """Whether a model reads pictures: if it is named for `vision`, its table says so, or its name is known."""
+        """Return True if a model reads pictures: by its role, its table or its name."""
         named = self.models.get(name)
         if name in self.vision or (named and named.sees is not None):
             return name in self.vision or bool(named and named.sees)
@@ -456,7 +456,7 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
     Args:
         run: The run.
         settings: Those of this process.
-        goes_on: Whether it makes new calls: then those of the command line count, and in place of the one that ended
+        goes_on: True if it makes new calls: then those of the command line count, and in place of the one that ended
             it a higher one of this process.
 
     Raises:

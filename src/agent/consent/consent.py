@@ -1,4 +1,4 @@
-"""What a run asks its user: whether a proved tool is kept, and whether a call or an action is done."""
+"""Questions of a run to its user: may a proved tool be kept, may a call be made?"""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mcp_tools.environments.store import Environments
 
 _DOUBTFUL = "consent"
-"""What the journal calls a user's word on a doubtful action."""
+"""The journal's name for the user's reply about a doubtful action."""
 
 
 Asked = ToolToApprove | CallProposal | PackagesToInstall | HostToReach | CapabilityToUse
@@ -41,7 +41,7 @@ USER_SAID = "the user says: "
 
 @dataclass(eq=False)
 class Consent:
-    """Asks the user, about one thing at a time, while the clock of the run stands still."""
+    """Asks the user about one thing at a time, while the run's clock is paused."""
 
     confirm: Confirm | None
     """None where nobody can be asked."""
@@ -49,19 +49,19 @@ class Consent:
     budget: Budget
     tell: Callable[[Event], None]
     approval: ApprovalMode | None = None
-    """Of proved tools; None in a run from before there was any, which keeps them all."""
+    """For proved tools; None in a run from before there was any, which keeps them all."""
     each_call: str = ""
-    """Why each call of an external tool needs consent, where it does."""
+    """Return why a call of an external tool needs consent; empty if it does not."""
     grants: Grants | None = None
     """The standing permissions; None in a replay."""
     environments: Environments | None = None
-    """Where packages are installed; None in a replay."""
+    """The environments in which packages are installed; None in a replay."""
     packages: ApprovalMode = "ask"
-    """Of packages that the user has not allowed: `auto` installs them, `never` does not."""
+    """For packages that the user has not allowed: `auto` installs them, `never` does not."""
     hosts: ApprovalMode = "ask"
-    """Of requests to declared hosts; see `HostConsent`."""
+    """For requests to declared hosts; see `HostConsent`."""
     host_grants: HostGrants | None = None
-    """The hosts that the user allowed for good; None in a replay."""
+    """The hosts that the user allowed permanently; None in a replay."""
     policy: ReadPolicy | None = None
     """Reads the user's policy; None in a replay."""
     say: Callable[[str], None] = lambda _: None
@@ -112,7 +112,7 @@ class Consent:
         return UserReply(said["allowed"], said.get("reason", "")), said.get("by", "nobody")
 
     async def refusal_of_tool(self, tool: Tool) -> str:
-        """Why a proved tool is not kept; empty where it is. It is decided once, which the journal holds."""
+        """Return why a proved tool is not kept; empty if it is. It is decided once, which the journal holds."""
         if self.approval is None:
             return ""
         if tool.source_hash not in self._of_tools:
@@ -146,7 +146,7 @@ class Consent:
     async def refusal_of_packages(self, packages: Sequence[str], *, asks: bool = False) -> str:
         """Why packages are not installed for this run; empty if they are there or may be. The journal holds it.
 
-        `asks`: the user is asked, whatever the setting says.
+        `asks`: the user is asked, even if the setting allows it.
         """
         wanted, mode = sorted({*packages}), "ask" if asks else self.packages
 
@@ -227,7 +227,7 @@ class Consent:
         """Why an external tool is not called; empty where it may be."""
         changed = await servers.changed(name)
         reasons = [self.each_call] if self.each_call else []
-        reasons += ["its server now says something else of it than when you trusted it"] if changed else []
+        reasons += ["its server has changed the tool's description since you trusted it"] if changed else []
         if not reasons:
             return ""
         why = ", and ".join(reasons)
@@ -247,7 +247,7 @@ class Consent:
 
 
 def proposal_of(tool: Tool, uses: Sequence[tuple[str, str]] = ()) -> ToolToApprove:
-    """What someone is shown who decides about a tool; `uses`: what it may use, with what decides about each."""
+    """Return the question about a tool; `uses` are its capabilities, each with the rule that decides."""
     evidence = tool.provenance.get("evidence") or {}
     tests = tool.provenance.get("tests") or []
     by_examiner = sum(test.get("origin") not in ("docstring", "client") for test in tests)

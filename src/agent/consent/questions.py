@@ -24,7 +24,7 @@ class ToolToApprove:
     purpose: str
     source: str
     checks: tuple[str, ...]
-    """What the checks, the trial and the proof said, one line each."""
+    """Results of the checks, the trial and the proof, one line each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +35,17 @@ class CallProposal:
     arguments: dict[str, Json]
     reason: str
     definition: str = ""
-    """What the server now says of the tool, where that has changed."""
+    """The server's present description of the tool, if it has changed."""
     is_doubtful: bool = False
-    """Whether it would be refused unasked because it may come from foreign text alone."""
+    """True if it would be refused without asking, because it may come from foreign text alone."""
     tool: str = ""
-    """The external tool, if the user may allow it for good for this reason."""
+    """The external tool, if the user may allow it permanently for this reason."""
     paths: tuple[str, ...] = ()
     """The paths that nobody named, if they are the reason."""
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The folders of these paths, if the user may allow them for good."""
+        """The folders of these paths, if the user may allow them permanently."""
         try:
             places = [Path(path).expanduser() for path in self.paths if len(path) <= MAX_PATH]
             if len(places) < len(self.paths) or not all(place.is_absolute() for place in places):

@@ -346,7 +346,7 @@ def _oddness(names: Sequence[bytes], encoding: str) -> float:
 
 
 def _is_common(character: str, encoding: str) -> bool:
-    """Whether it is kana, hangul, or among the usual Chinese characters, which are the first ones of an encoding."""
+    """Return True if a character is kana, hangul, or one of the usual Chinese characters."""
     if "\u3040" <= character <= "\u30ff" or "\uac00" <= character <= "\ud7a3":
         return True
     name, last = _USUAL.get(encoding, ("", b""))

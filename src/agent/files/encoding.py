@@ -79,7 +79,7 @@ def encoding_of(sample: bytes, whole: bool = True) -> Encoding | None:
 
     Args:
         sample: The beginning of a file.
-        whole: Whether this is all of it; else its last character may be cut.
+        whole: True if this is all of it; else its last character may be cut.
     """
     for mark, name in _MARKS:
         if sample.startswith(mark):
@@ -132,7 +132,7 @@ def _wide(sample: bytes) -> str:
 
 
 def _is_mostly_utf_8(sample: bytes) -> bool:
-    """Whether few characters beyond ASCII, or at most three of four lines with any, belong to another encoding."""
+    """Return True if the characters beyond ASCII, or most lines that have any, fit UTF-8."""
     text = sample.decode("utf-8", "replace")
     if text.count("\ufffd") <= sum(character > "\x7f" for character in text) * _MOST_STRAY:
         return True

@@ -172,7 +172,7 @@ def _branded(head: bytes, suffix: str) -> str:
 
 
 def _is_old_tar(head: bytes) -> bool:
-    """Whether it begins with a member of a tar without a mark: the sum of its header must be right."""
+    """Return True if it begins with a member of a tar without a mark: the sum of its header must be right."""
     field = head[148:156].strip(b" \0")
     return (
         len(head) >= 512
@@ -182,7 +182,7 @@ def _is_old_tar(head: bytes) -> bool:
 
 
 def _is_pdf(head: bytes, suffix: str) -> bool:
-    """Whether it is a PDF. Other bytes may come first; text that merely mentions PDF has no objects after that."""
+    """Return True for a PDF, which other bytes may precede; text that only mentions PDF has no objects."""
     at = head.find(b"%PDF-", 0, 1024)
     if at < 0:
         return False
@@ -270,7 +270,7 @@ def _json(text: str, named: str, whole: bool) -> str:
 
 
 def _is_json(text: str, *, cut: bool = False) -> bool:
-    """Whether it is a value; of one that is `cut` off, whether nothing is wrong before its end."""
+    """Return True if it is a value; of one that is `cut` off, whether nothing is wrong before its end."""
     try:
         json.loads(text)
     except json.JSONDecodeError as error:

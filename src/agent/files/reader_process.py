@@ -56,7 +56,7 @@ class ReadingProcess(Worker):
     """
 
     _is_overfull = False
-    """Whether it was ended for what it wrote."""
+    """True if it was ended for what it wrote."""
 
     @classmethod
     async def start(cls, warm: Sequence[str] = ()) -> ReadingProcess:

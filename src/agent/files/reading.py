@@ -107,7 +107,7 @@ async def preview(
         name: How the user calls it; the path's last part unless told.
         folder: Where to write what programs can use better than the file itself; must exist.
         section: Characters of a page.
-        ocr: Whether the text of pictures is read.
+        ocr: True if the text of pictures is read.
         speech: What writes down speech; nothing does unless given.
 
     Raises:
@@ -147,7 +147,7 @@ async def read(
         find: Words to look for instead.
         limit: Characters of text.
         section: Characters of a page: pages have the numbers that a preview with the same ones told.
-        ocr: Whether the text of pictures is read.
+        ocr: True if the text of pictures is read.
         speech: What writes down speech; nothing does unless given.
 
     Raises:

@@ -196,7 +196,7 @@ _CHOICES = ("ALITA_BASE_URL", "ALITA_MODEL")
 
 
 def _is_harmless(value: str) -> bool:
-    """Whether a value cannot hold a key: an address may, in its user or its query."""
+    """Return True if a value cannot hold a key: an address may, in its user or its query."""
     return not ("://" in value and any(sign in value for sign in "@?#"))
 
 

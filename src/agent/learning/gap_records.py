@@ -295,7 +295,7 @@ class GapRecords:
         return not self._rows("SELECT id FROM gap_records UNION ALL SELECT run FROM gap_scored LIMIT 1")
 
     def scores(self) -> dict[str, bool]:
-        """Whether the answer of each scored run was right."""
+        """Return True if the answer of each scored run was right."""
         return {run: bool(correct) for run, correct in self._rows("SELECT run, correct FROM gap_scored")}
 
     def help_of(self, ids: Iterable[str]) -> dict[str, Help]:

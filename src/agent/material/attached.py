@@ -135,7 +135,7 @@ def present(state: State, context: Context) -> tuple[Path, ...]:
 
 
 def is_missing(file: AttachedFile) -> bool:
-    """Whether there is no such file, or nobody may open it."""
+    """Return True if there is no such file, or nobody may open it."""
     return file["facts"].get("problem") == "missing"
 
 
@@ -246,7 +246,7 @@ def unread_files(state: State) -> list[AttachedFile]:
 
 
 def was_read(file: AttachedFile, steps: Sequence[Step]) -> bool:
-    """Whether a step has read in a file, or tried to."""
+    """Return True if a step has read in a file, or tried to."""
     reads = re.compile(rf"read_file {re.escape(file['name'])}(?: find .*)?(?: page \d+)?", re.DOTALL)
     return any(step["action"] == "read_file" and reads.fullmatch(step["input"]) for step in steps)
 

@@ -57,7 +57,7 @@ def results_of(server: str, state: State, context: Context) -> list[str]:
 
 
 def is_private(done: Step, state: State) -> bool:
-    """Whether a step found what is the user's, and not everybody's."""
+    """Return True if a step found what is the user's, and not everybody's."""
     if done["action"] == "use_tool":
         name = done["input"].partition("(")[0]
         return any(SERVER in tool and tool["name"] == name for tool in state.get("tools", []))

@@ -71,8 +71,8 @@ def shown_page(
         reading: Characters of the part.
         addresses: Characters of the addresses of its links, all together.
         workspace: Where the page is kept for programs.
-        is_new: Whether the run has not read in it before; else its forms and its files were told already.
-        is_previewed: Whether it is a file whose preview is shown beside it: of data the first page says nothing more.
+        is_new: True if the run has not read in it before; else its forms and its files were told already.
+        is_previewed: True if it is a file whose preview is shown beside it: of data the first page says nothing more.
 
     Raises:
         WebProblem: There is no such part.
@@ -128,7 +128,7 @@ def cut_for_program(text: str, rest: str = "") -> str:
 
 
 def means_page(decision: Decision) -> bool:
-    """Whether a decision is to read a page, and not a file."""
+    """Return True if a decision is to read a page, and not a file."""
     return decision.action == "read_file" and (is_address(decision.file) or _link_of(decision.file) is not None)
 
 
@@ -149,12 +149,12 @@ def no_such_link(decision: Decision, state: State) -> str | None:
 
 
 def is_page_read(step: Step) -> bool:
-    """Whether a step read a page of the web."""
+    """Return True if a step read a page of the web."""
     return step["action"] == "read_file" and is_address(step["input"].removeprefix(_READ).split(" ")[0])
 
 
 def was_read(url: str, steps: Sequence[Step]) -> bool:
-    """Whether a step has read in a page."""
+    """Return True if a step has read in a page."""
     read = (step["input"].removeprefix(_READ).split(" ")[0] for step in steps if step["ok"] and is_page_read(step))
     return canonical(url) in map(canonical, read)
 

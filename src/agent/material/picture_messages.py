@@ -31,11 +31,11 @@ class Sight:
     """Which models look at the pictures of a run."""
 
     is_shown: bool = False
-    """Whether the answering model is shown pictures; no longer once its endpoint has refused one."""
+    """True if the answering model is shown pictures; no longer once its endpoint has refused one."""
     has_vision: bool = False
-    """Whether the role `vision` has a model that reads pictures."""
+    """True if the role `vision` has a model that reads pictures."""
     watches: bool = False
-    """Whether the role `media` has a model that takes films and sounds."""
+    """True if the role `media` has a model that takes films and sounds."""
     watched: dict[tuple[str, str], str] = field(default_factory=dict)
     """What it said, by place and question."""
     told: dict[str, str] = field(default_factory=dict)

@@ -45,7 +45,7 @@ class Workspace:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
         self.is_used = False
-        """Whether this run has kept anything so far; what a later process finds there says nothing about that."""
+        """True if this run has kept anything so far; what a later process finds there says nothing about that."""
 
     def open(self) -> None:
         """Make the folder, which programs may read from now on.
@@ -106,7 +106,7 @@ class Workspace:
 
 
 def _holds(path: Path, content: bytes) -> bool:
-    """Whether a file, and no link to one, has this content."""
+    """Return True if a file, and no link to one, has this content."""
     with contextlib.suppress(OSError):
         return read_small(path, len(content), follow=False) == content
     return False

@@ -95,7 +95,7 @@ FILTERED = re.compile(r"content_filter|content management policy|safety", re.IGN
 
 
 def is_too_long(said: str) -> bool:
-    """Whether an endpoint says that the conversation exceeds the model's context."""
+    """Return True if an endpoint says that the conversation exceeds the model's context."""
     if _TOO_LONG_CODES.search(said):
         return True
     if _OTHER_LENGTH.search(said) and "context" not in said:

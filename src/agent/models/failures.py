@@ -136,12 +136,12 @@ class Failure(Exception):
 
     @property
     def is_about_pictures(self) -> bool:
-        """Whether the endpoint takes no pictures for this model, whatever they are."""
+        """True if the endpoint takes no pictures for this model, whatever they are."""
         return self.kind is Kind.REFUSED and NO_PICTURES.search(self.detail) is not None
 
     @property
     def is_about_one_function(self) -> bool:
-        """Whether the endpoint objects to the definition of one function, and not to functions as such."""
+        """True if the endpoint objects to the definition of one function, and not to functions as such."""
         said = f"{self.parameter} {self.detail}"
         return re.search(r"\btools\W?\d|function '", said) is not None
 

@@ -29,7 +29,7 @@ class NoJsonError(ValueError):
     def __init__(self, problem: str, *, is_json: bool = False) -> None:
         super().__init__(problem)
         self.is_json = is_json
-        """Whether there is JSON, of another form."""
+        """True if there is JSON, of another form."""
 
 
 def fitting_json(text: str, schema: dict[str, Any]) -> Any:

@@ -46,7 +46,7 @@ class Traits:
     tools: Rung | None = None
     """The rung that holds for functions; None before the first call of one."""
     is_blind: bool = False
-    """Whether the endpoint refused pictures for this model."""
+    """True if the endpoint refused pictures for this model."""
     at: float = field(default=0.0, compare=False)
     """When it was learned, in seconds since 1970."""
 
@@ -116,7 +116,7 @@ class RungRequest:
     read: Callable[[Completion], Completion] = lambda completion: completion
     """Gives the completion as the caller wants it; raises `NoJsonError` where the reply does not fit."""
     tells_whole: bool = False
-    """Whether the text is told when it was read, and not in pieces as it arrives: it is part of a form."""
+    """True if the text is told when it was read, and not in pieces as it arrives: it is part of a form."""
     again: str = "Answer again, with the whole JSON and nothing else."
     """What a model is told whose reply does not fit."""
 

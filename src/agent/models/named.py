@@ -60,11 +60,11 @@ class NamedModel(BaseModel):
     dialect: Literal["chat", "responses"] = "chat"
     strategy: StrategyName = "auto"
     sees: bool | None = None
-    """Whether it reads pictures; None if its name tells."""
+    """True if it reads pictures; None if its name tells."""
     watches: bool = False
-    """Whether it takes films and sounds."""
+    """True if it takes films and sounds."""
     hears: bool = False
-    """Whether it writes down speech: `speech_model` may name it."""
+    """True if it writes down speech: `speech_model` may name it."""
     price: Price | None = None
     temperature: float | None = Field(None, ge=0, le=2)
     """Sent with every call, whatever the call wants."""

@@ -16,7 +16,7 @@ Message = dict[str, Any]
 
 Finish = Literal["stop", "length", "tool_calls", "content_filter"]
 ToolChoice = Literal["auto", "required"]
-"""Whether a model may reply without a call, or must call at least one function."""
+"""True if a model may reply without a call, or must call at least one function."""
 StrategyName = Literal["auto", "standard", "small"]
 """`auto`: small for the embedded model, standard for every other one."""
 EMBEDDED = "embedded"

@@ -146,7 +146,7 @@ def with_named_model(settings: Settings) -> Settings:
 
 
 def _is_own(host: str) -> bool:
-    """Whether a host is this machine or on the user's network: by its address, or a name without a domain."""
+    """Return True if a host is this machine or on the user's network: by its address, or a name without a domain."""
     try:
         return ip_address(host).is_private
     except ValueError:

@@ -30,7 +30,7 @@ def code_places(text: str) -> list[tuple[int, int]]:
 
 
 def is_within(place: int, spans: list[tuple[int, int]]) -> bool:
-    """Whether a place is within one of the spans."""
+    """Return True if a place is within one of the spans."""
     return any(start <= place < end for start, end in spans)
 
 

@@ -278,10 +278,10 @@ class JournaledBrowser:
         return outcome
 
     def may_open(self, url: str) -> bool:
-        """Whether an address is at one of the hosts that the user allows."""
+        """Return True if an address is at one of the hosts that the user allows."""
         return is_among(url, self.settings.browser_hosts)
 
     @property
     def has_logins(self) -> bool:
-        """Whether it may sign in somewhere."""
+        """True if it may sign in somewhere."""
         return self.settings.logins is not None

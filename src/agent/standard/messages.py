@@ -61,7 +61,7 @@ def messages_for(
         replies: All of them; a refused one may not be in the state yet.
         most_steps: The limit of steps, of which the last ones are announced; a reply with its calls is one.
         room: How long the results may be.
-        sight: Whether the model is shown pictures; None where there are none.
+        sight: True if the model is shown pictures; None where there are none.
     """
     room = room or Room()
     messages: list[Message] = load_prompt("agent", "standard").render(

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.errors import SettingsError, StorageError
-from agent.store.schema import REVISIONS, SCHEMA, require_known, script
+from agent.store import schema
+from agent.store.schema import SCHEMA, require_known, script
 from agent.store.signature import Signer
 from mcp_tools.database import open_database
 from mcp_tools.text import one_line
@@ -193,11 +194,11 @@ class Sqlite:
             if not self._is_old():  # another process was faster
                 return
             if not self._database.execute("SELECT 1 FROM sqlite_master").fetchone():
-                for revision in REVISIONS:
+                for revision in schema.REVISIONS:
                     for statement in script(revision, self.dialect):
                         self._database.execute(statement)
                 self._database.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
-                self._database.execute("INSERT INTO alembic_version VALUES (?)", (REVISIONS[-1],))
+                self._database.execute("INSERT INTO alembic_version VALUES (?)", (schema.REVISIONS[-1],))
                 return
         from agent.store.migrating import migrate_sqlite
 

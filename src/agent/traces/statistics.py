@@ -38,7 +38,7 @@ def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool]
     Args:
         runs: Their folder.
         since: When the period begins, in seconds since 1970; None for all.
-        scores: Whether a run's answer was right, where that is known, by its id.
+        scores: True if a run's answer was right, where that is known, by its id.
         cache_hits: How many questions of the period were answered from the cache.
     """
     statuses, used, made, failed = Counter[str](), Counter[str](), Counter[str](), Counter[str]()

@@ -27,7 +27,7 @@ _BEHIND = ".,;:!?*_"  # signs that follow an address in a text, and are not part
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is the whole address of a page, and not a file's name."""
+    """Return True if a text is the whole address of a page, and not a file's name."""
     text = text.strip()
     return bool(_ADDRESS.fullmatch(text)) and bool(split_address(text).hostname)
 
@@ -88,7 +88,7 @@ def host_of(url: str) -> str:
 
 
 def is_local(host: str) -> bool:
-    """Whether a host is named as those of a machine or its own network are."""
+    """Return True if a host is named as those of a machine or its own network are."""
     return "." not in host or host.endswith(_LOCAL)
 
 

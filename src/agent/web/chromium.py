@@ -44,7 +44,7 @@ FLAGS = (
 )  # fmt: skip
 """However it is started: nothing calls home, and nothing goes past the proxy."""
 SANDBOXES = (False,) if os.geteuid() == 0 else (True, False)
-"""Whether it is started in a sandbox of its own, in the order to try: root has none, and some machines allow none."""
+"""True if it is started in a sandbox of its own, in the order to try: root has none, and some machines allow none."""
 UNSANDBOXED = (
     "Chromium runs here without its own sandbox"
     + (", as it always does as root" if os.geteuid() == 0 else ": this machine does not allow it")

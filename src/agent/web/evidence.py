@@ -83,7 +83,7 @@ class Evidence:
 
     @property
     def ok(self) -> bool:
-        """Whether anything can be quoted."""
+        """True if anything can be quoted."""
         return any(source.quotes for source in self.sources)
 
     def text(self, size: int) -> str:

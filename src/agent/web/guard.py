@@ -142,7 +142,7 @@ async def system_addresses(host: str, port: int) -> list[str]:
 
 
 def is_private(address: Address) -> bool:
-    """Whether it is no address of the public network."""
+    """Return True if it is no address of the public network."""
     if isinstance(address, IPv4Address):
         return any(address in network for network in _PRIVATE_4)
     if address.ipv4_mapped is not None or address in _WELL_KNOWN_64:
@@ -151,7 +151,7 @@ def is_private(address: Address) -> bool:
 
 
 def is_secret(address: Address) -> bool:
-    """Whether a cloud may hand out credentials there."""
+    """Return True if a cloud may hand out credentials there."""
     return any(address in network for network in _SECRET if network.version == address.version)
 
 

@@ -142,7 +142,7 @@ class Http:
         Args:
             url: An address of http or https.
             take: Reads the content from the open response: `aiter_bytes`, unpacked, in pieces.
-            robots: Whether robots.txt counts for it.
+            robots: True if robots.txt counts for it.
 
         Raises:
             WebProblem: It could not be had. A status of 400 and more is a `StatusProblem`.
@@ -304,7 +304,7 @@ def robots_rules(text: str) -> Rules:
 
 
 def allows(rules: Rules, path: str) -> bool:
-    """Whether a path with its query may be read: the longest pattern decides, among equals the allowing one."""
+    """Return True if a path with its query may be read: the longest pattern decides, among equals the allowing one."""
     plain = _plain(path)
     return max(((len(pattern), allowed) for pattern, allowed in rules if _fits(pattern, plain)), default=(0, True))[1]
 
@@ -315,7 +315,7 @@ def _plain(path: str) -> str:
 
 
 def _fits(pattern: str, path: str) -> bool:
-    """Whether a path begins as the pattern says; `*` is any text, `$` at the end is the end."""
+    """Return True if a path begins as the pattern says; `*` is any text, `$` at the end is the end."""
     if "*" not in pattern and not pattern.endswith("$"):
         return path.startswith(pattern)
     literal = re.sub(r"([?[])", r"[\1]", pattern)  # what else fnmatch knows; it does not backtrack

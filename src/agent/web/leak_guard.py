@@ -78,7 +78,7 @@ class LeakGuard:
         self._passages = frozenset(_passages(question))
 
     def blocks(self, address: str, text: str = "") -> bool:
-        """Whether an address must not be opened, or its text not be shown; a hit is reported.
+        """Return True if an address must not be opened, or its text not be shown; a hit is reported.
 
         Args:
             address: Where it is.
@@ -103,7 +103,7 @@ class LeakGuard:
         return reason is not None
 
     def blocks_query(self, query: str) -> bool:
-        """Whether a search must not be made: it asks for the dataset itself; a hit is reported.
+        """Return True if a search must not be made: it asks for the dataset itself; a hit is reported.
 
         A query may well be the question, and may name any address.
         """

@@ -140,7 +140,7 @@ def media_type(content_type: str) -> str:
 
 
 def _fits(sample: bytes, name: str) -> bool:
-    """Whether nearly all of it can be read so."""
+    """Return True if nearly all of it can be read so."""
     if name.startswith(("utf-16", "utf-32")):
         return sample[:512].count(0) > 0
     return sample.decode(name, "replace").count("\ufffd") <= len(sample) // 1000
@@ -176,7 +176,7 @@ class StatusProblem(WebProblem):
 
     @property
     def is_passing(self) -> bool:
-        """Whether it may go better in a moment."""
+        """True if it may go better in a moment."""
         return self.status in _PASSING and "cf-mitigated" not in self.response.headers
 
     @property

@@ -150,7 +150,7 @@ class Source:
 
 
 def is_guard(node: ast.stmt) -> bool:
-    """Whether this is `if __name__ == "__main__":`."""
+    """Return True if this is `if __name__ == "__main__":`."""
     return isinstance(node, ast.If) and set(ast.unparse(node.test).split(" == ")) == {"__name__", "'__main__'"}
 
 

@@ -186,7 +186,7 @@ def nothing_on_import(source: Source) -> Iterator[Remark]:
 
 
 def _acts(source: Source, function: ast.expr) -> bool:
-    """Whether a call does more than compute."""
+    """Return True if a call does more than compute."""
     match function:
         case ast.Name(id=name) if name in source.names:
             is_entry = source.entry is not None and name == source.entry.name

@@ -55,7 +55,7 @@ class ConnectionLimits(BaseModel):
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a variable or a header of that name usually holds a secret."""
+    """Return True if a variable or a header of that name usually holds a secret."""
     return bool(_SECRET_NAME.search(name))
 
 
@@ -291,7 +291,7 @@ def load_jsonc(text: str) -> Json:
 
 
 def has_comments(text: str) -> bool:
-    """Whether the text is more than JSON: writing it anew would lose something."""
+    """Return True if the text is more than JSON: writing it anew would lose something."""
     try:
         json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):

@@ -66,7 +66,7 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be spoken to."""
+        """True if it can be spoken to."""
         return self._client is not None and self._life is not None and not self._life.done()
 
     @property
@@ -241,7 +241,7 @@ class Connection:
         return found
 
     async def answers(self) -> bool:
-        """Whether it still answers at all."""
+        """Return True if it still answers at all."""
         try:
             async with asyncio.timeout(_PROBE_SECONDS):
                 await self._session.list_tools()

@@ -40,7 +40,7 @@ def plain_schema(schema: dict[str, Json], *, described: bool = True) -> dict[str
 
     Args:
         schema: As its server, or its file, has it.
-        described: Whether prose stays: descriptions, and names and choices that are sentences.
+        described: True if prose stays: descriptions, and names and choices that are sentences.
     """
     plain = {"properties": {}, **_plain(schema, schema, 0, described), "type": "object"}
     if len(json.dumps(plain)) > _LARGEST_SCHEMA:
@@ -125,7 +125,7 @@ def _type_of(schema: dict[str, Any], depth: int) -> str:
 
 
 def _is_plain(value: Json) -> bool:
-    """Whether a name or a choice is one, and no prose."""
+    """Return True if a name or a choice is one, and no prose."""
     return not isinstance(value, str) or (len(value) <= _LONGEST_WORD and len(value.split()) <= _MOST_WORDS)
 
 

@@ -215,7 +215,7 @@ async def _stop(process: Process) -> None:
 
 
 async def _ends(process: Process, seconds: float) -> bool:
-    """Whether the process ends in time. `wait` also waits for its pipes, which a child of it may hold."""
+    """Return True if the process ends in time. `wait` also waits for its pipes, which a child of it may hold."""
     end = asyncio.get_running_loop().time() + seconds
     while process.returncode is None:
         if asyncio.get_running_loop().time() >= end:

@@ -170,7 +170,7 @@ def _joined(told: str, structured: Json, blocks: list[Json]) -> str:
 
 
 def _same(told: str, value: Json, blocks: list[Json]) -> bool:
-    """Whether a text, or the blocks that it was made of, say the same as a value."""
+    """Return True if a text, or the blocks that it was made of, say the same as a value."""
     if isinstance(value, str) and told.strip() == value.strip():
         return True
     texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]

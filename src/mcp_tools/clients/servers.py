@@ -61,7 +61,7 @@ class Link:
 
     @property
     def is_settled(self) -> bool:
-        """Whether its tools are known, or it is known that there are none."""
+        """True if its tools are known, or it is known that there are none."""
         return self._aside is not None or not self._is_stale
 
     async def refresh(self) -> None:
@@ -321,7 +321,7 @@ class Servers:
             link.trust(tool)
 
     async def has(self, name: str) -> bool:
-        """Whether a server offers a tool of that `server__tool` name."""
+        """Return True if a server offers a tool of that `server__tool` name."""
         if name not in self._tools:
             await self._gather()
         return name in self._tools

@@ -57,7 +57,7 @@ class Decisions:
         return self._file.remembered().of(project).verdicts.get(digest)
 
     def is_off(self, entry: ServerEntry, project: Path) -> bool:
-        """Whether the user switched a project's server off for themselves."""
+        """Return True if the user switched a project's server off for themselves."""
         return entry.name in self._file.remembered().of(project).off
 
     def decide(self, digest: str, project: Path, verdict: Verdict) -> None:
@@ -200,7 +200,7 @@ class Standing:
 def standing_of(
     entry: ServerEntry, decisions: Decisions, environment: Mapping[str, str], project: Path, *, decided: bool = False
 ) -> Standing:
-    """Whether a server may be started.
+    """Return True if a server may be started.
 
     If the user asks for this very server now (`decided`), neither trust nor its being off matters.
     """

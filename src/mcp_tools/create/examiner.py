@@ -119,7 +119,7 @@ class ModelExaminer:
 
 
 def passes(test: Test, outcome: Outcome) -> bool:
-    """Whether an outcome is what a test expects."""
+    """Return True if an outcome is what a test expects."""
     problem = outcome.problem
     if test.raises:
         if problem is None or problem.kind not in {"exception", "arguments"}:

@@ -91,7 +91,7 @@ class Proposal:
     compared: tuple[TrialCall, ...] = ()
     """Calls that show its author's purpose: a tool of the library that does the same gives their results, too."""
     mends: bool = True
-    """Whether other code under the name of a tool is a better version of it, although no result differs."""
+    """True if other code under the name of a tool is a better version of it, although no result differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Test:
     docstring promises. `recorded`: the result that recorded responses of hosts gave. `client`: the MCP client
     that wrote the code says so."""
     raises: bool = False
-    """Whether such arguments must be refused with an error; then nothing is expected."""
+    """True if such arguments must be refused with an error; then nothing is expected."""
     because: str = ""
     """The words of the spec on which it rests."""
     files: dict[str, str] = field(default_factory=dict)
@@ -250,7 +250,7 @@ class Creation:
 
     @property
     def answered(self) -> bool:
-        """Whether there is a result for the present question, whatever it is."""
+        """True if there is a result for the present question, whatever it is."""
         return self.outcome is not None and self.outcome.ok
 
     @property

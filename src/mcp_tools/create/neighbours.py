@@ -194,7 +194,7 @@ def _renamed(calls: Sequence[TrialCall], names: dict[str, str]) -> list[TrialCal
 
 class _Compared(NamedTuple):
     only_new: bool
-    """Whether the draft takes what the tool does not."""
+    """True if the draft takes what the tool does not."""
 
 
 async def _compared(

@@ -87,7 +87,7 @@ def remembered(question: str, arguments: dict[str, Json], final: str = "{}") -> 
 
 
 def _is_general(final: str, form: Form) -> bool:
-    """Whether the answer's form names no value of the question, and no element of a list that may be longer."""
+    """Return True if the answer's form names no value of the question, and no element of a list that may be longer."""
     parts = list(Formatter().parse(final))
     said = "".join(literal for literal, *_ in parts)
     counted = any(re.match(r"0?\[\d", field or "") for _, field, *_ in parts)
@@ -156,7 +156,7 @@ def _numbers(text: str) -> list[int | float]:
 
 
 def _is_said(value: Json, form: Form) -> bool:
-    """Whether a value stands in the form itself, so that it is the same in every question of this form."""
+    """Return True if a value stands in the form itself, so that it is the same in every question of this form."""
     if isinstance(value, str):
         return bool(value.strip()) and re.search(rf"(?<!\w){re.escape(value.casefold())}(?!\w)", form.text) is not None
     return type(value) is int and value in spoken_numbers(form.text)

@@ -25,7 +25,7 @@ def answer_key(value: Json) -> str:
 
 
 def agree(value: Json, expected: Json) -> bool:
-    """Whether a result is the expected one, numbers within what adding them up may lose.
+    """Return True if a result is the expected one, numbers within what adding them up may lose.
 
     Somebody wrote down what is expected: a number may be rounded to two decimals or more, a text quoted otherwise.
     """
@@ -49,7 +49,7 @@ def agree(value: Json, expected: Json) -> bool:
 
 
 def same(value: Json, other: Json) -> bool:
-    """Whether two programs computed the same: numbers within what another way of computing may lose, all else equal."""
+    """Return True if two results are the same; numbers may differ by rounding."""
     if isinstance(value, bool) or isinstance(other, bool):
         return value is other
     if isinstance(value, int | float) and isinstance(other, int | float):

@@ -158,7 +158,7 @@ def _shown(test: Test) -> str:
 
 
 async def _is_idle(name: str, tool: Tool, calls: Sequence[TrialCall], runner: ProposalRunner) -> bool:
-    """Whether a parameter changes no result of the calls, whatever value it takes.
+    """Return True if a parameter changes no result of the calls, whatever value it takes.
 
     An error tells nothing: a parameter that is only checked has no effect, and one whose other values all fail is not
     known.

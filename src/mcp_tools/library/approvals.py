@@ -92,7 +92,7 @@ class Withheld:
     reason: str
     remedy: str
     is_approvable: bool = True
-    """Whether somebody may approve it with others, once it is as it should be; a draft is not for that."""
+    """True if somebody may approve it with others, once it is as it should be; a draft is not for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Found:
     """Why the file cannot be believed; then nothing is approved."""
 
     def approves(self, tool: Tool, now: ApprovedHashes) -> bool:
-        """Whether a tool is served: nothing with an error is ever approved."""
+        """Return True if a tool is served: nothing with an error is ever approved."""
         approved = (self.by_name.get(tool.name), self.before.get(tool.name))
         return tool.status is Status.VERIFIED and any(
             one and not one.quarantined and not one.differences(now) for one in approved
@@ -263,7 +263,7 @@ class Approvals:
             entries.drafts[name] = source
 
     def is_own_draft(self, name: str, source: str) -> bool:
-        """Whether alita itself wrote this source, and nobody ever approved a tool of this name."""
+        """Return True if alita itself wrote this source, and nobody ever approved a tool of this name."""
         try:
             entries = self._kept.read()
         except (OSError, ValueError):
@@ -271,11 +271,11 @@ class Approvals:
         return entries.drafts.get(name) == source and name not in entries.approvals
 
     def was_approved(self, name: str, now: ApprovedHashes) -> bool:
-        """Whether this very version of a tool is, or was, approved on this machine, and not quarantined."""
+        """Return True if this very version of a tool is, or was, approved on this machine, and not quarantined."""
         return any(not one.quarantined and not one.differences(now) for one in self._all_of(name))
 
     def is_quarantined(self, name: str, source: str) -> bool:
-        """Whether the version whose source has this hash is in quarantine."""
+        """Return True if the version whose source has this hash is in quarantine."""
         return any(one.source == source and one.quarantined for one in self._all_of(name))
 
     def quarantine(self, name: str, reason: str) -> None:

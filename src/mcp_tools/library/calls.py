@@ -67,7 +67,7 @@ class Stats:
 
     @property
     def is_trusted(self) -> bool:
-        """Whether it succeeded in several questions, and lately had no bug."""
+        """True if it succeeded in several questions, and lately had no bug."""
         return self.questions >= _MANY_QUESTIONS and not self.bugs_lately
 
 

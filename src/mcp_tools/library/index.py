@@ -242,7 +242,7 @@ class CurrentIndex:
         self._read = read
         self._index: Index | None = None
         self._existed = False
-        """Whether there was a folder when the index was opened."""
+        """True if there was a folder when the index was opened."""
         self._stamps: Stamps = {}
         self._indexed: Stamps | None = None
         self._seen = -1
@@ -290,7 +290,7 @@ class CurrentIndex:
         return self._index
 
     def is_due(self) -> bool:
-        """Whether the stamps must be taken again before they can be told."""
+        """Return True if the stamps must be taken again before they can be told."""
         return self._changed() != self._seen or time.monotonic() >= self._due
 
     def _changed(self) -> int:

@@ -56,7 +56,7 @@ class Offer:
     others: tuple[Tool, ...]
     """Approved tools besides: all of a small library, the nearest of a large one."""
     is_all: bool
-    """Whether both are all that is approved."""
+    """True if both are all that is approved."""
 
 
 class _Whole(NamedTuple):
@@ -445,7 +445,7 @@ class Library:
         return self.version(name, source_hash).source
 
     def was_approved(self, version: Tool) -> bool:
-        """Whether `restore` would bring back a version as an approved tool."""
+        """Return True if `restore` would bring back a version as an approved tool."""
         return not errors_of(version) and self.approvals.was_approved(version.name, ApprovedHashes.of(version))
 
     def restore(self, name: str, source_hash: str) -> Tool:
@@ -522,7 +522,7 @@ class Library:
         return self._index.stamps(), self.approvals.stamp()
 
     def is_still(self, state: tuple[object, ...] | None) -> bool:
-        """Whether that is surely the state now; cheap, and sometimes false although it is."""
+        """Return True if that is surely the state now; cheap, and sometimes false although it is."""
         return state is not None and not self._index.is_due() and self.state() == state
 
     # Counting
@@ -596,7 +596,7 @@ def _digest(question: str) -> str:
 
 
 def _is_same(one: Tool, other: Tool) -> bool:
-    """Whether two tools differ in nothing but the record of their origin."""
+    """Return True if two tools differ in nothing but the record of their origin."""
     if errors_of(one) or errors_of(other):
         return False
     return not {*ApprovedHashes.of(one).differences(ApprovedHashes.of(other))} - {"record"}

@@ -19,7 +19,7 @@ class Found(NamedTuple):
     name: str
     score: float
     fits: bool
-    """Whether it is worth showing: its score is high enough, and not far behind the best."""
+    """True if it is worth showing: its score is high enough, and not far behind the best."""
 
 
 class Search:

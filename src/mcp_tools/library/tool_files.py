@@ -29,7 +29,7 @@ _RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozense
 
 
 def valid_name(text: str) -> bool:
-    """Whether a tool may be called so: `^[a-z][a-z0-9_]{0,63}$`, no keyword and no builtin of Python."""
+    """Return True if a tool may be called so: `^[a-z][a-z0-9_]{0,63}$`, no keyword and no builtin of Python."""
     return _SHAPE.fullmatch(text) is not None and text not in _RESERVED
 
 

@@ -135,7 +135,7 @@ def joined(row: Sequence[str]) -> Iterator[str]:
 
 
 def is_slip(one: str, other: str) -> bool:
-    """Whether two words differ by one letter, or by two that changed places."""
+    """Return True if two words differ by one letter, or by two that changed places."""
     if abs(len(one) - len(other)) > 1 or one == other:
         return False
     start = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)

@@ -47,7 +47,7 @@ def unprivileged_users() -> tuple[int, ...]:
 
 
 def readable_by_all(path: Path) -> bool:
-    """Whether every user may read a file, or a folder with what is in it, once it stands before it."""
+    """Return True if every user may read a file, or a folder with what is in it, once it stands before it."""
     below = (Path(folder, name) for folder, *names in os.walk(path) for name in itertools.chain(*names))
     for found in itertools.islice(itertools.chain([path], below), _SEARCHED_ENTRIES):
         with contextlib.suppress(FileNotFoundError):  # it went meanwhile
@@ -146,7 +146,7 @@ class BubblewrapSandbox(WarmSandbox):
 
 
 def _others_can_read(environment: Environment) -> bool:
-    """Whether every user may read what is mounted, now and later: only then can root's become another user's."""
+    """Return True if every user may read what is mounted, now and later: only then can root's become another user's."""
     own = (library_folders()[0] + "/os.py", inside_source() + "/zygote.py")
     if not all(Path(path).stat().st_mode & stat.S_IROTH for path in own):
         return False
@@ -243,7 +243,7 @@ async def open_sandbox(
 
     Args:
         backend: `bubblewrap`, `sandlock` or `none`, to have that one and no other.
-        allow_weak: Whether a sandbox below level medium will do: it protects from accidents only.
+        allow_weak: True if a sandbox below level medium will do: it protects from accidents only.
         environments: For packages that do not come with alita.
 
     Raises:

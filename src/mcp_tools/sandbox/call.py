@@ -273,7 +273,7 @@ def outcomes(outcome: Outcome, count: int) -> list[Outcome | None]:
 
 
 def is_problem(problem: Any) -> bool:
-    """Whether it has the fields of a `Problem`."""
+    """Return True if it has the fields of a `Problem`."""
     return (
         isinstance(problem, dict)
         and problem.keys() == {"kind", "message", "traceback", "line"}

@@ -94,7 +94,7 @@ class Environment:
     rooms: tuple[tuple[int, int], ...] = ()
     """The bytes and entries that each of these may hold."""
     live: bool = False
-    """Whether it is a session's: packages are imported on demand, and what stands in the folders may change."""
+    """True if it is a session's: packages are imported on demand, and what stands in the folders may change."""
 
     @classmethod
     def of(cls, job: Job, built: str = "") -> Environment:

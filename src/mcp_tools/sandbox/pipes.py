@@ -30,7 +30,7 @@ class Inlet:
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         self.ended = False
-        """Whether the child's end is closed."""
+        """True if the child's end is closed."""
         self._changed = changed
         self._ours, self.theirs = os.pipe()
         os.set_blocking(self._ours, False)
@@ -93,7 +93,7 @@ class Output(Inlet):
 
     @property
     def cut(self) -> bool:
-        """Whether there was more than is kept."""
+        """True if there was more than is kept."""
         return self._left_out > 0
 
     @property
@@ -229,7 +229,7 @@ class Pipes:
 
     @property
     def cut(self) -> bool:
-        """Whether more was printed than is kept."""
+        """True if more was printed than is kept."""
         return self.output.cut or self.errors.cut
 
     def start(self, output_bytes: int) -> None:

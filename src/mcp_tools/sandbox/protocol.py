@@ -130,7 +130,7 @@ class Outcome:
     stdout: str = ""
     stderr: str = ""
     cut: bool = False
-    """Whether output was longer than the limit."""
+    """True if output was longer than the limit."""
     seconds: float = 0.0
     """Wall time of the call, from outside: nothing that runs inside can change it."""
     called: tuple[CallCount, ...] = ()
@@ -187,17 +187,17 @@ class SessionOutcome:
     """What was printed; of more than the limit, its beginning and its end."""
     stderr: str = ""
     cut: bool = False
-    """Whether printed output was longer than the limit."""
+    """True if printed output was longer than the limit."""
     seconds: float = 0.0
     """Wall time of the block without what the host's functions took, from outside."""
     fresh: bool = False
-    """Whether a new process ran it because the last one ended: variables of earlier blocks are gone."""
+    """True if a new process ran it because the last one ended: variables of earlier blocks are gone."""
     called: tuple[CallCount, ...] = ()
     """Calls of tools among the modules, as the process counted them; none of one that was killed."""
 
     @property
     def ok(self) -> bool:
-        """Whether the block came to its end."""
+        """True if the block came to its end."""
         return self.problem is None
 
 

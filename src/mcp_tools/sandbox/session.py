@@ -143,7 +143,7 @@ class _Block:
         self.tasks: dict[int, asyncio.Task[None]] = {}
         """The calls to the host under way, by the numbers that they have inside."""
         self.late = False
-        """Whether its time is over."""
+        """True if its time is over."""
         self.timer: asyncio.TimerHandle | None = None
         """For the end of its time, then for the end of its process after an interrupt that did not help."""
         self.watch: asyncio.TimerHandle | None = None
@@ -158,7 +158,7 @@ class _Block:
         self.error: Exception | None = None
         """A bug of the host's functions."""
         self.has_waited = False
-        """Whether it has called the host: meanwhile its threads may compute."""
+        """True if it has called the host: meanwhile its threads may compute."""
         self.cpu: float | None = None
         """The processor time of its process at its beginning."""
         self._spent = 0.0
@@ -202,7 +202,7 @@ class _Process:
 
     @property
     def ended(self) -> bool:
-        """Whether it can run no more blocks."""
+        """True if it can run no more blocks."""
         return self._killed or self._gone.done()
 
     async def run(self, message: dict[str, Any], limits: Limits) -> SessionOutcome:

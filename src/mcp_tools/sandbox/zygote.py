@@ -85,9 +85,9 @@ class Ending:
     """As `os.waitpid` gives it."""
     cpu_seconds: float = 0.0
     over_quota: bool = False
-    """Whether it was killed for what it put into its scratch folder."""
+    """True if it was killed for what it put into its scratch folder."""
     lost: bool = False
-    """Whether the whole interpreter ended, taking the call along."""
+    """True if the whole interpreter ended, taking the call along."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Ready:
     landlock_abi: int
     """What the kernel offers; 0 for nothing."""
     root: bool
-    """Whether calls run as root of the whole machine, or as what a namespace makes of it."""
+    """True if calls run as root of the whole machine, or as what a namespace makes of it."""
     faults: list[str]
     """Layers that could not be put on, or did not hold."""
     changed: list[str]
@@ -116,7 +116,7 @@ class Zygote:
         self.calls = 0
         """How many calls it was given."""
         self.retired = False
-        """Whether it should get no more calls."""
+        """True if it should get no more calls."""
         self._command = command
         self._waiting: dict[int, asyncio.Future[Ending]] = {}
         self._control: socket.socket | None = None
@@ -141,7 +141,7 @@ class Zygote:
 
     @property
     def alive(self) -> bool:
-        """Whether it can still be given calls."""
+        """True if it can still be given calls."""
         return self._control is not None and not self.retired and not self._faulty
 
     async def start(self) -> Ready:

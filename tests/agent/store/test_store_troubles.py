@@ -16,8 +16,10 @@ from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.errors import AlitaError, SettingsError, StorageError
 from agent.store import databases as database
-from agent.store.databases import FILE, Sqlite, open_store, script
+from agent.store import schema
+from agent.store.databases import FILE, Sqlite, open_store
 from agent.store.run_index import Notes, index_run
+from agent.store.schema import script
 from support.command import Terminal
 from support.fibonacci import ANSWER, QUESTION, STORY, write_script
 from support.kept_runs import kept, newest
@@ -73,13 +75,13 @@ def test_a_store_of_an_earlier_version_is_migrated_with_what_it_holds(settings, 
     assert newest(settings) == [(run.run_id, "answered")]
     database.disconnect()
     scripts = tmp_path / "migrations"
-    shutil.copytree(database.SCRIPTS, scripts, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(schema.SCRIPTS, scripts, ignore=shutil.ignore_patterns("__pycache__"))
     (scripts / "0002.sql").write_text("CREATE TABLE fresh (number BIGINT NOT NULL PRIMARY KEY);\n")
     first = (scripts / "versions" / "v0001.py").read_text()
     second = first.replace('"0001"', '"0002"').replace("down_revision = None", 'down_revision = "0001"')
     (scripts / "versions" / "v0002.py").write_text(second)
-    monkeypatch.setattr(database, "SCRIPTS", scripts)
-    monkeypatch.setattr(database, "REVISIONS", ("0001", "0002"))
+    monkeypatch.setattr(schema, "SCRIPTS", scripts)
+    monkeypatch.setattr(schema, "REVISIONS", ("0001", "0002"))
     with open_store(settings) as store:
         assert store.rows("SELECT * FROM fresh") == []
         assert store.rows("SELECT version_num FROM alembic_version")[0][0] == "0002"
@@ -131,9 +133,9 @@ def test_sqlite_is_made_as_alembic_makes_it(settings, tmp_path):
         other.close()
     assert schemas[:2] == schemas[2:]
     folder = Config()
-    folder.set_main_option("script_location", str(database.SCRIPTS))
+    folder.set_main_option("script_location", str(schema.SCRIPTS))
     known = [one.revision for one in ScriptDirectory.from_config(folder).walk_revisions()]
-    assert tuple(reversed(known)) == database.REVISIONS
+    assert tuple(reversed(known)) == schema.REVISIONS
     assert all(script(revision, "postgresql") for revision in known)
 
 

@@ -223,7 +223,7 @@ class Package:
         return out
 
     def is_odd(self) -> bool:
-        """Whether libraries need the `normalised` package."""
+        """Return True if libraries need the `normalised` package."""
         return any("\\" in name or name.startswith("/") for name in self._members.values()) or any(
             _STRICT.search(self._head(name))
             for normal, name in self._members.items()

@@ -221,7 +221,7 @@ def _picture_of(page: Any) -> Image:
 
 
 def _share_lines(boxes: list[tuple[float, float, float, float]]) -> bool:
-    """Whether any pieces share a line. Most pages are prose, and this quickly rules out tables."""
+    """Return True if any pieces share a line. Most pages are prose, and this quickly rules out tables."""
     twice_middles = sorted(box[1] + box[3] for box in boxes)
     height = sorted(box[3] - box[1] for box in boxes)[len(boxes) // 2]
     return sum(after - before <= height for before, after in pairwise(twice_middles)) > 1

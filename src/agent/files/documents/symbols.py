@@ -35,7 +35,7 @@ _FONTS = {
 
 
 def is_symbol_font(font: str | None) -> bool:
-    """Whether letters in this font are shown as symbols."""
+    """Return True if letters in this font are shown as symbols."""
     return (font or "").lower() in _FONTS
 
 
@@ -55,5 +55,5 @@ def symbols(text: str, font: str) -> str:
 
 
 def has_private(text: str) -> bool:
-    """Whether it has characters that only a symbol font shows."""
+    """Return True if it has characters that only a symbol font shows."""
     return any("\uf000" <= one <= "\uf0ff" for one in text)

@@ -30,7 +30,7 @@ def turn_off() -> None:
 
 
 def is_wanted() -> bool:
-    """Whether the text of pictures is read."""
+    """Return True if the text of pictures is read."""
     return _is_wanted
 
 
@@ -135,7 +135,7 @@ class Piece(NamedTuple):
 
 
 def has_columns(pieces: Sequence[Piece]) -> bool:
-    """Whether there is a table: lines with gaps that are not columns of prose."""
+    """Return True if there is a table: lines with gaps that are not columns of prose."""
     width = max(one.right for one in pieces) - min(one.left for one in pieces) if pieces else 0.0
     tabular = prose = 0
     for row in _rows(pieces):

@@ -104,7 +104,7 @@ def engine_of(speech: Speech) -> Engine:
 
 
 def wants_weights(speech: Speech) -> bool:
-    """Whether the pinned weights will write it down, so that they should be fetched first."""
+    """Return True if the pinned weights will write it down, so that they should be fetched first."""
     is_here = find_spec("faster_whisper") is not None
     return engine_of(speech) == "faster-whisper" and not speech.model and is_here
 

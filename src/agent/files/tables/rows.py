@@ -242,7 +242,7 @@ def _evenness(rows: list[list[str]], above: int) -> float:
 
 
 def has_header(rows: list[list[str]]) -> bool:
-    """Whether the first row names the columns.
+    """Return True if the first row names the columns.
 
     It is all text, or years that do not go on below; and all different, unless a column of numbers follows.
     """

@@ -61,7 +61,7 @@ class Prefix:
         return sum(len(text) for _, text in self.turns)
 
     def begins(self, messages: Sequence[Message]) -> bool:
-        """Whether these messages are the prompt, filled, and not a conversation that went on from it."""
+        """Return True if these messages are the prompt, filled, and not a conversation that went on from it."""
         *whole, (role, head) = self.turns
         if len(messages) != self.messages or messages[len(whole)]["role"] != role:
             return False

@@ -50,7 +50,7 @@ class Weights:
 
     @property
     def are_here(self) -> bool:
-        """Whether no file is missing or partial."""
+        """True if no file is missing or partial."""
         return all((self._folder / file.name).exists() for file in self._files)
 
     def ready(self) -> Path:

@@ -202,7 +202,7 @@ def _all_failed(problems: dict[str, WebProblem]) -> WebProblem:
 
 
 class EngineState(NamedTuple):
-    """Whether a search engine can be asked."""
+    """True if a search engine can be asked."""
 
     name: str
     state: str  # `ready: …`, or why it cannot be asked

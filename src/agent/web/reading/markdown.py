@@ -263,7 +263,7 @@ def _is_around(one: Any, size: int, before_article: bool) -> bool:
 
 
 def _is_menu(one: Any) -> bool:
-    """Whether it is a list of links and nothing else."""
+    """Return True if it is a list of links and nothing else."""
     links = one.findall(".//a[@href]") if one.tag in ("ul", "ol") else []
     shown = len("".join(one.text_content().split()))
     linked = sum(len("".join(link.text_content().split())) for link in links)
@@ -271,7 +271,7 @@ def _is_menu(one: Any) -> bool:
 
 
 def _turns_pages(one: Any) -> bool:
-    """Whether a part has links to the next or an earlier part of what the page shows, and hardly any others."""
+    """Return True if a part has links to the next or an earlier part of what the page shows, and hardly any others."""
     links = one.findall(".//a[@href]")
     turns = 0
     for link in links:

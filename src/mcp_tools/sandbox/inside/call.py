@@ -176,7 +176,7 @@ def _value(job: Job) -> Any:
 
 
 def _takes_plainly(function: Callable[..., Any], given: dict[str, Any]) -> bool:
-    """Whether a plain function with plain hints gets all its arguments by name, each of exactly its type.
+    """Return True if a plain function with plain hints gets all its arguments by name, each of exactly its type.
 
     Most calls are so, and looking at the signature costs a fresh process more than the rest of the call.
     """

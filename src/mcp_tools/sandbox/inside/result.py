@@ -58,7 +58,7 @@ def encode(value: Any) -> bytes:
 
 
 def is_shallow(data: bytes, levels: int = MAXIMUM_DEPTH) -> bool:
-    """Whether JSON text is nested no deeper than whoever passes it on can bear."""
+    """Return True if JSON text is nested no deeper than whoever passes it on can bear."""
     if data.count(b"[") + data.count(b"{") <= levels:
         return True
     left = _STRING.sub(b"", data).translate(_BRACKETS, _OTHERS)

@@ -22,7 +22,7 @@ _syscall = ctypes.CDLL(None, use_errno=True).syscall
 
 
 def is_over_quota(folder: str, pid: int, *, private: bool) -> bool:
-    """Whether the call of a process has put too much into its folder.
+    """Return True if the call of a process has put too much into its folder.
 
     A private one is in a file system for this call alone, whose size is the quota of bytes.
     """
@@ -34,7 +34,7 @@ def is_over_quota(folder: str, pid: int, *, private: bool) -> bool:
 
 
 def is_full(folder: str, most_bytes: int, most_entries: int, held: int = 0) -> bool:
-    """Whether more was written into the user's folder than it may hold, with what was deleted and is still open.
+    """Return True if more was written into the user's folder than it may hold, with what was deleted and is still open.
 
     A file counts with its length, holes too: whoever copies or reads it gets all of it.
     """
