@@ -44,7 +44,7 @@ _NO_KEY = "the key has characters that no key has"
 class HttpWire:
     """Carries requests over HTTP, by the client of the openai package.
 
-    A reply is taken as bytes, so that its length is bounded and odd forms of it can be read.
+    A reply is read as bytes, to limit its length and to accept unusual forms.
     A model `auto` becomes the first that the endpoint lists.
     Its `timeout` is the time that one call may take, streamed or not.
     """
@@ -304,7 +304,7 @@ def withheld_headers(url: str) -> Any:
 
 
 class ModelList(NamedTuple):
-    """The models that an endpoint lists, in its order. Empty where it has no such list, too."""
+    """The models that an endpoint lists, in its order. Also empty if it has no such list."""
 
     listed: tuple[str, ...] = ()
     failure: Failure | None = None

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Resolver: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
-"""The addresses of a host and port, as text; raises OSError where there is none."""
+"""Return the addresses of a host and port, as text; raise OSError if there is none."""
 
-# Written out rather than asked of `ipaddress`, whose answers changed between releases of Python 3.11.
+# Listed here, since the answers of `ipaddress` changed between releases of Python 3.11.
 # Sources: IANA's special-purpose registries of IPv4 and IPv6.
 _PRIVATE_4 = tuple(
     IPv4Network(one)
@@ -54,7 +54,7 @@ class AddressGuard:
     """Says which addresses may be connected to.
 
     Args:
-        allow_private: Whether addresses of this machine and its network may.
+        allow_private: True if addresses of this machine and its network may be opened.
         allow_addresses: The only ones of these that may, as in the setting of this name.
         resolve: Looks up names.
     """

@@ -47,7 +47,7 @@ def configured(user_folder: Path, project: Path) -> Parsed:
 
 
 def read(path: Path, scope: Scope) -> Parsed:
-    """The servers of a file; none where there is no file."""
+    """Return the servers of a file; none if it does not exist."""
     try:
         text = _text(path)
     except ServersFileError as error:
@@ -56,10 +56,10 @@ def read(path: Path, scope: Scope) -> Parsed:
 
 
 def put(path: Path, name: str, entry: ServerEntry | None) -> Path | None:
-    """Adds a server to a file, changes it there, or removes it. What else is in the file stays.
+    """Adds a server to a file, changes it there, or removes it. The rest of the file is kept.
 
     Returns:
-        The copy of the old file; None if there was none, or if a server is only added to a file in our own form.
+        The copy of the old file; None if no file existed, or if a server is only added to a file in our own form.
 
     Raises:
         ServersFileError: The file cannot be read or written, or has comments that would be lost.
@@ -115,7 +115,7 @@ HIDDEN = "[hidden]"
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """What is started or reached, with every variable in its place. Never printed, never written down."""
+    """Return the command or address with all variables filled in. Never printed, never written down."""
 
     entry: ServerEntry
     command: str

@@ -1,6 +1,7 @@
 """Settings files of MCP clients: `mcpServers` (Claude, Cursor, ours) and `servers` (VS Code), read as entries.
 
-What a file says is checked here and nowhere else. One bad entry is a problem with a message, and the others count.
+The contents of a file are checked here and nowhere else. One bad entry is a problem with a message, and the others
+count.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ from mcp_tools.tool import Json
 Scope = Literal["user", "project"]
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential|cookie|session", re.IGNORECASE)
 FORM_KEYS = words("type transport command args env cwd url serverUrl httpUrl headers disabled enabled alita")
-"""What of an entry in a settings file is read; the rest is left alone."""
+"""The parts of an entry in a settings file that are read; the rest is kept."""
 MOST_SERVERS = 200
 LONGEST_NAME = 100
 
 
 class ConnectionLimits(BaseModel):
-    """What one server may take of time and room. In a file, under the entry's key `alita`."""
+    """Limits of one server: time and size. In a file, under the entry's key `alita`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True)
     connect_seconds: Annotated[float, Field(gt=0, le=600)] = 30.0
@@ -64,7 +65,7 @@ def _listed(given: Mapping[str, str], sign: str) -> str:
 
 
 def _marked(given: Mapping[str, str]) -> str:
-    """A project's variables: one of no harmless form has its value and a mark, whatever its name says."""
+    """A project's variables. Unless its form is harmless, a variable is shown with its value and a mark."""
     return ", ".join(
         _listed({k: v}, "=") if _HARMLESS.fullmatch(k) else f"{k}={v} (may change which code runs)"
         for k, v in given.items()
@@ -97,7 +98,7 @@ _Words = Annotated[dict[str, str], BeforeValidator(_written_out), AfterValidator
 
 
 class ServerEntry(BaseModel):
-    """What is known of a server without starting it. Variables stand in it as `${NAME}`."""
+    """A server as its settings describe it. Variables stand in it as `${NAME}`."""
 
     model_config = ConfigDict(frozen=True, validate_by_name=True)
     name: str
@@ -107,7 +108,7 @@ class ServerEntry(BaseModel):
     environment: Annotated[_Words, AfterValidator(_without_signs), Field(validation_alias="env")] = {}
     """Variables that its process gets besides PATH, HOME and LANG."""
     folder: Annotated[_Text, Field(validation_alias="cwd")] = ""
-    """Where its process works; empty for the project's folder, or for the home folder where the user defines it."""
+    """Working folder of its process; empty for the project's folder, or for the home folder if the user defines it."""
     url: Annotated[_Text, Field(validation_alias=AliasChoices("url", "serverUrl", "httpUrl"))] = ""
     headers: _Words = {}
     is_off: bool = False
@@ -125,12 +126,12 @@ class ServerEntry(BaseModel):
 
     @property
     def shown(self) -> str:
-        """What would run or be reached, exactly as the file says it, without the values of its variables."""
+        """Return the command or address, exactly as in the file, without the values of its variables."""
         return self.url or shlex.join([self.command, *self.arguments])
 
     @property
     def given(self) -> str:
-        """What it is given: variables and headers, without values that are secret, and a folder."""
+        """Return its variables and headers, without secret values, and its folder."""
         variables = _marked(self.environment) if self.scope == "project" else _listed(self.environment, "=")
         parts = [
             f"variables {variables}" if variables else "",
@@ -201,7 +202,7 @@ class Parsed:
 
 
 def parse(text: str, path: Path, scope: Scope) -> Parsed:
-    """Reads the text of a settings file. Nothing in it raises."""
+    """Reads the text of a settings file. It never raises."""
     try:
         document = load_jsonc(text)
     except ValueError as error:
@@ -273,7 +274,7 @@ def as_form(entry: ServerEntry) -> dict[str, Json]:
 
 
 def steering_variables(entry: ServerEntry) -> list[str]:
-    """The variables of an entry that are known to change which code runs, whatever its command says."""
+    """Return the variables of an entry that are known to change which code runs."""
     return [name for name in entry.environment if _STEERING.fullmatch(name) and name not in _NOT_STEERING]
 
 
@@ -291,7 +292,7 @@ def load_jsonc(text: str) -> Json:
 
 
 def has_comments(text: str) -> bool:
-    """Return True if the text is more than JSON: writing it anew would lose something."""
+    """Return True if the text has more than JSON, such as comments, which rewriting would lose."""
     try:
         json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):

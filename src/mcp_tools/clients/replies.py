@@ -38,7 +38,7 @@ class ReplyFile:
     data: str = ""
     """Its bytes in base64, until they are saved."""
     path: str = ""
-    """Where it was saved."""
+    """Path of the saved file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class ServerReply:
     value: Json = None
     """The result, when it is a single number, truth value or short text."""
     kind: str = ""
-    """Of a failure: `tool`, `answer` (an error of the protocol), `arguments`, `timeout`, `gone`, `unknown` …"""
+    """For a failure: `tool`, `answer` (an error of the protocol), `arguments`, `timeout`, `gone`, `unknown` …"""
     seconds: float = 0.0
     files: tuple[ReplyFile, ...] = ()
     returned: tuple[Json, ...] = ()
@@ -197,7 +197,7 @@ def _single(told: str, structured: Json) -> Json:
 
 
 def _number(text: str) -> Json:
-    """The number that is all of a text, as it is written if JSON writes it otherwise; None if it is none."""
+    """Return the number that a text consists of, in its spelling if JSON's differs; None for other texts."""
     value = _read(text) if len(text) < 40 else None
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None

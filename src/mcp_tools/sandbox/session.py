@@ -23,9 +23,9 @@ from mcp_tools.sandbox.zygote import Ending, Zygote
 from mcp_tools.tool import CallCount, Json
 
 INTERRUPT_SECONDS = 1.0
-"""How long an interrupted block may take to end before its process is killed."""
+"""Seconds until the process of an interrupted block is killed."""
 STOP_SECONDS = 0.15
-"""Time for a block whose run was stopped to end by itself; then its process is killed."""
+"""Seconds for a block of a stopped run to end by itself; then its process is killed."""
 LARGEST_FRAME = 4_000_000
 LARGEST_ASK = LARGEST_REQUEST + 1_000
 """Bytes of a call with its name and number: code of ours sends none that is larger."""
@@ -35,7 +35,7 @@ MOST_UNREAD = 2 * LARGEST_ANSWER
 """Bytes of answers that code may leave unread."""
 _LOOK_SECONDS = 1.0
 _IMPORTS_MB = 384
-"""Address space that importing every package takes: the memory limit is for what code makes of them."""
+"""Address space of importing all packages; the memory limit comes on top."""
 
 
 class Interpreters(Protocol):
@@ -76,7 +76,7 @@ class LiveSession:
         self._functions = [_form(text) for text in functions]
         self._host = host
         self._modules = dict(modules)
-        self._unknown = dict(modules)  # those that the process was not told of yet
+        self._unknown = dict(modules)  # modules that the process does not know yet
         self._paths: list[str] = []
         self._process: _Process | None = None
         self._turn = asyncio.Lock()
@@ -134,7 +134,7 @@ class LiveSession:
 
 
 class _Block:
-    """One block of code under way, with its clock, which stands still while the host works for it."""
+    """One running block of code, with its clock, which is paused while the host works for it."""
 
     def __init__(self, number: int, limits: Limits) -> None:
         self.number = number
@@ -166,7 +166,7 @@ class _Block:
 
     @property
     def seconds(self) -> float:
-        """How long it has run."""
+        """Its run time in seconds."""
         return self._spent + (0.0 if self._since is None else time.monotonic() - self._since)
 
     def run_clock(self, *, run: bool) -> None:
@@ -241,7 +241,7 @@ class _Process:
         )
 
     async def _stop(self, block: _Block) -> None:
-        """End a block that nobody waits for any more; its process and variables stay if an interrupt helps at once."""
+        """End a block that nobody waits for; its process is kept if an interrupt ends the block quickly."""
         if block.begun and not self.ended:
             block.late = True
             self._pipes.messages.send({"interrupt": block.number})
@@ -304,7 +304,7 @@ class _Process:
         block.timer = asyncio.get_running_loop().call_later(INTERRUPT_SECONDS, self._kill)
 
     def _look(self, block: _Block) -> None:
-        """Asks once a second how long a block has computed: the clock stands still for the host's work alone."""
+        """Check the run time of a block once a second; the clock is paused only for the host's work."""
         if self._block is block and not self.ended:
             self._zygote.ask_time(self._call, partial(self._computed, block))
             block.watch = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look, block)

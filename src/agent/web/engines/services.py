@@ -46,7 +46,7 @@ class Service:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What goes with every request."""
+        """Headers of every request."""
         key = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         return {"User-Agent": f"alita/{alita_version()}", **key}
 
@@ -66,18 +66,18 @@ class Service:
         return found
 
     def problem(self, problem: WebProblem) -> WebProblem:
-        """What a problem means that asking it had."""
+        """Return the problem of a failed request in our terms."""
         if isinstance(problem, StatusProblem):
             return self.refused(problem.status, problem.said, problem.retry_after)
         remedy = f"{problem.remedy} {_NETWORK if problem.reason in ('dns', 'connection', 'timeout') else ''}".strip()
         return WebProblem(problem.reason, self.shown(problem.message), remedy=remedy)
 
     def refused(self, status: int, said: str, retry_after: float | None) -> WebProblem:
-        """What a status of 300 or more means.
+        """Return the problem for a status of 300 or more.
 
         Args:
             status: The status.
-            said: What the answer says about it.
+            said: The answer's own text about it.
             retry_after: Seconds to wait, where it named them.
         """
         reason, what = _STATUSES.get(status, ("http", "failed"))
@@ -100,7 +100,7 @@ class Service:
 
 
 def missing_package(engine: str) -> WebProblem:
-    """An engine whose package is not there."""
+    """An engine with a missing package."""
     return WebProblem("no_key", f"the package of {engine} is not installed", remedy=INSTALL)
 
 
@@ -274,7 +274,7 @@ def _published(found: Mapping[str, Any]) -> str:
         return ""
 
 
-_BACKENDS = ("duckduckgo", "brave", "startpage", "yahoo", "mojeek")  # Wikipedia is an engine of its own here
+_BACKENDS = ("duckduckgo", "brave", "startpage", "yahoo", "mojeek")  # Wikipedia is a separate engine here
 _AGELESS = ("mojeek",)  # they know no ages
 _AGES = {"day": "d", "week": "w", "month": "m", "year": "y"}
 _LONGEST_OF_DDGS = 400
@@ -283,16 +283,16 @@ _SAID: tuple[tuple[str, Reason, str], ...] = (
     (r"certificate|tls", "tls", "they have no certificate that is trusted here"),
     (r"timed out|timeouterror", "timeout", "they did not answer in time"),
     (r"connect", "connection", "they are not reached"),
-    (r"", "no_result", "there are none, or they refuse programs"),
+    (r"", "no_result", "there are no results, or they refuse programs"),
 )
-"""What an error and its causes say, and what that means."""
+"""Return the problem for an error, by its text and causes."""
 
 
 class Ddgs(Search):
     """Searches without a key.
 
     Args:
-        seconds: What one request may take.
+        seconds: Limit of one request, in seconds.
         proxy: Proxy of all requests; DDGS_PROXY unless given.
         certificates: File of the authorities that are trusted instead of the usual ones.
     """
@@ -320,7 +320,7 @@ class Ddgs(Search):
         except ImportError:
             raise missing_package(self.name) from None
         backends = [one for one in _BACKENDS if not (freshness and one in _AGELESS)]
-        # An object of its own for each request: its engines keep what they were asked.
+        # A new object for each request, since its engines keep their queries.
         client = DDGS(proxy=self._proxy, timeout=self._seconds, verify=self._verify)
         age, asked = _AGES.get(freshness), ",".join(backends)
         try:

@@ -10,7 +10,7 @@ Values that JSON lacks are converted without losing anything that a caller needs
 - numpy scalars and arrays, pandas Series and DataFrame (list of records; missing values are null)
 - keys that are no text: their text
 
-`readable` gives the same values as a person writes them, for answers: `24.50`, `3/4`, `2027-03-14 10:30:00`.
+`readable` gives the same values as people write them, for answers: `24.50`, `3/4`, `2027-03-14 10:30:00`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typing import Any
 
 MAXIMUM_DEPTH = 200
 MAXIMUM_ITEMS = 1_000_000
-"""What a generator may yield."""
+"""Maximum number of values from a generator."""
 MAXIMUM_DIGITS = 4300
-"""Of an integer: Python reads no longer ones."""
+"""Limit of an integer: Python reads no longer ones."""
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.?[^"\\]*)*"?', re.DOTALL)
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
@@ -44,7 +44,7 @@ def encode(value: Any) -> bytes:
         ResultError: It is cyclic, too deep, not finite, or of a type that JSON cannot carry.
     """
     before = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(MAXIMUM_DIGITS)  # whoever reads the JSON has this limit
+    sys.set_int_max_str_digits(MAXIMUM_DIGITS)  # readers of the JSON have this limit
     try:
         # one pass in C for what is nearly always there; anything odd goes the slow way, which names the place
         data = _FAST.encode(value).encode()
@@ -58,7 +58,7 @@ def encode(value: Any) -> bytes:
 
 
 def is_shallow(data: bytes, levels: int = MAXIMUM_DEPTH) -> bool:
-    """Return True if JSON text is nested no deeper than whoever passes it on can bear."""
+    """Return True if JSON text is nested no deeper than its readers can process."""
     if data.count(b"[") + data.count(b"{") <= levels:
         return True
     left = _STRING.sub(b"", data).translate(_BRACKETS, _OTHERS)
@@ -159,7 +159,7 @@ def _advice(value: Any) -> str:
 
 
 def readable(value: Any) -> Any:
-    """The value as JSON whose texts are what a person writes: Decimal("24.50") is 24.50, Fraction(3, 4) is 3/4.
+    """Return the value as JSON with texts as people write them: Decimal("24.50") is 24.50, Fraction(3, 4) is 3/4.
 
     Raises:
         ResultError: It has no such form, is cyclic, or is too large.
