@@ -19,7 +19,7 @@ from mcp_tools.text import middle_left_out
 from mcp_tools.tool import object_schema
 
 ATTEMPTS = 3
-"""How often a record is asked for; the reasons why one was not taken are shown each time."""
+"""Number of attempts at a record; each shows why the last one was refused."""
 LONGEST_TRACE = 60_000
 _TOKENS = 4_000
 _TEXTS = ("situation", "pattern", "advice")
@@ -31,7 +31,7 @@ _RECORD = object_schema(
 
 @dataclass(frozen=True, slots=True)
 class WrongAttempt:
-    """A wrong attempt, as the overseer is told of it."""
+    """A wrong attempt, as the overseer sees it."""
 
     question: str
     files: tuple[str, ...]
@@ -42,11 +42,11 @@ class WrongAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """What the overseer made of a wrong attempt."""
+    """The overseer's result for a wrong attempt."""
 
     diagnosis: str
     record: str = ""
-    """The id of the gap record; empty where none was made."""
+    """The id of the gap record; empty if none was made."""
     problem: str = ""
     usage: Usage = field(default_factory=Usage)
 
@@ -109,7 +109,7 @@ _ALLOWED = frozenset(("python", "wikipedia", "arxiv", "youtube", "excel", "json"
 
 
 def particulars_in(record: str, question: str, truth: str) -> list[str]:
-    """What of a question or its true answer stands in a record: names, numbers, quotations, phrases; each once."""
+    """Return the parts of a question or its true answer in a record: names, numbers, quotations, phrases; each once."""
     return list(dict.fromkeys(_particulars(record, question, truth)))
 
 

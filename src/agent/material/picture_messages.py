@@ -17,12 +17,13 @@ from mcp_tools.small_files import RECORD, read_small
 from mcp_tools.text import one_line, printable
 
 _MOST = 16
-_MOST_BYTES = 12_000_000  # of all pictures of a request; beyond either limit those of the oldest steps are named only
+_MOST_BYTES = 12_000_000
+"""Of all pictures of a request. Above either limit, pictures of the oldest steps are only named."""
 SHOWS = (
     "- You see pictures: `read` shows a picture, a page of a scan or the pictures of a document; in a program, "
     "`show(image)` shows a PIL image, such as a part that is enlarged."
 )
-"""What a model that sees is told."""
+"""The instruction for a model that sees."""
 _WATCHED = "- `read` has a film watched, or a sound heard, with the question in mind."
 
 
@@ -37,13 +38,13 @@ class Sight:
     watches: bool = False
     """True if the role `media` has a model that takes films and sounds."""
     watched: dict[tuple[str, str], str] = field(default_factory=dict)
-    """What it said, by place and question."""
+    """Its text, by place and question."""
     told: dict[str, str] = field(default_factory=dict)
-    """What was said instead of pictures that the answering model should have been shown, by their paths."""
+    """Texts in place of pictures that the answering model should have seen, by their paths."""
 
     @property
     def abilities(self) -> str:
-        """What the answering model is told of them."""
+        """Return the instructions about pictures for the answering model."""
         return "\n".join([SHOWS] * self.is_shown + [_WATCHED] * self.watches)
 
 
@@ -63,9 +64,9 @@ def _shown_name(picture: Picture) -> str:
 
 
 class PicturesOfSteps:
-    """What a conversation shows of pictures: each once, and those of the oldest steps by their names only.
+    """Pictures of a conversation: each is shown once, and pictures of the oldest steps are only named.
 
-    Those of `first` stand beside the question, and the calls of `in_short` are shown in short.
+    Pictures in `first` come with the question, and the calls of `in_short` are shown in short.
     """
 
     def __init__(self, sight: Sight, first: Sequence[Picture], steps: Sequence[Step], in_short: set[str]) -> None:
@@ -77,7 +78,7 @@ class PicturesOfSteps:
         for step in (step for step in steps if step.get("pictures")):
             waiting.append(step)
             count, size = count + len(step["pictures"]), size + _bytes(step["pictures"])
-            # whenever there is no room, half of it is made free, for the sake of caches
+            # when full, half is freed, for the sake of caches
             while len(waiting) > 1 and (count > _MOST or size > _MOST_BYTES):
                 while len(waiting) > 1 and (count > _MOST // 2 or size > _MOST_BYTES // 2):
                     oldest = waiting.pop(0)
@@ -102,10 +103,10 @@ class PicturesOfSteps:
 
 
 def not_shown(picture: Picture, sight: Sight) -> str:
-    """What is said in place of a picture that could not be shown."""
+    """Return the text in place of a picture that could not be shown."""
     name, told = _shown_name(picture), sight.told.get(picture["path"], "")
     head = f"{name} could not be shown to you"
-    return f"{head}, but this is known of it:\n{data_block(name, told)}" if told else f"{head}."
+    return f"{head}, but this is known:\n{data_block(name, told)}" if told else f"{head}."
 
 
 def _bytes(pictures: Sequence[Picture]) -> int:

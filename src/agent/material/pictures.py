@@ -39,18 +39,18 @@ _NAMED = re.compile(r"\[picture ([\w.-]+\.\w+)")  # how readers of documents nam
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a picture is."""
+    """The place of a picture."""
 
     name: str
     path: Path
     page: int = 1
-    """Of a PDF."""
+    """The page of a PDF."""
 
 
 async def seen_pictures(
     places: Sequence[Place], context: Context, question: str, *, is_read: bool
 ) -> tuple[list[Picture], str]:
-    """Pictures for the answering model; where it does not see, what a model of `vision` or OCR says of them.
+    """Return pictures for the answering model; if it does not see, the text of `vision` or OCR.
 
     `is_read` says that their text is known already.
     """
@@ -85,14 +85,14 @@ def places_in(file: AttachedFile, part: Mapping[str, Any], page: int) -> list[Pl
 
 
 def _spread(places: list[Place]) -> list[Place]:
-    """At most `MOST_OF_ONE` of them, evenly spread, with the first and the last."""
+    """At most `MOST_OF_ONE` places, evenly spread, with the first and the last."""
     if len(places) <= MOST_OF_ONE:
         return places
     return [places[number * (len(places) - 1) // (MOST_OF_ONE - 1)] for number in range(MOST_OF_ONE)]
 
 
 async def prepared(place: Place, context: Context) -> Picture | None:
-    """A picture as models take it; None where there is none, or none that can be shown."""
+    """A picture as models take it; None if there is no picture that can be shown."""
     copy = await context.reader.picture(place.path, place.name, page=place.page)
     if problem := copy.get("problem"):
         context.emit(Note(f"{place.name} is not shown: {problem}"))
@@ -105,7 +105,7 @@ async def prepared(place: Place, context: Context) -> Picture | None:
 
 
 async def _described(pictures: Sequence[Picture], context: Context, question: str) -> str:
-    """What the role `vision` says of pictures, for the question; empty where it cannot say."""
+    """Return the text of the role `vision` about pictures, for the question; empty if it has none."""
     if not pictures:
         return ""
     messages = load_prompt("agent", "picture").render(question=question)
@@ -119,14 +119,14 @@ async def _described(pictures: Sequence[Picture], context: Context, question: st
 
 
 async def _read(place: Place, context: Context) -> str:
-    """The text in a picture, with how sure OCR is of it; empty where it found none."""
+    """Return the text in a picture with OCR's certainty; empty if there is none."""
     part = await context.reader.read(place.path, place.name, page=place.page, find="", limit=_MOST_READ)
     text = str(part.get("text", ""))
     return f"{place.name}, {part['where']}:\n{text}" if text and not text.startswith("(") else ""
 
 
 async def tell_instead(state: State, context: Context, why: str) -> None:
-    """Has the pictures of a conversation told that its model's endpoint does not take; none is sent any more."""
+    """Describe the pictures of a conversation in text, since its model's endpoint refuses them."""
     context.sight.is_shown = False
     context.emit(Note(f"pictures are not shown to the model: {why}"))
     holders = [*state.get("attached", []), *state.get("steps", [])]
@@ -142,7 +142,7 @@ _SEEN = "What a model sees and hears in it, asked the question"
 
 
 async def watched(place: str | Path, kind: str, context: Context, question: str) -> str:
-    """What a model says of a film or a sound, for the question; empty where there is none, or it cannot say.
+    """Return a model's text about a film or a sound, for the question; empty without a model or a text.
 
     The place is an address at YouTube, or a file.
     """
@@ -163,10 +163,10 @@ async def watched(place: str | Path, kind: str, context: Context, question: str)
 
 
 async def page_watched(url: str, context: Context, question: str) -> Page:
-    """A page; of a video, or of a file that is a film or a sound, what a model says of it comes first.
+    """Return a page; for a video, film or sound, a model's text comes first.
 
     Raises:
-        WebProblem: It could not be had, and nobody can watch it.
+        WebProblem: It could not be fetched, and no model can watch it.
         StoppedError: The run's time is over.
     """
     number = video_id(url)

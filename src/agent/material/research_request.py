@@ -14,13 +14,13 @@ class ResearchRequest:
     """The question of a search, and what the run knows already."""
 
     question: str
-    query: str = ""  # what the coordinator wants to know; empty where it is the question
+    query: str = ""  # the coordinator's query; empty if it is the question
     source: str = ""  # the engine to ask; empty for all
-    known: Sequence[CitedSource] = ()  # the sources that the run has already, whose numbers stay
+    known: Sequence[CitedSource] = ()  # the run's sources so far, which keep their numbers
     origins: Origins = field(default_factory=lambda: Origins(""))
-    """What the run knows, by where it comes from: no query carries away what is the user's."""
+    """The texts that the run knows, by origin: no query may carry away private ones."""
 
     @property
     def aim(self) -> str:
-        """What to look for."""
+        """The text to look for."""
         return self.query or self.question

@@ -1,4 +1,4 @@
-"""A run's workspace: what was read and computed, kept whole in files that prompts name and programs open.
+"""A run's workspace: complete texts and results in files that prompts name and programs open.
 
 | name | what it is |
 |---|---|
@@ -36,7 +36,7 @@ _REMEDY = "Make it writable, or free some space."
 class Workspace:
     """The files of a run.
 
-    A name that another content has gets a number, so that a run that goes on has the same paths: prompts show them.
+    If another content has the name, it gets a number, so that a resumed run has the same paths, which prompts show.
 
     Args:
         folder: Made when the first file comes; below a folder that only its user may enter.
@@ -76,7 +76,7 @@ class Workspace:
         return self.keep_text(name, out.getvalue())
 
     def file(self, name: str) -> Path | None:
-        """The path of a file that is kept here, by its path or its name; None where there is none."""
+        """The path of a file that is kept here, by its path or its name; None if there is no such file."""
         path = self.folder / name
         if path.parent != self.folder or not path.is_file() or path.is_symlink():
             return None

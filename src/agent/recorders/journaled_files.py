@@ -1,4 +1,4 @@
-"""Reads attached files through the journal: a replay opens none of them."""
+"""Attached files, read through the journal: a replay opens no file."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class JournaledFiles:
         self._pictures: dict[tuple[Path, int], dict[str, Any]] = {}
 
     async def look(self, path: Path, name: str, *, section: int = SECTION, ocr: bool = True) -> AttachedFile:
-        """What a file is and how it begins; why it cannot be read is in the result."""
+        """Return the kind and beginning of a file, or why it cannot be read."""
         nothing: AttachedFile = {
             "name": name,
             "path": str(path),
@@ -129,7 +129,7 @@ class JournaledFiles:
         return part
 
     async def picture(self, path: Path, name: str, *, page: int = 1) -> dict[str, Any]:
-        """How a picture, or a page of a PDF, looks, as a copy that models take.
+        """Return a copy of a picture, or of a PDF's page, that models take.
 
         Returns:
             See `agent.files.media.image.save_shown`; or a `problem`.

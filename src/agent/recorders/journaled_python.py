@@ -67,15 +67,15 @@ class LivePython:
 class PythonSession:
     """Runs blocks of code one after the other in one process, or gives what was recorded.
 
-    What a block asks of the run's functions is recorded call by call. A replay makes the same calls, so that the run
+    Calls of the run's functions are recorded one by one. A replay makes the same calls, so that the run
     knows afterwards what it knew then; its sandbox is None. Programs may read the folders, and write into the copy of
     the user's folder. A `live` process belongs to
     the conversation and stays open.
 
     Attributes:
         text: The programs so far: what they ask for is held against it.
-        results: What external servers gave to programs, by the server's name.
-        sent: What programs asked with, in parts.
+        results: Results of external servers for programs, by the server's name.
+        sent: Arguments of programs' calls, in parts.
         written: Files that the last block wrote for the user.
     """
 
@@ -110,7 +110,7 @@ class PythonSession:
         self.sent: list[dict[str, str]] = []
 
     def another(self) -> PythonSession:
-        """A session of the same run with variables of its own."""
+        """Return a session of the same run with separate variables."""
         return PythonSession(
             self._sandbox,
             self._journal,
@@ -138,10 +138,10 @@ class PythonSession:
 
         `seconds`: the time that it declares, if that is more than usual.
 
-        It may import the tools, and the modules of servers, whose functions are no tools of the library.
+        It may import the tools, and the modules of servers.
 
         Raises:
-            ModelFixableError: The packages cannot be had.
+            ModelFixableError: The packages are unavailable.
             StoppedError: The run's time is over.
             IsolationError: The sandbox is broken.
         """
@@ -241,7 +241,7 @@ class PythonSession:
 
     async def _host(self, name: str, arguments: dict[str, Json]) -> Json:
         assert self._answer is not None
-        if name == FETCH:  # the carrier has limits and records of its own
+        if name == FETCH:  # the carrier has its own limits and records
             if self._carry is None:
                 raise FunctionCallError("This program declares no hosts.")
             return await self._carry(HostRequest.read(arguments))

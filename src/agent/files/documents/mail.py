@@ -154,7 +154,7 @@ def _body(plain: MIMEPart | None, html: MIMEPart | None, lost: list[str]) -> Ite
 
 
 def _attached(message: Any, bodies: list[MIMEPart | None]) -> Iterator[EmailMessage]:
-    """The parts that are not the text of the message; a multipart without parts is one of them."""
+    """Return the parts other than the text of the message, including a multipart without parts."""
     if message.get_content_maintype() == "multipart" and message.is_multipart():
         for part in message.iter_parts():
             yield from _attached(part, bodies)

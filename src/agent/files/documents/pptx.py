@@ -26,7 +26,7 @@ from mcp_tools.text import one_line
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
-_ROW = 91_440  # shapes whose tops differ by less (a tenth of an inch, in EMU) stand side by side
+_ROW = 91_440  # shapes with tops closer than this (a tenth of an inch, in EMU) are side by side
 
 
 def open_pptx(source: Source, limits: ReadLimits) -> Contents:
@@ -55,7 +55,7 @@ def _read(source: Source, limits: ReadLimits, parts: Parts) -> Contents:
         "masters of notes and handouts are not in the text.",
     ]
     if any(slide.is_merged for slide in slides):
-        lost.append("Some table cells are merged: their text stands in the first of them, the others are empty.")
+        lost.append("Some table cells are merged: their text is in the first cell, the others are empty.")
     hidden = [str(slide.number) for slide in slides if slide.is_hidden]
     if hidden:
         lost.insert(0, f"Hidden in the show, but read like the others: slide {', '.join(hidden)}.")
@@ -173,7 +173,7 @@ def _lines(element: Any) -> list[str]:
 
 
 def _text_of_masters(slide: Any) -> list[str]:
-    """What the layout and the master of a slide write on it."""
+    """Return the texts of a slide's layout and master."""
     layout = slide.slide_layout
     shapes = [shape for one in (layout.slide_master, layout) for shape in one.shapes if not shape.is_placeholder]
     return [line for shape in shapes for line in _lines(shape.element)]

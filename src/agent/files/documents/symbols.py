@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _PRIVATE = 0xF000
-"""Where documents put the characters of a symbol font."""
+"""Code points that documents use for a symbol font."""
 _CLOCKS = "".join(map(chr, range(0x1F550, 0x1F55C)))
 _SIGNS_OF_THE_ZODIAC = "♈♉♊♋♌♍♎♏♐♑♒♓"
 _TABLES: dict[str, tuple[tuple[int, str], ...]] = {
