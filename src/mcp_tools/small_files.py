@@ -45,7 +45,7 @@ def read_small(path: Path, limit: int, *, follow: bool = True) -> bytes:
         found = os.fstat(file.fileno())
         _require_regular(found, path)
         content = b"" if found.st_size > limit else file.read(limit + 1) or b""
-    if max(found.st_size, len(content)) > limit:  # a file of /proc tells no size
+    if max(found.st_size, len(content)) > limit:  # a file of /proc has no size
         raise OSError(errno.EFBIG, f"It has more than {limit:,} bytes", str(path))
     return content
 
@@ -53,7 +53,7 @@ def read_small(path: Path, limit: int, *, follow: bool = True) -> bytes:
 def plain_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the regular files below a folder, by their names below it; links and special files are left out.
 
-    A file with a second name is a link, too: whoever opened it might be led elsewhere.
+    A file with a second name counts as a link, too, since it may belong elsewhere.
     """
     waiting = [folder]
     while waiting:

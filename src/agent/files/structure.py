@@ -14,13 +14,13 @@ from mcp_tools.text import one_line
 
 _MOST_ELEMENTS = 60
 _SAMPLE = 160  # characters of the first element of a kind
-_DEEPEST = 9  # lists and objects inside each other that are told of, or as many as there is room for
+_DEEPEST = 9  # nested lists and objects that are described, if there is room
 _SHAPE = 1_500  # characters about how JSON is built
 _KEYS = 30
 _FEW = 12  # different texts that are all named
 _WORD = 30  # characters of a text that may be one of a few
 _ENTRY = 600
-_SHORT = 200  # characters of a value that needs no part of its own
+_SHORT = 200  # characters of a value that gets no separate part
 _MOST_PARTS = 40
 
 
@@ -29,7 +29,7 @@ class Structure(NamedTuple):
 
     summary: str
     lost: str = ""
-    """What is wrong with it."""
+    """Its problem."""
     outline: Sequence[str] = ()
     """Lines that describe what it contains, shown if the text is cut."""
 
@@ -81,7 +81,7 @@ def _xml(text: str) -> Structure:
     from defusedxml.ElementTree import ParseError, fromstring  # type: ignore[import-untyped]  # it has no types
 
     try:
-        # as text it has no encoding any more, whatever its declaration says
+        # decoded text has no encoding, so its declaration is ignored
         root = fromstring(re.sub(r"\A\s*<\?xml[^>]*\?>", "", text))
     except DefusedXmlException as error:
         return Structure("XML", f"It declares entities, which were not expanded ({type(error).__name__}).")

@@ -1,4 +1,4 @@
-"""Gap records: what went wrong with questions of a kind, in words that name none of them.
+"""Gap records: failure patterns of kinds of questions, without words of single questions.
 
 They are in the store, with the questions that they came from (as SHA-256 only), and with how the questions went that
 were planned with them.
@@ -61,7 +61,7 @@ _EARLIER = {
     "shown": ("record, run", _SHOWN),
     "scored": ("run, kind, correct", _SCORED),
 }
-"""What a file of an earlier version holds beside the records."""
+"""Other contents of a file of an earlier version."""
 _COARSE = frozenset({"lookup", "data file"})
 """Kinds that say little of a question: a record of one needs two words of the question, not one."""
 _HALF_LIFE = 180 * 24 * 3600.0
@@ -98,7 +98,7 @@ class GapRecord:
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """How questions went that were planned with a record, beside those of its kind without it."""
+    """Results of questions planned with a record, and of its kind without it."""
 
     shown: int = 0
     right: int = 0

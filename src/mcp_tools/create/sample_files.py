@@ -44,7 +44,7 @@ def writable(path: Path) -> bool:
 def with_files(source: str, files: dict[str, str]) -> str:
     """The source, which first writes some files, texts by name, into its scratch folder.
 
-    Workbooks and archives are made here: the tool's process needs no package for them.
+    Workbooks and archives are made here, so that the tool's process needs no packages for them.
     """
     if not files:
         return source

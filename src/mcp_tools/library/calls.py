@@ -1,4 +1,4 @@
-"""How often each tool was called, and how it went."""
+"""Counts of each tool's calls and their outcomes."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ _Statement = tuple[str, tuple[object, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """How the calls of a tool went."""
+    """Counts of a tool's calls."""
 
     calls: int = 0
     successes: int = 0
     failures: dict[str, int] = field(default_factory=dict)
     """By the class of their outcome; calls of earlier versions by the kind of their problem."""
     refused: int = 0
-    """Calls whose arguments the tool refused as its docstring says."""
+    """Calls with arguments that the tool refused as documented."""
     last: float | None = None
     questions: int = 0
     """Distinct questions in which the present version succeeded."""
     bugs_lately: int = 0
-    """Of the last calls of the present version, those that failed through its own fault, each call once."""
+    """Recent calls of the present version that failed through its own fault, each call once."""
 
     @property
     def is_trusted(self) -> bool:
@@ -156,7 +156,7 @@ class CallsFile:
         self._database = None
 
     def _execute(self, *statements: _Statement) -> list[Any]:
-        """Executes one statement, whose rows it gives, or several as a whole."""
+        """Execute one statement and return its rows, or several as one change."""
         with self._threads, contextlib.suppress(OSError, sqlite3.Error):
             try:
                 return self._executed(statements)

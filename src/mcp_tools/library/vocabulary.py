@@ -160,7 +160,7 @@ _FEWEST_WORDS = 2
 
 
 def parts_of(question: str) -> list[str]:
-    """The parts of a question that may each want a tool of their own; nothing if it has one part."""
+    """Return the parts of a question that may each need a separate tool; nothing if it has one part."""
     found = [part for part in _PART.split(question[:_LONGEST]) if len(search_words(part)) >= _FEWEST_WORDS]
     return found[:_MOST_PARTS] if len(found) > 1 else []
 

@@ -14,7 +14,7 @@ _SAMPLE_ROWS = 100
 _NOTES = 0.4  # share of a page that notes below the table may take
 _LAST_ROW = 1 << 20
 _FORMULA = re.compile(r" ?\[[={].*\]", re.DOTALL)
-"""What stands behind the value of a cell that has a formula."""
+"""Mark after the value of a cell with a formula."""
 
 
 class Sheet:
@@ -36,7 +36,7 @@ class Sheet:
         raise NotImplementedError
 
     def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
-        """What the table does not show of these rows: colours, comments, formats.
+        """Return details of these rows that the table lacks: colours, comments, formats.
 
         With `brief`, only the first of many cells are named, and the others are counted.
         """
@@ -80,7 +80,7 @@ class SheetsContents(Contents):
                 yield from (self._page(sheet, list(islice(rows, size))) for _ in range(start, pages))
 
     def preview(self) -> PreviewText:
-        """How each sheet begins, and what its columns hold."""
+        """Return the beginning of each sheet, and the contents of its columns."""
         return preview_of_lists(self.lists())
 
     def lists(self) -> list[ListPreview]:
