@@ -69,7 +69,7 @@ class Chat:
             question: The message; it may refer to earlier turns.
             files: Further files of the conversation.
             schema: JSON Schema that the answer's text must fit as JSON.
-            folder: A folder that programs may read, or whose copy they may change, from this question on.
+            folder: A folder that programs may read, or change in a copy, from this question on.
             on_event: Called with each event of the run.
 
         Raises:
@@ -92,7 +92,7 @@ class Chat:
     ) -> AsyncIterator[Event]:
         """Ask a question and yield the events of its run; the last one is `RunFinished`, with the answer.
 
-        Leaving the loop early stops the run. Arguments and errors are those of `ask`.
+        Leaving the loop early stops the run. Arguments and errors are as for `ask`.
         """
         events: asyncio.Queue[Event | None] = asyncio.Queue()
         task = asyncio.create_task(self.ask(question, files=files, schema=schema, on_event=events.put_nowait))

@@ -1,4 +1,4 @@
-"""What a node can use: models, library, sandbox, journal, budget, and the event listener."""
+"""The collaborators of a run, and the protocol of strategies."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 
 Update = dict[str, Any]
-"""What a node adds to the state."""
+"""A node's addition to the state."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptLimits:
-    """How much a prompt shows, and how much a model may write."""
+    """Limits of prompts and replies."""
 
     reading: int
     """Characters of one reading of a file or a page."""
@@ -65,25 +65,25 @@ class PromptLimits:
     tools: int = 3
     """Tools of the library that fit a question and are offered."""
     small_library: int = 0
-    """The most tools of a library that are all offered. Of a larger one, a line tells of those that nearly fit."""
+    """The most tools of a library that are all offered. For a larger one, a line names tools that nearly fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextActions:
-    """What is done next."""
+    """The next actions."""
 
     decisions: list[Decision]
     """At least one; they are carried out one after the other."""
     replies: list[Reply] = field(default_factory=list)
-    """What a model that calls functions wrote meanwhile, also where nothing of it could be carried out."""
+    """Replies of a model that calls functions, even if no call could be carried out."""
     plans: list[NewPlan] = field(default_factory=list)
     """A new plan that was made before."""
     interjections: list[Interjection] = field(default_factory=list)
-    """What the user said meanwhile, and the model has seen."""
+    """New messages of the user that the model has seen."""
 
 
 class Strategy(Protocol):
-    """What depends on the kind of model."""
+    """The part of a run that depends on the kind of model."""
 
     limits: PromptLimits
 
@@ -96,7 +96,7 @@ class Strategy(Protocol):
         ...
 
     async def brief(self, state: State, context: Context) -> Update:
-        """What is planned before anything is done; nothing where no gap record fits, or it would cost too much."""
+        """Return a plan before the first action; nothing if no gap record fits, or it would cost too much."""
         return {}
 
     async def best_guess(self, state: State, context: Context) -> str:
@@ -110,7 +110,7 @@ class Strategy(Protocol):
         ...
 
     async def research(self, wanted: ResearchRequest, context: Context) -> Evidence:
-        """What the web says; the coordinator's part of a search.
+        """Search the web; the coordinator's part of a search.
 
         Raises:
             ModelOutputError: The model gave nothing usable.
@@ -120,7 +120,7 @@ class Strategy(Protocol):
     def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:
         """The result of a step that found something on the web: None unless the finding itself is the answer.
 
-        Where files were downloaded with it, the answer may be in these.
+        If files were downloaded, the answer may be in them.
         """
         return None
 
@@ -160,7 +160,7 @@ class Strategy(Protocol):
         return False
 
     def doubt(self, text: str, why: str) -> list[Reply]:
-        """What hands a doubtful answer back for another attempt; empty where it stands."""
+        """Return the replies that ask for another attempt at a doubtful answer; empty to accept it."""
         return []
 
     async def confirmed(self, text: str, state: State, context: Context) -> str:
@@ -175,7 +175,7 @@ Solve = Callable[[State, "Context"], Awaitable[State]]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The collaborators of one run; nothing of it is saved with the state."""
+    """The collaborators of one run; they are not saved with the state."""
 
     models: RunModels
     library: JournaledLibrary
@@ -190,7 +190,7 @@ class Context:
     outputs: Outputs
     """Runs the programs that a capable model writes."""
     reader: JournaledFiles
-    """Reads the files that came with the question, and those of the web."""
+    """Reads attached files and files of the web."""
     workspace: Workspace
     solve: Solve
     """Answers a question that is handed over, on the same graph."""
@@ -262,7 +262,7 @@ class Context:
         stop: Sequence[str] | None = None,
         on_delta: Callable[[str], None] | None = None,
     ) -> Completion:
-        """Asks a role's model; the call is counted against the budget and told to the front end.
+        """Ask a role's model; the call counts against the budget and is reported to the front end.
 
         Raises:
             StoppedError: A limit of the run is reached before the model answers.
@@ -296,7 +296,7 @@ _MIN_FILE_CHARS = 1_000
 
 
 def failed(state: State, context: Context, finding: str, note: str = "") -> Update:
-    """The update of a step that failed; the user is told the note, or the finding in short."""
+    """Return the update for a failed step; the user sees the note, or the finding in short."""
     context.emit(Note(one_line(note or finding, 300)))
     return {"steps": [step(state, ok=False, finding=finding)]}
 

@@ -25,11 +25,11 @@ ANSWER_SHOWN = 800
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One question of a conversation and what came of it."""
+    """One question of a conversation, with its result."""
 
     question: str
     answer: str
-    """Empty when there is none."""
+    """Empty without an answer."""
     run_id: str
     """Empty when no run was needed: plain arithmetic."""
     status: str
@@ -37,7 +37,7 @@ class Turn:
     tools_created: tuple[str, ...] = ()
     tools_used: tuple[str, ...] = ()
     restated: str | None = None
-    """The question that was answered, where it did not stand alone."""
+    """The restated question, if the message did not stand alone."""
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     error: str | None = None
@@ -59,7 +59,7 @@ class Turn:
 
 @dataclass(slots=True)
 class Conversation:
-    """Turns, oldest first, and a summary that stands for the oldest of them.
+    """Turns, oldest first, and a summary of the oldest turns.
 
     It is changed in place with `add`. Sessions of earlier versions may have a summary.
     """
@@ -67,14 +67,14 @@ class Conversation:
     turns: list[Turn] = field(default_factory=list)
     summary: str = ""
     summarised: int = 0
-    """How many of the oldest turns the summary stands for."""
+    """Number of oldest turns that the summary replaces."""
 
     def add(self, turn: Turn) -> None:
         """Appends a turn."""
         self.turns.append(turn)
 
     def drop_last(self) -> Turn | None:
-        """Takes the newest turn away; None when there is none. A summary that stood for it goes too."""
+        """Takes the newest turn away; None without a turn. A summary that covers it is removed, too."""
         if not self.turns:
             return None
         turn = self.turns.pop()
@@ -93,7 +93,7 @@ class Conversation:
         return data_blocks([*blocks, *(data_block("earlier turn", turn.shown) for turn in turns)])
 
     def as_json(self) -> dict[str, Json]:
-        """What a session's file holds of it."""
+        """Return the form in a session's file."""
         return {"summary": self.summary, "summarised": self.summarised, "turns": list(map(as_plain, self.turns))}
 
     @classmethod
@@ -101,7 +101,7 @@ class Conversation:
         """The conversation that `as_json` wrote.
 
         Raises:
-            KeyError, TypeError, AttributeError, ValueError: It is none.
+            KeyError, TypeError, AttributeError, ValueError: The data is no conversation.
         """
         turns = from_plain(list[Turn], data["turns"])
         if not all(isinstance(text, str) for turn in turns for text in (turn.question, turn.answer, turn.status)):
@@ -134,7 +134,7 @@ class Transcript:
     files: list[AttachedFile] = field(default_factory=list)
     given: list[UserFile] = field(default_factory=list)
     tools: list[str] = field(default_factory=list)
-    """Names of the tools that had a function of their own."""
+    """Names of the tools that had their own function."""
     sources: list[CitedSource] = field(default_factory=list)
     links: dict[str, str] = field(default_factory=dict)
     programs: list[str] = field(default_factory=list)
@@ -142,7 +142,7 @@ class Transcript:
     remarks: list[str] = field(default_factory=list)
     """Changes since the last turn: files that are gone or changed, variables that are lost."""
     home: str = ""
-    """Id of the run in whose folder the conversation keeps its files."""
+    """Id of the run with the folder of the conversation's files."""
 
     def as_json(self) -> dict[str, Json]:
         """The form that a journal stores: a flat list of messages, which it can share with recorded requests."""

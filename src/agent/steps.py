@@ -13,10 +13,11 @@ from mcp_tools.tool import Json
 PREVIEW = 1500
 """Characters of one finding in a prompt; the whole stays in the journal."""
 READING = 6000
-"""Characters of one reading of a file; as much of it is shown."""
+"""Limit of one reading of a file in a prompt, in characters."""
 _SIZED = frozenset({"read_file", "search"})
 _NOISE = 4
-"""Digits that rounding to fifteen saves where they are noise: 0.30000000000000004, but not 0.3333333333333333."""
+"""Number of digits that rounding to fifteen must save to count as noise: 0.30000000000000004, but not
+0.3333333333333333."""
 _SURROUNDINGS = 6500
 """Characters that a finding says around what was read."""
 
@@ -77,12 +78,12 @@ def _noted(step: Step) -> str:
 
 
 def _size(step: Step) -> int:
-    """How much of a finding is shown: all of what was read or searched, which was sized then."""
+    """Return the shown size of a finding; readings and searches are shown whole, since they were sized before."""
     return READING + _SURROUNDINGS if step["action"] in _SIZED else PREVIEW
 
 
 def reading_of(step: Step) -> str:
-    """What a reading brought: without the line that says what was read, and how to read on."""
+    """Return the text of a reading, without the lines about its place and continuation."""
     head, _, text = step["finding"].partition("\n")
     if not text or not head.startswith("read_file "):
         return step["finding"]

@@ -23,7 +23,7 @@ def open_database(
 
     Raises:
         OSError: It cannot be made, or is a link.
-        sqlite3.Error: It cannot be opened, or is damaged.
+            sqlite3.Error: It cannot be opened, or is damaged.
     """
     if path is not None:
         private_folder(path.parent)

@@ -41,7 +41,7 @@ class Action:
     name: ClassVar[ActionName]
     """Its name in steps, journals and settings."""
     function: ClassVar[dict[str, Any] | None] = None
-    """Its function for the model, in Chat Completions form; None if it has none of its own."""
+    """Its function for the model, in Chat Completions form; None without a function."""
 
     def decision(self, call: FunctionCall) -> Decision:
         """Return the decision that a call of the function stands for."""
@@ -56,7 +56,7 @@ class Action:
         return False
 
     async def run(self, state: State, context: Context) -> Update:
-        """Carry out the decision of the state, and return the step with what came of it."""
+        """Carry out the decision of the state, and return the step with its result."""
         raise NotImplementedError
 
 

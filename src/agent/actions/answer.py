@@ -26,7 +26,7 @@ class GiveAnswer(Action):
         return True
 
     async def run(self, state: State, context: Context) -> Update:
-        """See `Action`. Whoever wanted a tool gets no guess in its place."""
+        """See `Action`. A run for a tool makes no guess."""
         text = decision_of(state).answer.strip()
         if not text:
             value = last_value(state.get("steps", []))

@@ -56,7 +56,7 @@ class Browse(Action):
         return Decision(self.name, call.why, url=url, task=task, final=call.final, call=call.call_id)
 
     def may_repeat(self, decision: Decision, last: Step, state: State) -> bool:
-        """Return True while the web goes on giving something new."""
+        """Return True while the web gives new results."""
         return gave_something_new(last, state)
 
     async def run(self, state: State, context: Context) -> Update:
@@ -117,7 +117,7 @@ async def _seen(outcome: BrowserOutcome, question: str, context: Context) -> tup
 
 
 def begins_at(url: str, task: str, state: State, origins: Origins) -> str:
-    """Where the browser begins: as decided, else the first address in the task, the question or the newest finding.
+    """Return the browser's first address: from the decision, else from the task, the question or the newest finding.
 
     In what was found, only an address counts that may be opened.
     """

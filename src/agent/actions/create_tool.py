@@ -170,7 +170,7 @@ async def _prove(proposal: Proposal, state: State, context: Context, folder: Pat
 
 
 def _not_kept(state: State, context: Context, creation: Creation, outputs: Sequence[OutputFile]) -> Update:
-    """The value without a tool. The first time, the model may mend the tool before the run ends with the value."""
+    """The value without a tool. At the first failure, the model may fix the tool before the run ends with the value."""
     refused = creation.choice == "refused"
     kept = "not kept as a tool" if creation.choice != "draft" else "kept as a draft"
     if not refused:
@@ -179,7 +179,7 @@ def _not_kept(state: State, context: Context, creation: Creation, outputs: Seque
     shown = f"Its result here: {value_text(creation.value)}\n{listing(outputs)}\n" if ok else ""
     done = step(state, ok=ok, finding=f"{shown}{kept.capitalize()}:\n{creation.reason}", value=creation.value)
     if USER_SAID in creation.reason:
-        done |= {"final": ""}  # the model goes on with what the user says
+        done |= {"final": ""}  # the model continues with the user's words
     elif refused and state.get("wish") == "create":
         done["final"] = "{}"  # another version is not wanted either
     elif creation.choice == "not_kept" and all(one["action"] != "create_tool" for one in state.get("steps", [])):
@@ -188,7 +188,7 @@ def _not_kept(state: State, context: Context, creation: Creation, outputs: Seque
 
 
 def _proposed(replies: Sequence[Reply]) -> str:
-    """The code of the tool that was proposed last; empty where there is none."""
+    """Return the code of the last proposed tool; empty without one."""
     for reply in reversed(replies):
         for call in reply["message"].get("tool_calls", []):
             if call["function"]["name"] == "create_tool" and (code := _code_in(call["function"]["arguments"])):

@@ -35,7 +35,7 @@ from mcp_tools.tool import Json, Status, call_text
 
 _SEARCH, _READ = Search(), Read()
 _LONGEST_QUESTION = 20_000
-"""Of a search and of a question to a specialist."""
+"""Limit of a query and of a question to a specialist, in characters."""
 _FOUND_TOOLS = 10
 _SEARCHED_TOOLS = 3 * _FOUND_TOOLS
 """Drafts may be among them."""
@@ -206,7 +206,7 @@ class ProgramFunctions:
     async def _allowed(
         self, verdict: Verdict, values: Sequence[str], kind: str, action: str, origins: Origins, server: str = ""
     ) -> None:
-        """Holds a call against the text of the programs: whatever runs inside may have made it.
+        """Check a call against the text of the programs, since any code inside may have made it.
 
         Raises:
             FunctionCallError: It is not allowed.

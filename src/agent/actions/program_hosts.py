@@ -41,7 +41,7 @@ def doubts_of(state: State, context: Context, *, programs: bool = True) -> Calla
 
 
 def _own_in_headers(request: HostRequest, text: ProgramText) -> list[str]:
-    """What a program puts into headers: values, and names that do not stand in its text; not what clients send."""
+    """Return a program's own header values, and names missing from its text, without the usual ones of clients."""
     own = [pair for pair in request.headers if not _OF_CLIENTS.fullmatch(": ".join(pair))]
     return [value for _, value in own] + [name for name, _ in own if name not in _USUAL and not text.holds_name(name)]
 

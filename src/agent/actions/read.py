@@ -1,4 +1,4 @@
-"""Read: a page of a file or of the web, or the lines of it that have some words; a picture is also looked at."""
+"""Read: a page of a file or of the web, or its lines with some words; pictures are also shown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from agent.web.page import WebProblem
 from mcp_tools.text import one_line, printable
 
 _READ_BY_OCR = PICTURES | FILMS | {"pdf"}
-"""Kinds whose readers read the text of pictures themselves."""
+"""Kinds with readers that read the text of pictures themselves."""
 
 
 class Read(Action):
@@ -126,7 +126,7 @@ def _finding(file: AttachedFile, part: dict[str, Any], told: str) -> str:
 
 
 async def read_instead(state: State, context: Context, url: str, why: str) -> Update:
-    """What a page says that could not be operated, after `why`; where it cannot be read either, a step that failed."""
+    """Read a page that could not be operated, and put `why` before it; return a failed step if that fails, too."""
     if "search" in state.get("without", []):
         return failed(state, context, why)
     try:
@@ -138,7 +138,7 @@ async def read_instead(state: State, context: Context, url: str, why: str) -> Up
 
 
 async def _read(decision: Decision, state: State, context: Context, before: str = "") -> Update:
-    """What a page says where the decision wants it, with its links, its source, and the file that it may be."""
+    """Return the wanted part of a page, with its links, its source, and its file if it is one."""
     page = await page_watched(decision.file, context, state["question"])
     number = source_number(page.url, state.get("sources", []))
     limits = context.strategy(Role.COORDINATOR).limits
@@ -173,6 +173,6 @@ def source_number(url: str, sources: list[CitedSource]) -> int:
 
 
 def has_unread_file(state: State) -> bool:
-    """Return True if an attached file is left to read: each is read in a step of its own, and a failure ends it."""
+    """Return True if an attached file is unread and no reading has failed."""
     reads = [one["ok"] for one in state.get("steps", []) if one["action"] == "read_file" and not is_page_read(one)]
     return len(reads) < len(state.get("files", [])) and all(reads)

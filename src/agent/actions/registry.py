@@ -19,7 +19,7 @@ from mcp_tools.prompt import data_block
 _HINT_CHARS = 200
 _ALL = (RunPython(), CreateTool(), Read(), Search(), Browse(), Ask(), UseTool(), GiveAnswer())
 ACTIONS: dict[ActionName, Action] = {action.name: action for action in _ALL}
-"""In the order in which a model is told of their functions, so that the text of a prompt stays the same."""
+"""In the order of their functions in prompts, so that the text of a prompt stays the same."""
 
 
 def refusal_of(decision: Decision, state: State) -> str | None:

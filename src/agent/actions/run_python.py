@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _SHOWN = 8_000
 """Characters of output that an observation shows; the whole is kept in a file."""
 _NO_NETWORK = "Name the hosts in `hosts`, and use urllib.request, requests or httpx."
-_LOST = "The session was started anew: variables of earlier programs are gone."
+_LOST = "The session was restarted: variables of earlier programs are gone."
 
 
 class RunPython(Action):
@@ -72,7 +72,7 @@ class RunPython(Action):
         return something_found_since(last, decision, state)
 
     async def run(self, state: State, context: Context) -> Update:
-        """See `Action`. A strategy whose decision brings no program writes one."""
+        """See `Action`. If the decision has no program, the strategy writes one."""
         return await context.strategy(Role.COORDINATOR).program(state, context)
 
 
@@ -190,7 +190,7 @@ def _plain(shown: str) -> str:
 
 
 def own_tools(state: State) -> list[dict[str, Any]]:
-    """The shown tools of the library that the user approved; drafts and those of external servers are no modules."""
+    """Return the shown, approved tools of the library; drafts and external tools are no modules."""
     return [tool for tool in state.get("tools", []) if SERVER not in tool and DRAFT not in tool]
 
 

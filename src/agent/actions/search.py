@@ -1,4 +1,4 @@
-"""Search: the web, or one engine of it; quotations with their sources are the finding."""
+"""Search: the web, or one engine; quotations with their sources are the finding."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Search(Action):
         return Decision(self.name, call.why, query=query, source=source, call=call.call_id)
 
     def may_repeat(self, decision: Decision, last: Step, state: State) -> bool:
-        """Return True while the web goes on giving something new."""
+        """Return True while the web gives new results."""
         return gave_something_new(last, state)
 
     def ruling(self, query: str, origins: Origins) -> Verdict:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 DRAFT = "draft"
 """Marks a tool of the library that the user did not approve: it may be called, and what it says of itself is data."""
 NEAR = "near"
-"""Marks a tool of the library without a function of its own: a line tells programs what they can import."""
+"""Marks a tool of the library without its own function: a line says what programs can import."""
 
 
 def shown_tool(tool: Tool) -> dict[str, Json]:
@@ -54,7 +54,7 @@ def shown_tool(tool: Tool) -> dict[str, Json]:
 
 
 async def tools_now(state: State, context: Context) -> list[dict[str, Any]]:
-    """The shown tools, with those of the external servers as they are by now: they may come late, or change."""
+    """Return the shown tools, with the present tools of external servers, which may come late or change."""
     tools = state["tools"]
     if not context.external.is_active or not state.get("steps") or state.get("wish") == "create":
         return tools
@@ -70,12 +70,12 @@ _LONGEST_SPEECH = 8_000
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What a call of a tool gave."""
+    """The result of a tool's call."""
 
     ok: bool
     value: Json
     finding: str
-    """For the next prompt: the call with its result, or what was wrong and how to mend it."""
+    """Text for the next prompt: the call with its result, or the problem and its remedy."""
     text: str = ""
     """The result alone."""
     places: tuple[Place, ...] = ()
@@ -83,7 +83,7 @@ class CallResult:
     returned: tuple[Json, ...] = ()
     """The one value that a program gets of an external tool; empty if that is the text."""
     files: Sequence[OutputFile] = ()
-    """What a tool of the library wrote for the user."""
+    """Files that a tool of the library wrote for the user."""
     called: tuple[str, ...] = ()
     """Tools of the library that gave something, this one before those that it called."""
 
@@ -98,7 +98,7 @@ async def call_tool(
 ) -> CallResult:
     """Calls a tool, which may open what is to be read; a misfit, or a failure, is a result that a model can act on.
 
-    Of its requests to hosts, those that `doubts` names are asked about.
+    The user is asked about requests to hosts for which `doubts` returns True.
     """
     shown = call_text(tool.name, arguments)
     granted = read if tool.capabilities.read else ()
@@ -159,7 +159,7 @@ async def call_external(context: Context, name: str, arguments: dict[str, Json],
 
 
 async def _heard(file: ReplyFile, context: Context, question: str) -> str:
-    """What is said in a sound or a film of a result; empty of other files, and if nothing can hear it."""
+    """Return the speech in a sound or a film of a result; empty for other files, or without a transcriber."""
     if not file.kind.startswith(("audio/", "video/")):
         return ""
     path = Path(file.path)

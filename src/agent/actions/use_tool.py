@@ -19,7 +19,7 @@ from mcp_tools.errors import LibraryError, UnknownToolError
 class UseTool(Action):
     """Calls a tool; its result, or what was wrong, is the finding.
 
-    Each tool that is offered has a function of its own. This action's function is for listed tools of servers.
+    Each offered tool has its own function. This action's function is for listed tools of servers.
     """
 
     name = "use_tool"

@@ -31,7 +31,7 @@ class StoredKeys:
         self._file = JsonFile(self.path, dict[str, str | None], empty={})
 
     def places(self) -> dict[str, str]:
-        """Where each key is kept: `keyring` or `file`.
+        """Place of each key: `keyring` or `file`.
 
         Raises:
             SettingsError: The file is damaged.
@@ -39,7 +39,7 @@ class StoredKeys:
         return {name: "keyring" if value is None else "file" for name, value in self._read().items()}
 
     def values(self) -> dict[str, str]:
-        """The keys. One that the keyring no longer has is left out.
+        """The keys. Keys missing from the keyring are left out.
 
         Raises:
             SettingsError: The file is damaged, or the keyring cannot be asked.
@@ -63,7 +63,7 @@ class StoredKeys:
         return "file" if keyring is None else "keyring"
 
     def drop(self, name: str) -> bool:
-        """Removes a key; false where there is none.
+        """Remove a key; return False if there is none.
 
         Raises:
             SettingsError: The file is damaged, or the keyring gives nothing away.
@@ -88,7 +88,7 @@ class StoredKeys:
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, str | None]]:
-        self._read()  # a damaged file is told, not put aside: its keys are nowhere else
+        self._read()  # a damaged file is reported, not moved aside: its keys are nowhere else
         with writing(self.path), self._file.changing() as kept:
             yield kept
 

@@ -148,7 +148,7 @@ class Policy:
 
         Args:
             tools: The name of the tool, empty for a program, then the names of the tools that it imports. An `allow`
-            must
+                must
                 fit the first; for `ask` and `deny`, any will do.
             capability: One of `CAPABILITIES`.
             value: A package, a host, the name of a key, or a number.

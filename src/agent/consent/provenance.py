@@ -363,7 +363,7 @@ def of_task(task: str, url: str, origins: Origins, *, has_logins: bool = True) -
         url: The address where it begins.
         origins: The texts that the run knows.
         has_logins: True if the browser can sign in. If not, and if the run knows nothing private, a task at a host that
-        the user names may use the names of links and fields on its pages.
+            the user names may use the names of links and fields on its pages.
     """
     verdict = of_address(url, origins)
     if verdict != FINE:

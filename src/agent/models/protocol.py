@@ -183,8 +183,8 @@ class Model(Protocol):
         """Completes messages.
 
         Raises:
-            agent.errors.ModelError: The endpoint failed after its retries, or no rung of the ladder held.
-            agent.errors.ModelOutputError: The output does not fit the schema, or a required call is missing.
+                agent.errors.ModelError: The endpoint failed after its retries, or no rung of the ladder held.
+                agent.errors.ModelOutputError: The output does not fit the schema, or a required call is missing.
         """
 
     async def aclose(self) -> None:

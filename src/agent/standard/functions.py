@@ -21,7 +21,7 @@ _ACTIONS = {form["function"]["name"]: ACTIONS[name] for name, form in _FUNCTIONS
 
 
 def functions_for(state: State) -> list[dict[str, Any]]:
-    """The functions of a run, in Chat Completions form; those of actions first, so that their text stays the same."""
+    """Return the functions of a run in Chat Completions form; actions come first, so that their text stays the same."""
     own = [tool for tool in state["tools"] if tool["name"] not in _ACTIONS and NEAR not in tool]
     tools = [_tool_function(tool) for tool in own if not tool.get(FOLDED)]
     if any(tool.get(FOLDED) for tool in own):
@@ -33,7 +33,7 @@ def functions_for(state: State) -> list[dict[str, Any]]:
 
 
 def _tool_function(tool: dict[str, Any]) -> dict[str, Any]:
-    """A tool as a function. What a server or a draft says of itself is data: a block of the first message holds it."""
+    """A tool as a function. Descriptions by servers and drafts are data, in a block of the first message."""
     schema = arguments_schema(tool)
     properties = {**schema.get("properties", {})}
     properties.setdefault(FINAL, TEXT)

@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from agent.web.evidence import Evidence
 
 ATTEMPTS = 3
-"""How often a reply in which nothing can be carried out is asked again, each time with the reasons."""
+"""Number of attempts after replies without a usable call; each shows the reasons."""
 _MOST_CALLS = 8
-"""Of one reply."""
+"""Limit of one reply."""
 _INCOMPLETE = re.compile(r"[?&][^=&]*=$|…|[{}]")  # an address that wants a value: `…/search?q=`, `/boats/{name}`
 _MOST_PAGES = 4
-"""That are read before the model is asked."""
+"""Maximum number of pages read before the model is asked."""
 _TOKENS = 8_000
-"""Of one reply; it may hold a whole module."""
+"""Limit of one reply, in tokens; it may hold a whole module."""
 _EMPTY = "Your reply was empty. Call a function, or reply with the answer."
 _NO_CALL = "A tool is wanted and not an answer: call a function."
 _GIVES_UP = "no tool could be created, as the model says"
@@ -86,7 +86,7 @@ class Standard(Strategy):
     limits = LIMITS
 
     async def decide(self, state: State, context: Context) -> NextActions:
-        """The next actions: a call that needs no model, else what the model calls, or its answer."""
+        """Return the next actions: a rule's call, else the model's calls or answer."""
         if not state.get("steps"):
             if (known := asked_before(state)) is not None:
                 return _by_rule([known], state)
@@ -187,7 +187,7 @@ class Standard(Strategy):
         return True
 
     async def _fold(self, state: State, context: Context) -> bool:
-        """Has the older half of the calls summarised; false where there is too little to fold."""
+        """Summarise the older half of the calls; return False if there are too few."""
         room, replies = context.room, state.get("replies", [])
         if (half := (len(replies) - room.folded) // 2) == 0:
             return False
@@ -209,7 +209,7 @@ class Standard(Strategy):
         return (await self._ask(state, context, [], _LAST.format(why))).text.strip()
 
     async def research(self, wanted: ResearchRequest, context: Context) -> Evidence:
-        """What the best pages say, quoted by rules."""
+        """Return quotations from the best pages, by rules."""
         from agent.material.research import research
         from agent.web.queries import usable
 
@@ -257,7 +257,7 @@ def _names(state: State) -> list[str]:
 
 
 def _chosen(completion: Completion, state: State, replies: list[Reply]) -> NextActions:
-    """What can be done of a reply of the model."""
+    """Return the valid actions in a model's reply."""
     message = completion.as_message()
     if not completion.tool_calls:
         text, is_cut = completion.text.strip(), completion.finish == "length"
@@ -281,7 +281,7 @@ def _chosen(completion: Completion, state: State, replies: list[Reply]) -> NextA
 
 
 def _refusal_of(decision: Decision, before: Sequence[Decision], state: State) -> str:
-    """Why a call is not carried out; empty where it is."""
+    """Return why a call is not carried out; empty if it is."""
     if len(before) == _MOST_CALLS:
         return f"More than {_MOST_CALLS} calls at once."
     if any(decision.input == other.input for other in before):
@@ -310,7 +310,7 @@ def _pages_named(state: State, context: Context) -> list[Decision]:
 
 
 def _by_rule(decisions: Sequence[Decision], state: State, *, is_free: bool = False) -> NextActions:
-    """Decisions that no model made, in the form of calls, so that the conversation tells of them."""
+    """Return decisions by rules in the form of calls, so that the conversation shows them."""
     calls = []
     for number, decision in enumerate(decisions, step_number(state)):
         name, arguments = decision.tool, decision.arguments
@@ -338,7 +338,7 @@ def _tool_wanted(state: State) -> Decision | None:
 
 
 def _fallback(state: State) -> Decision | None:
-    """What needs no model where it fails: an unread file is read, else the question is searched for, once."""
+    """Return an action by rule for a model that failed: read an unread file, else search for the question once."""
     if state.get("wish") == "create":
         return None
     why = "The model chose nothing that can be done."

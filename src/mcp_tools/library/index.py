@@ -61,7 +61,7 @@ class Index:
 
     Raises:
         OSError: The file cannot be made.
-        sqlite3.Error: The file is damaged, of another version, or cannot be written.
+            sqlite3.Error: The file is damaged, of another version, or cannot be written.
     """
 
     def __init__(self, path: Path | None) -> None:

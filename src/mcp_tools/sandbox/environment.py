@@ -1,4 +1,4 @@
-"""The environment of a warm interpreter: what its calls can read and import. Each has an interpreter of its own."""
+"""The environment of a warm interpreter: what its calls can read and import. Each has a separate interpreter."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VARIABLES = {
 """All that stands in the environment of tool code, besides TMPDIR. In a call HOME is its scratch folder."""
 
 _ONLY_NAMED = {"pyarrow", "numexpr", "bottleneck"}
-"""pandas imports these where they are installed: that takes time and memory, and changes the types of columns."""
+"""pandas imports these if they are installed, which takes time and memory, and changes the types of columns."""
 _KERNEL = ("/proc", "/sys", "/dev")
 
 
@@ -43,21 +43,21 @@ class GrantError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A file or folder that calls may read, as it is now: once it is another one, so is its environment."""
+    """A file or folder that calls may read, in its present state; after a change, the environment is another one."""
 
     path: str
     """As the job names it, absolute."""
     real: str
-    """Where its links lead."""
+    """Target of its links."""
     device: int
     inode: int
 
     @classmethod
     def of(cls, path: str) -> Grant:
-        """What stands at a path at this moment.
+        """Return the present file at a path.
 
         Raises:
-            GrantError: Nothing, or nothing that can be granted.
+            GrantError: There is no file that can be granted.
         """
         try:
             real, found = _opened(path)
