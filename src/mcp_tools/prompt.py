@@ -137,9 +137,9 @@ def data_block(source: str, text: str) -> DataText:
 
     Neither do control tokens of chat templates stay in it, nor characters that cannot be seen.
     """
-    named = _plain(" ".join(source.split())[:_LONGEST_SOURCE])
+    named = _escaped(" ".join(source.split())[:_LONGEST_SOURCE])
     named = named.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-    return DataText(f'<data source="{named}">\n{_plain(text)}\n</data>')
+    return DataText(f'<data source="{named}">\n{_escaped(text)}\n</data>')
 
 
 def data_blocks(blocks: Iterable[DataText]) -> DataText:
@@ -147,7 +147,7 @@ def data_blocks(blocks: Iterable[DataText]) -> DataText:
     return DataText("\n".join(blocks))
 
 
-def _plain(text: str) -> str:
+def _escaped(text: str) -> str:
     text = _TAG.sub(lambda tag: "&lt;" if _is_data(tag[1]) else tag[0], printable(text))
     return _TOKEN.sub(lambda token: "&lt;" if token[0] == "<" else "&#91;", text)
 

@@ -146,10 +146,10 @@ def _finding(outcome: BrowserOutcome, seen: str, number: int) -> str:
         seen,
         f"Downloaded: {', '.join(map(str, outcome.files))}" if outcome.files else "",
         f"It did not come to its end: {outcome.problem}." if outcome.problem else "",
-        f"Steps: {'; '.join(map(_told, outcome.steps))}" if outcome.problem else "",
+        f"Steps: {'; '.join(map(_step_text, outcome.steps))}" if outcome.problem else "",
     ]
     return "\n".join(line for line in lines if line)
 
 
-def _told(step: BrowserStepped) -> str:
+def _step_text(step: BrowserStepped) -> str:
     return f"{step.action} ({step.message})" if step.message else step.action

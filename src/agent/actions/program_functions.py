@@ -74,15 +74,15 @@ class ProgramFunctions:
         """
         try:
             if name == "search":
-                return await self._search(_text(arguments, "query"), arguments.get("source", "web"))
+                return await self._search(_text_argument(arguments, "query"), arguments.get("source", "web"))
             if name == "ask":
-                return await self._ask(_text(arguments, "question"), arguments.get("agent", ""))
+                return await self._ask(_text_argument(arguments, "question"), arguments.get("agent", ""))
             if name == "show":
                 return await self._show(arguments)
             if name == "read":
                 return await self._read(arguments)
             if name == "find_tools":
-                return await self._find_tools(_text(arguments, "words"))
+                return await self._find_tools(_text_argument(arguments, "words"))
             if name == CALL_SERVER_TOOL:
                 return await self._external(arguments)
             raise FunctionCallError(f"There is no function {name[:80]!r}.")
@@ -111,7 +111,7 @@ class ProgramFunctions:
         return text
 
     async def _read(self, arguments: dict[str, Json]) -> Json:
-        source, context = _text(arguments, "source"), self._context
+        source, context = _text_argument(arguments, "source"), self._context
         if is_address(source):
             if "search" in self._state.get("without", []):
                 raise FunctionCallError("Pages of the web are not read in this run.")
@@ -148,7 +148,7 @@ class ProgramFunctions:
 
     async def _show(self, arguments: dict[str, Json]) -> Json:
         """Keeps a picture, which is text in base64 or the name of a file, for the model to see."""
-        picture, number = _text(arguments, "picture"), len(self.shown) + 1
+        picture, number = _text_argument(arguments, "picture"), len(self.shown) + 1
         arguments["picture"] = picture[:_LONGEST_PATH]  # of what is no picture the journal keeps no more
         if number > MOST_OF_ONE:
             raise FunctionCallError(f"A program may show {MOST_OF_ONE} pictures.")
@@ -184,7 +184,7 @@ class ProgramFunctions:
         return Path(name) if name in shown else path
 
     async def _external(self, asked: dict[str, Json]) -> Json:
-        name, arguments = _text(asked, "name"), asked.get("arguments")
+        name, arguments = _text_argument(asked, "name"), asked.get("arguments")
         tool = external_named(name, self._state)
         if tool is None:
             raise FunctionCallError(f"No connected server has a tool {name[:80]!r}.")
@@ -220,7 +220,7 @@ class ProgramFunctions:
             python.sent = [*python.sent, {name: value[:_LONGEST_PATH] for name, value in asked.items()}][-MOST_CALLS:]
 
 
-def _text(arguments: dict[str, Any], name: str) -> str:
+def _text_argument(arguments: dict[str, Any], name: str) -> str:
     value = arguments.get(name)
     if not isinstance(value, str) or not value.strip():
         raise FunctionCallError(f"{name} must be a text that is not empty.")

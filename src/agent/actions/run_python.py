@@ -109,7 +109,7 @@ async def run_in_session(state: State, context: Context) -> Update:
     except (StoppedError, ModelFixableError) as stopped:
         return {"steps": [step(state, ok=False, finding=stopped.message)]}
     printed = outcome.stdout.strip()
-    text = printed or _plain(outcome.value)
+    text = printed or _without_quotes(outcome.value)
     told = one_line(text or (outcome.problem.message if outcome.problem else "nothing"))
     context.emit(ToolCalled("program", {}, outcome.ok, told, outcome.seconds))
     result = outcome.result if outcome.ok else None
@@ -180,7 +180,7 @@ def _finding(outcome: SessionOutcome, text: str) -> str:
     return "\n".join(part for part in parts if part) or "It printed nothing."
 
 
-def _plain(shown: str) -> str:
+def _without_quotes(shown: str) -> str:
     """A value as people write it: a text without its quotes."""
     try:
         value = ast.literal_eval(shown)

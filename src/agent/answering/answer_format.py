@@ -339,10 +339,10 @@ def _parsed(value: Json) -> Json:
 
 def _literal(text: str) -> Json:
     """A value as Python shows it, with lists for tuples and, in order, for sets."""
-    return json.loads(json.dumps(ast.literal_eval(text), default=_listed))
+    return json.loads(json.dumps(ast.literal_eval(text), default=_set_as_list))
 
 
-def _listed(value: Any) -> list[Any]:
+def _set_as_list(value: Any) -> list[Any]:
     if not isinstance(value, set):
         raise TypeError("this is not JSON")
     return sorted(value)  # of values that have no order, such as 1 and "a", a TypeError

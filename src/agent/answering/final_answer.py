@@ -150,7 +150,7 @@ def in_asked_format(answer: str, question: str) -> str:
         return answer.strip()
     text = _bare(unwrapped(answer.strip(), question))
     if asked.separator:
-        return _listed(text, asked)
+        return _list_in_order(text, asked)
     if asked.parts > 1:
         return _in_form(text, asked)
     text = _only(text, asked)
@@ -178,7 +178,7 @@ def _ends_a_sentence(text: str) -> bool:
     return word.isdigit() or (word.isalpha() and len(word) > 2 and not _SHORTENED.fullmatch(word))
 
 
-def _listed(text: str, asked: AnswerForm) -> str:
+def _list_in_order(text: str, asked: AnswerForm) -> str:
     """Return a list on one line in the requested order; unchanged if its elements are unclear."""
     sign = asked.separator.strip()
     elements = [_bare(element) for element in _elements(text, sign)]

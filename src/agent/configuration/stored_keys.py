@@ -57,7 +57,7 @@ class StoredKeys:
         keyring = _keyring()
         with self._changing() as kept:
             if keyring is not None:
-                with _told(f"could not keep the key {name}"):
+                with _keyring_errors(f"could not keep the key {name}"):
                     keyring.set_password(_SERVICE, name, value)
             kept[name] = value if keyring is None else None
         return "file" if keyring is None else "keyring"
@@ -73,7 +73,7 @@ class StoredKeys:
             return False
         with self._changing() as kept:
             if kept.pop(name, "") is None and (keyring := _keyring()) is not None and _from_keyring(name):
-                with _told(f"could not delete the key {name}"):
+                with _keyring_errors(f"could not delete the key {name}"):
                     keyring.delete_password(_SERVICE, name)
         return True
 
@@ -105,13 +105,13 @@ def _keyring() -> Any:
 def _from_keyring(name: str) -> str | None:
     if (keyring := _keyring()) is None:
         return None
-    with _told(f"could not return the key {name}"):
+    with _keyring_errors(f"could not return the key {name}"):
         value: str | None = keyring.get_password(_SERVICE, name)
     return value
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
+def _keyring_errors(what: str) -> Iterator[None]:
     from keyring import errors
 
     try:

@@ -114,24 +114,24 @@ def particulars_in(record: str, question: str, truth: str) -> list[str]:
 
 
 def _particulars(record: str, question: str, truth: str) -> Iterator[str]:
-    said = f" {_plain(record)} "
+    said = f" {_folded_words(record)} "
     for number in _NUMBER.findall(f"{question} {truth}"):
         if len(number) > 1 and re.search(rf"(?<![\d.,]){re.escape(number)}(?![\d])", record):
             yield number
     quoted = [text for text in quoted_in(question) if len(text) > 2]
     for name in [*capitalised_in(_OPENING.sub("", question)), *quoted]:
-        plain = _plain(name)
+        plain = _folded_words(name)
         if plain and plain not in _ALLOWED and f" {plain} " in said:
             yield name
-    answer = _plain(truth)
+    answer = _folded_words(truth)
     if (len(answer) > 2 or answer.isdigit()) and answer not in _ALLOWED and f" {answer} " in said:
         yield truth
-    words = _plain(question).split()
+    words = _folded_words(question).split()
     for start in range(len(words) - _PHRASE + 1):
         phrase = " ".join(words[start : start + _PHRASE])
         if f" {phrase} " in said:
             yield phrase
 
 
-def _plain(text: str) -> str:
+def _folded_words(text: str) -> str:
     return " ".join(word.casefold() for word in _WORD.findall(text))

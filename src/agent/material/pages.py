@@ -91,7 +91,7 @@ def shown_page(
         _head(page, decision, source),
         f"{screen.label}{':' if text else '.'}" if is_found else "",
         text,
-        *([_listed(text, links, addresses), *(_about_forms(page) if is_new else []), *about] if addresses else []),
+        *([_link_lines(text, links, addresses), *(_about_forms(page) if is_new else []), *about] if addresses else []),
         " ".join(page.notes) if is_new else "",
     ]
     has_links = "`link N` follows the link [text](link N), now and later." if _SHOWN.search(text) else ""
@@ -185,7 +185,7 @@ def _head(page: Page, decision: Decision, source: int) -> str:
     return f"read_file {page.url}{where} [{source}]: {one_line(page.title, 160)} ({page.kind}{dated})"
 
 
-def _listed(text: str, links: Mapping[str, str], room: int) -> str:
+def _link_lines(text: str, links: Mapping[str, str], room: int) -> str:
     """Return the addresses of a part's links, shortened to paths for one site."""
     shown = {number: links[number] for number in _SHOWN.findall(text) if number in links}
     if not shown:

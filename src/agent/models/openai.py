@@ -319,7 +319,7 @@ class ModelList(NamedTuple):
 def ask_models(endpoint: Endpoint, seconds: float = 5.0) -> ModelList:
     """Asks an endpoint for its models (`GET /models`)."""
     try:
-        return ModelList(_listed(endpoint, seconds))
+        return ModelList(_models_at(endpoint, seconds))
     except Failure as failure:
         return ModelList(failure=failure)
 
@@ -330,12 +330,12 @@ def usable_models(endpoint: Endpoint) -> Sequence[str]:
     Raises:
         Failure: The list is unavailable or empty.
     """
-    if not (listed := tuple(dict.fromkeys(_listed(endpoint)))):
+    if not (listed := tuple(dict.fromkeys(_models_at(endpoint)))):
         raise Failure(Kind.NONE_LISTED, endpoint)
     return [name for name in listed if not OTHER_USE.search(name)] or listed
 
 
-def _listed(endpoint: Endpoint, seconds: float = 5.0) -> tuple[str, ...]:
+def _models_at(endpoint: Endpoint, seconds: float = 5.0) -> tuple[str, ...]:
     import httpx2
 
     try:

@@ -92,7 +92,7 @@ class JournaledFiles:
             return nothing | asdict(seen) | told
 
         def unread(problem: FileProblem) -> dict[str, Json]:
-            return {**nothing, "facts": {"problem": problem.reason}, "problem": _told(problem)}
+            return {**nothing, "facts": {"problem": problem.reason}, "problem": _problem_text(problem)}
 
         request = {
             "do": "preview",
@@ -125,7 +125,9 @@ class JournaledFiles:
 
         request = {"do": "read", "path": str(path), "name": name, "page": page, "find": find, "limit": limit}
         request |= {"section": section, **({} if ocr else {"ocr": False})}
-        part: dict[str, Any] = await self._call(request, perform, lambda p: {"problem": _told(p)}, "It was not read")
+        part: dict[str, Any] = await self._call(
+            request, perform, lambda p: {"problem": _problem_text(p)}, "It was not read"
+        )
         return part
 
     async def picture(self, path: Path, name: str, *, page: int = 1) -> dict[str, Any]:
@@ -241,6 +243,6 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _told(problem: FileProblem) -> str:
+def _problem_text(problem: FileProblem) -> str:
     """The problem for a model, which can do nothing about a file that is not there."""
     return problem.message if problem.reason == "missing" else f"{problem.message} {problem.remedy}".strip()

@@ -201,12 +201,12 @@ def _model(record: Record) -> tuple[str, list[Passage], list[Passage], Usage]:
     first = completions[0] if completions else {}
     title = f"{first.get('role') or ''} {first.get('by') or request.get('model', '')}".strip()
     given = [Passage(str(message["role"]), _said(message, "content")) for message in request["messages"]]
-    given += [Passage(name, _text(request[name])) for name in ("tools", "schema") if request.get(name)]
+    given += [Passage(name, _value_text(request[name])) for name in ("tools", "schema") if request.get(name)]
     return title, given, [Passage("reply", _said(completion, "text")) for completion in completions], usage
 
 
 def _said(message: dict[str, Any], content: str) -> str:
-    return "\n".join(_text(message[name]) for name in (content, "tool_calls") if message.get(name))
+    return "\n".join(_value_text(message[name]) for name in (content, "tool_calls") if message.get(name))
 
 
 def _other(record: Record) -> tuple[str, list[Passage], list[Passage], bool]:
@@ -217,8 +217,8 @@ def _other(record: Record) -> tuple[str, list[Passage], list[Passage], bool]:
         output = {"found": [item.get("name", item) if isinstance(item, dict) else item for item in output]}
     said = output or {}
     asked, told = (names.split() for names in _MEMBERS.get(record.kind, ("", "")))
-    given = [Passage(_LABELS.get(name, name), _text(request[name])) for name in asked if name in request]
-    came = [Passage(_LABELS.get(name, name), _text(said[name])) for name in told if name in said]
+    given = [Passage(_LABELS.get(name, name), _value_text(request[name])) for name in asked if name in request]
+    came = [Passage(_LABELS.get(name, name), _value_text(said[name])) for name in told if name in said]
     ok = bool(said.get("ok", True) and not said.get("problem") and said.get("reply", {}).get("ok", True))
     given, came = given or _all("request", request), came or _all("output", output)
     return _title(record.kind, request) or one_line(given[0].text.translate(_SIGNS), 100), given, came, ok
@@ -243,10 +243,10 @@ def _title(kind: str, request: dict[str, Any]) -> str:
 
 
 def _all(label: str, value: Json) -> list[Passage]:
-    return [] if value is None else [Passage(label, _text(value))]
+    return [] if value is None else [Passage(label, _value_text(value))]
 
 
-def _text(value: Json) -> str:
+def _value_text(value: Json) -> str:
     if value in (None, "", [], {}):
         return ""
     if isinstance(value, dict) and "message" in value:  # a problem

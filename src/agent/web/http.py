@@ -299,17 +299,17 @@ def robots_rules(text: str) -> Rules:
             for agent in agents:
                 rules = groups.setdefault(agent, [])
                 if value and key != "crawl-delay":
-                    rules.append((_plain(value), key == "allow"))
+                    rules.append((_normalised_path(value), key == "allow"))
     return groups.get(TOKEN, groups.get("*", []))[:_MOST_RULES]
 
 
 def allows(rules: Rules, path: str) -> bool:
     """Return True if a path with its query may be read: the longest pattern decides, among equals the allowing one."""
-    plain = _plain(path)
+    plain = _normalised_path(path)
     return max(((len(pattern), allowed) for pattern, allowed in rules if _fits(pattern, plain)), default=(0, True))[1]
 
 
-def _plain(path: str) -> str:
+def _normalised_path(path: str) -> str:
     """One form for paths that are written with and without percent signs."""
     return quote(unquote(path), safe="/?&=*$%:@!'();,+~[]")
 

@@ -40,7 +40,7 @@ def leak_in(address: str, text: str = "") -> str | None:
         text: A title, a snippet or a page.
     """
     places, words = _known_leaks()
-    plain = _plain(address)
+    plain = _decoded(address)
     # an archive and a reader of pages get addresses in their path or query
     for one in [plain, *(f"https://{inner}" for inner in _SCHEME.split(plain)[1:])]:
         parts = split_address(one)
@@ -55,7 +55,7 @@ def leak_in(address: str, text: str = "") -> str | None:
     return None
 
 
-def _plain(address: str) -> str:
+def _decoded(address: str) -> str:
     """Return the address decoded twice, since mirrors and caches carry addresses inside addresses."""
     return unquote(unquote(address.strip()))
 
@@ -93,7 +93,7 @@ class LeakGuard:
     def _reason(self, address: str, text: str) -> str | None:
         if found := leak_in(address, text):
             return found
-        if self._passages and not self._passages.isdisjoint(_passages(f"{_plain(address)} {text}")):
+        if self._passages and not self._passages.isdisjoint(_passages(f"{_decoded(address)} {text}")):
             return f"it quotes {PASSAGE} words of the question"
         return None
 

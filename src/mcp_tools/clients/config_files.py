@@ -49,7 +49,7 @@ def configured(user_folder: Path, project: Path) -> Parsed:
 def read(path: Path, scope: Scope) -> Parsed:
     """Return the servers of a file; none if it does not exist."""
     try:
-        text = _text(path)
+        text = _file_text(path)
     except ServersFileError as error:
         return Parsed(problems=(Problem(str(path), error.message),))
     return Parsed() if text is None else parse(text, path, scope)
@@ -64,7 +64,7 @@ def put(path: Path, name: str, entry: ServerEntry | None) -> Path | None:
     Raises:
         ServersFileError: The file cannot be read or written, or has comments that would be lost.
     """
-    before = _text(path)
+    before = _file_text(path)
     text = before or "{}"
     try:
         document = load_jsonc(text)
@@ -95,7 +95,7 @@ def _as_text(document: Json) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _text(path: Path) -> str | None:
+def _file_text(path: Path) -> str | None:
     with os_errors_as(ServersFileError, f"{path} cannot be read"):
         if not path.is_file():  # a FIFO would never end
             return None

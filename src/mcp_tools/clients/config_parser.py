@@ -60,14 +60,14 @@ def is_secret_name(name: str) -> bool:
     return bool(_SECRET_NAME.search(name))
 
 
-def _listed(given: Mapping[str, str], sign: str) -> str:
+def _pairs_text(given: Mapping[str, str], sign: str) -> str:
     return ", ".join(k if is_secret_name(k) and "${" not in v else f"{k}{sign}{v}" for k, v in given.items())
 
 
 def _marked(given: Mapping[str, str]) -> str:
     """A project's variables. Unless its form is harmless, a variable is shown with its value and a mark."""
     return ", ".join(
-        _listed({k: v}, "=") if _HARMLESS.fullmatch(k) else f"{k}={v} (may change which code runs)"
+        _pairs_text({k: v}, "=") if _HARMLESS.fullmatch(k) else f"{k}={v} (may change which code runs)"
         for k, v in given.items()
     )
 
@@ -132,10 +132,10 @@ class ServerEntry(BaseModel):
     @property
     def given(self) -> str:
         """Return its variables and headers, without secret values, and its folder."""
-        variables = _marked(self.environment) if self.scope == "project" else _listed(self.environment, "=")
+        variables = _marked(self.environment) if self.scope == "project" else _pairs_text(self.environment, "=")
         parts = [
             f"variables {variables}" if variables else "",
-            f"headers {_listed(self.headers, ': ')}" if self.headers else "",
+            f"headers {_pairs_text(self.headers, ': ')}" if self.headers else "",
             f"in {self.folder}" if self.folder else "",
         ]
         return "; ".join(filter(None, parts))
@@ -224,7 +224,7 @@ def parse_document(document: Json, path: Path, scope: Scope) -> Parsed:
                 raise ValueError(f"{REFUSED_VARIABLE.format(steering[0])}; put the server into your own file instead")
             entries.append(entry)
         except ValueError as wrong:
-            problems.append(Problem(f"{path}: {one_line(name, 60)}", _told(wrong)))
+            problems.append(Problem(f"{path}: {one_line(name, 60)}", _first_error(wrong)))
     if len(servers) > MOST_SERVERS:
         problems.append(Problem(str(path), f"it has {len(servers)} servers; the first {MOST_SERVERS} count"))
     return Parsed(tuple(entries), tuple(problems))
@@ -249,7 +249,7 @@ def _entry(name: str, form: Json, scope: Scope, path: Path) -> ServerEntry:
     return entry
 
 
-def _told(wrong: ValueError) -> str:
+def _first_error(wrong: ValueError) -> str:
     """The first of what is wrong, with its place in the entry."""
     if not isinstance(wrong, ValidationError):
         return str(wrong)

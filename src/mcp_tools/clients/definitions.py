@@ -42,7 +42,7 @@ def plain_schema(schema: dict[str, Json], *, described: bool = True) -> dict[str
         schema: As its server, or its file, has it.
         described: True if prose stays: descriptions, and names and choices that are sentences.
     """
-    plain = {"properties": {}, **_plain(schema, schema, 0, described), "type": "object"}
+    plain = {"properties": {}, **_simple_schema(schema, schema, 0, described), "type": "object"}
     if len(json.dumps(plain)) > _LARGEST_SCHEMA:
         shown = list(plain["properties"].items())[:100]
         kinds = {name: {"type": one["type"]} if isinstance(one.get("type"), str) else {} for name, one in shown}
@@ -51,11 +51,11 @@ def plain_schema(schema: dict[str, Json], *, described: bool = True) -> dict[str
     return plain
 
 
-def _plain(schema: Json, root: dict[str, Json], depth: int, described: bool) -> dict[str, Any]:
+def _simple_schema(schema: Json, root: dict[str, Json], depth: int, described: bool) -> dict[str, Any]:
     if not isinstance(schema, dict) or depth > _DEEPEST:
         return {}
     if isinstance(schema.get("$ref"), str):
-        return _plain(_referenced(schema["$ref"], root), root, depth + 1, described)
+        return _simple_schema(_referenced(schema["$ref"], root), root, depth + 1, described)
     plain: dict[str, Any] = {}
     if _is_kind(schema.get("type")):
         plain["type"] = schema["type"]
@@ -68,7 +68,7 @@ def _plain(schema: Json, root: dict[str, Json], depth: int, described: bool) -> 
     for key in _SHARED:
         if isinstance(schema.get(key), int | float) and not isinstance(schema[key], bool):
             plain[key] = schema[key]
-    return plain | _parts(schema, lambda part: _plain(part, root, depth + 1, described), described)
+    return plain | _parts(schema, lambda part: _simple_schema(part, root, depth + 1, described), described)
 
 
 def _parts(schema: dict[str, Json], inner: Callable[[Json], dict[str, Any]], described: bool) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class NotProvedError(AlitaError):
     """A stage of the proof found a problem."""
 
     def __init__(self, problems: Sequence[str], choice: CreationChoice = "not_kept") -> None:
-        super().__init__(_listed(problems))
+        super().__init__(_bullets(problems))
         self.choice = choice
 
 
@@ -93,7 +93,7 @@ async def prove(
     if _UNREADABLE.isdisjoint(finding.rule for finding in report.findings):
         function = await asyncio.to_thread(read_function, code, proposal.name, may)
     if function is None:
-        return Creation(proposal.arguments, None, "not_kept", _listed(findings))
+        return Creation(proposal.arguments, None, "not_kept", _bullets(findings))
 
     runner = ProposalRunner(proposal, sandbox)
     tool = await runner.describe(function)
@@ -117,7 +117,7 @@ async def prove(
         failure = f"{function.spec.name} fails with the question's own arguments: {first.problem.message}"
         problems.insert(0, f"{failure}\n{first.problem.traceback}".strip())
     if problems or isinstance(tool, Problem):
-        return Creation(arguments, None, "not_kept", _listed(problems), first)
+        return Creation(arguments, None, "not_kept", _bullets(problems), first)
     try:
         return await _proved(Draft(tool, function, arguments), first, runner, examiner, library, tell)
     except NotProvedError as failed:
@@ -267,7 +267,7 @@ def _require_none(problems: Sequence[str]) -> None:
         raise NotProvedError(problems)
 
 
-def _listed(problems: Sequence[str]) -> str:
+def _bullets(problems: Sequence[str]) -> str:
     return "\n".join(f"- {problem}" for problem in problems)
 
 

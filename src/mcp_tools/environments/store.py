@@ -137,7 +137,7 @@ class Environments:
         for one in self.fetched(wanted):
             self._require_known(_name(one))
         lock = await self._lock(wanted)
-        allowed = {*self._permitted, *map(_plain, (*BASE_PACKAGES, *FILE_PACKAGES))}
+        allowed = {*self._permitted, *map(_normalised_name, (*BASE_PACKAGES, *FILE_PACKAGES))}
         allowed |= {_name(one) for one in wanted if is_wrapped(one)}  # it does not come from an index
         new = tuple(release for release in lock.releases if release.name not in allowed)
         return Plan(wanted, lock, new, tuple(one.name for one in new if one.name not in known_packages()))
@@ -313,7 +313,7 @@ def _name(requirement: str) -> str:
     return requirement.partition("[")[0].split("=")[0].split("<")[0].split(">")[0].split("!")[0].split("~")[0]
 
 
-def _plain(name: str) -> str:
+def _normalised_name(name: str) -> str:
     return name.replace("_", "-").lower()
 
 
@@ -323,7 +323,7 @@ def _host_versions() -> tuple[str, ...]:
     found = []
     for name in (*BASE_PACKAGES, *FILE_PACKAGES):
         try:
-            found.append(f"{_plain(name)}=={metadata.version(name)}")
+            found.append(f"{_normalised_name(name)}=={metadata.version(name)}")
         except metadata.PackageNotFoundError:
             continue
     return tuple(sorted(set(found)))

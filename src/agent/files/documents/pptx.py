@@ -85,13 +85,13 @@ class _Slide:
         self.is_hidden = slide.element.get("show", "1") in ("0", "false")
         title = slide.shapes.title
         self._title_id = title.shape_id if title is not None else None
-        self.title = one_line(_text(title.text_frame), 200) if title else ""
+        self.title = one_line(_frame_text(title.text_frame), 200) if title else ""
         self.name = f"slide {number}{' (hidden)' if self.is_hidden else ''}"
         self.blocks = [f"## {self.title}"] if self.title else []
         self.blocks += [*self._shapes(slide.shapes), *self._alternatives(slide.element), *self._comments()]
         self.masters = _text_of_masters(slide)
         notes = slide.notes_slide.notes_placeholder if slide.has_notes_slide else None
-        if notes is not None and (text := _text(notes.text_frame).strip()):
+        if notes is not None and (text := _frame_text(notes.text_frame).strip()):
             self.blocks.append(f"[speaker notes] {text}")
         for one in slide.notes_slide.shapes if slide.has_notes_slide else ():
             if one.shape_id != getattr(notes, "shape_id", None) and not one.element.xpath(".//p:ph[@type='sldNum']"):
@@ -126,11 +126,11 @@ class _Slide:
             return
         element, part = shape.element, self._part
         alt = element.xpath("string(./*[1]/p:cNvPr/@descr)")
-        if getattr(shape, "has_text_frame", False) and (text := _text(shape.text_frame)):
+        if getattr(shape, "has_text_frame", False) and (text := _frame_text(shape.text_frame)):
             yield text
         elif getattr(shape, "has_table", False):
             self.is_merged |= any(cell.is_merge_origin for cell in shape.table.iter_cells())
-            yield table([[_text(cell.text_frame) for cell in row.cells] for row in shape.table.rows])
+            yield table([[_frame_text(cell.text_frame) for cell in row.cells] for row in shape.table.rows])
         elif getattr(shape, "has_chart", False):
             yield self._drawings.chart(part, next(element.iter("{*}chart")).get(f"{_R}id", ""))
         elif next(element.iter("{*}relIds"), None) is not None:
@@ -179,7 +179,7 @@ def _text_of_masters(slide: Any) -> list[str]:
     return [line for shape in shapes for line in _lines(shape.element)]
 
 
-def _text(frame: Any) -> str:
+def _frame_text(frame: Any) -> str:
     """The paragraphs of a frame with the targets of links; deeper ones are indented as a list."""
     lines = []
     for paragraph in frame.paragraphs:

@@ -123,7 +123,9 @@ def _summary(picture: Image.Image) -> str:
     told["XMP"] = "; ".join(b if a == "li" else f"{a or c}: {b or d}" for a, b, c, d in found)
     told |= {f"IPTC {name}": value for name, value in _iptc(picture)}
     told |= getattr(picture, "text", {})
-    texts = [f"\n{one_line(str(name))}: {_plain(value)}" for name, value in told.items() if _plain(value)]
+    texts = [
+        f"\n{one_line(str(name))}: {_metadata_text(value)}" for name, value in told.items() if _metadata_text(value)
+    ]
     more = f"\nand {len(texts) - _MOST_TEXTS} more texts" if len(texts) > _MOST_TEXTS else ""
     return line + "".join(texts[:_MOST_TEXTS]) + more
 
@@ -139,7 +141,7 @@ def _iptc(picture: Image.Image) -> Iterator[tuple[str, bytes]]:
             yield _IPTC[number], b"; ".join(values) if isinstance(values, list) else values
 
 
-def _plain(value: Any) -> str:
+def _metadata_text(value: Any) -> str:
     text = value.decode("utf-8", FALLBACK) if isinstance(value, bytes) else str(value or "")
     return one_line(text.replace("\0", ""), 500)
 

@@ -110,7 +110,7 @@ class _Table(Sheet):
     def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
         """The rows from the one at that index on."""
         found = self._connection.execute(f"SELECT * FROM {self._name} LIMIT -1 OFFSET ?", (start,))  # noqa: S608 - quoted
-        yield from ((number, [_text(value) for value in row]) for number, row in enumerate(found, start + 1))
+        yield from ((number, [_sql_text(value) for value in row]) for number, row in enumerate(found, start + 1))
 
     def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
         """The columns with texts or blobs among the numbers that they declare."""
@@ -127,7 +127,7 @@ class _Table(Sheet):
         ]
 
 
-def _text(value: Any) -> str:
+def _sql_text(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, bytes):

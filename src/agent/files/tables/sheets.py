@@ -85,7 +85,7 @@ class SheetsContents(Contents):
 
     def lists(self) -> list[ListPreview]:
         """The sheets as lists of rows."""
-        return [_listed(sheet) for sheet, _ in self._sheets]
+        return [_column_preview(sheet) for sheet, _ in self._sheets]
 
     def _page(self, sheet: Sheet, rows: list[tuple[int, list[str]]]) -> Section:
         first, last = rows[0][0], rows[-1][0]
@@ -104,7 +104,7 @@ def _pages(sheet: Sheet, size: int) -> int:
     return max(1, -(-sheet.row_count // size))
 
 
-def _listed(sheet: Sheet) -> ListPreview:
+def _column_preview(sheet: Sheet) -> ListPreview:
     names = sheet.column_names
     rows = list(islice(sheet.rows(), rows_to_inspect(len(names))))
     cells = [[_FORMULA.sub("", cell) if "[" in cell else cell for cell in row] for _, row in rows]

@@ -140,7 +140,13 @@ class Tavily(_Api):
         if not isinstance(found, list):
             raise self._service.nonsense("an object without a list of results")
         return [
-            Result(_text(one, "url"), _text(one, "title"), _text(one, "content"), self.name, _published(one))
+            Result(
+                _text_member(one, "url"),
+                _text_member(one, "title"),
+                _text_member(one, "content"),
+                self.name,
+                _published(one),
+            )
             for one in found
             if isinstance(one, dict)
         ]
@@ -185,7 +191,11 @@ class Wikipedia(_Api):
         }
         answer = await service.ask(self._http, f"/w/api.php?{urlencode(params)}", seconds=self._seconds)
         if error := answer.get("error"):  # it comes with the status 200
-            code, info = (_text(error, "code"), _text(error, "info")) if isinstance(error, dict) else ("", str(error))
+            code, info = (
+                (_text_member(error, "code"), _text_member(error, "info"))
+                if isinstance(error, dict)
+                else ("", str(error))
+            )
             reason: Reason = "rate_limit" if code in ("maxlag", "ratelimited", "readonly") else "http"
             said = f"{service.host} does not search: {service.shown(f'{code}: {info}')}"
             raise WebProblem(reason, said, remedy="Search for fewer words, or with another engine.")
@@ -193,9 +203,9 @@ class Wikipedia(_Api):
         results = []
         try:
             for one in answer["query"]["search"]:
-                title, snippet = _text(one, "title"), unescape(_TAG.sub("", _text(one, "snippet")))
+                title, snippet = _text_member(one, "title"), unescape(_TAG.sub("", _text_member(one, "snippet")))
                 url = f"{service.url}/wiki/{quote(title.replace(' ', '_'), safe='_(),:;!*@/')}"
-                if since is None or _text(one, "timestamp") >= since.isoformat():
+                if since is None or _text_member(one, "timestamp") >= since.isoformat():
                     results.append(Result(url, title, snippet, self.name))
         except (KeyError, TypeError, AttributeError):
             raise service.nonsense("an object without query.search") from None
@@ -258,14 +268,14 @@ def _paper(entry: Any) -> Result:
     return Result(url, text(entry, "title"), snippet, "arxiv", text(entry, "published")[:10])
 
 
-def _text(found: Mapping[str, Any], name: str) -> str:
+def _text_member(found: Mapping[str, Any], name: str) -> str:
     value = found.get(name)
     return value if isinstance(value, str) else ""
 
 
 def _published(found: Mapping[str, Any]) -> str:
     """The ISO date of a hit, which names it so or as mail does; empty where it names none."""
-    text = _text(found, "published_date")
+    text = _text_member(found, "published_date")
     if re.match(r"\d{4}-\d\d-\d\d(?!\d)", text):
         return text[:10]
     try:

@@ -54,7 +54,7 @@ def encode(value: Any) -> bytes:
         pass
     finally:
         sys.set_int_max_str_digits(before)
-    return _SLOW.encode(_plain(value, "result", ())).encode()
+    return _SLOW.encode(_json_value(value, "result", ())).encode()
 
 
 def is_shallow(data: bytes, levels: int = MAXIMUM_DEPTH) -> bool:
@@ -67,12 +67,12 @@ def is_shallow(data: bytes, levels: int = MAXIMUM_DEPTH) -> bool:
     return not left
 
 
-def _plain(value: Any, where: str, parents: tuple[int, ...]) -> Any:
+def _json_value(value: Any, where: str, parents: tuple[int, ...]) -> Any:
     """The value built of None, bool, int, float, str, list and dict with text keys only."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return _text(value, where)
+        return _checked_text(value, where)
     if isinstance(value, int):
         return _integer(value, where)
     if isinstance(value, float):
@@ -85,15 +85,15 @@ def _plain(value: Any, where: str, parents: tuple[int, ...]) -> Any:
         raise ResultError(f"the result is nested more than {MAXIMUM_DEPTH} levels deep")
     parents = (*parents, id(value))
     if isinstance(value, (list, tuple)):
-        return [_plain(item, f"{where}[{i}]", parents) for i, item in enumerate(value)]
+        return [_json_value(item, f"{where}[{i}]", parents) for i, item in enumerate(value)]
     if not isinstance(value, Mapping):
-        return _plain(convert(value, where), where, parents)
+        return _json_value(convert(value, where), where, parents)
     plain: dict[str, Any] = {}
     for key, item in value.items():
-        name = _text(_key(key), f"a key of {where}")
+        name = _checked_text(_key(key), f"a key of {where}")
         if name in plain:
             raise ResultError(f"{where} has two keys that are both {name!r} as text")
-        plain[name] = _plain(item, f"{where}[{key!r}]", parents)
+        plain[name] = _json_value(item, f"{where}[{key!r}]", parents)
     return plain
 
 
@@ -105,7 +105,7 @@ def _integer(value: int, where: str) -> int:
     return int(value)
 
 
-def _text(value: str, where: str) -> str:
+def _checked_text(value: str, where: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -180,7 +180,7 @@ def _readable(value: Any, taken: Iterator[int], depth: int) -> Any:
     if isinstance(value, int):
         return _integer(value, "result")
     if isinstance(value, str):
-        return _text(value, "result")
+        return _checked_text(value, "result")
     if isinstance(value, tuple) and (names_of_fields := getattr(value, "_fields", None)):
         value = dict(zip(names_of_fields, value, strict=True))
     if isinstance(value, Mapping):
