@@ -67,6 +67,7 @@ BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {
     "overhead": own_rows,
     "startup": own_rows,
     "store": own_rows,
+    "proof": own_rows,
     "sandbox": sandbox_rows,
     "library": library_rows,
     "serving": own_rows,

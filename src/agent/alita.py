@@ -36,7 +36,7 @@ from agent.consent.consent import Confirm
 from agent.consent.external_tools import ConfiguredServers
 from agent.conversation import Transcript, Turn
 from agent.errors import RunError, SettingsError, StorageError
-from agent.events import AnswerWritten, Event, Note, RunFinished, Warned
+from agent.events import AnswerWritten, Event, Listener, Note, RunFinished, Warned
 from agent.models.protocol import FIRST_LISTED, Usage
 from agent.models.roles import with_named_model
 from agent.question import FolderGrant, Wish, usable
@@ -71,7 +71,6 @@ if TYPE_CHECKING:
 
 AFTER = "after"
 """In the key of a cached answer: the digest of the turns before its question."""
-Listener = Callable[[Event], None]
 T = TypeVar("T")
 
 
@@ -81,7 +80,7 @@ class Alita:
     Example:
         async with Alita.open() as alita:
             answer = await alita.ask("What is the 57th Fibonacci number?")
-            chat = alita.chat()  # a conversation, whose questions may refer to earlier ones
+            chat = alita.chat()  # a conversation: questions may refer to earlier ones
     """
 
     def __init__(
@@ -119,7 +118,7 @@ class Alita:
 
     @classmethod
     def open(cls, settings: Settings | None = None, *, streams: bool = False, confirm: Confirm | None = None) -> Self:
-        """Return an Alita for use with `async with`. Nothing is started or connected before a question needs it.
+        """Return an Alita for use with `async with`. Resources are opened when a question needs them.
 
         Args:
             settings: Everything that can be set; read from the user's files and environment if left out.
@@ -139,9 +138,9 @@ class Alita:
         return cls(settings, streams=streams, confirm=confirm)
 
     def beside(self, **settings: Any) -> Alita:
-        """One that answers at the same time, with what this one has opened; with other settings where they are given.
+        """Return a second Alita that shares this one's models, sandbox and servers.
 
-        It needs no closing, and must not outlive this one. What the two share are models, sandbox and servers.
+        `settings` override this one's. Do not close it, and do not use it after closing the original.
         """
         return Alita(self.settings.model_copy(update=settings), streams=self._streams, beside=self)
 
@@ -174,7 +173,7 @@ class Alita:
 
     @property
     def newest(self) -> Answer | None:
-        """What the newest run came to so far, also when it raised."""
+        """The latest run's answer so far, even if the run raised an exception."""
         return self.running.answer if self.running is not None else None
 
     def say(self, text: str) -> bool:
@@ -182,7 +181,7 @@ class Alita:
         return self.running is not None and self.running.say(self._redactor.text(text))
 
     async def undo(self, conversation: Conversation) -> Turn | None:
-        """Take the last turn of a conversation away, with the files it brought; None if there is none.
+        """Take the last turn of a conversation away, with the files it brought; None without a run.
 
         If it ran programs, the conversation's Python process ends, because they may have changed variables.
         """
@@ -212,22 +211,22 @@ class Alita:
         """Answers a question.
 
         Args:
-            question: What is asked.
-            files: Files that come with it. If their content cannot be understood, the model is told why.
+            question: The question.
+            files: Files that come with it. If a file cannot be read, the model gets the reason.
             on_event: Told what happens, step by step.
             conversation: The turns before this question, which may refer to them. Those of a long conversation are
                 folded into its summary; nothing is added to it.
             wish: `create` for the sake of the tool that answers such questions: one of the library that fits, else a
                 new one. Then neither plain arithmetic nor an earlier answer is taken.
             around: The package that such a tool is to be made around, as a requirement.
-            schema: JSON Schema, draft 2020-12, that the answer's text must fit as JSON; one that does not is none.
-            rules: Of a benchmark, for the form of the answer; the small strategy does not read them.
-            folder: A folder that programs may read, or whose copy they may change. Later questions of the conversation
+            schema: JSON Schema, draft 2020-12, for the answer's text as JSON; a text that does not fit is no answer.
+            rules: A benchmark's rules for the form of the answer; the small strategy ignores them.
+            folder: A folder that programs may read, or change in a copy. Later questions of the conversation
                 have it, too, unless they name another one.
 
         Raises:
             UsageError: The question is empty or too long, or a file or the folder cannot be opened.
-            UserError: A model or the sandbox cannot be had; the run is saved and can be resumed.
+            UserError: A model or the sandbox is unavailable; the run is saved and can be resumed.
         """
         self._listener = on_event or _silent
         question = usable(question)
@@ -261,7 +260,7 @@ class Alita:
         if self.settings.use_cache and not around and not follows and not place:
             earlier = await asyncio.to_thread(self._from_store, partial(self._programs.get, question))
             told |= {EARLIER: earlier} if earlier else {}
-        # Syncing and removing take time, in which other questions of this process go on.
+        # Syncing and removing take time; other questions of this process continue.
         if not self._store_problem and (removed := await asyncio.to_thread(prune_daily, self.settings)):
             self._tell(Note(removed))
         run = await asyncio.to_thread(
@@ -293,7 +292,7 @@ class Alita:
     async def _before(
         self, conversation: Conversation | None, place: dict[str, str]
     ) -> tuple[dict[str, str], Transcript]:
-        """What a run must know of the turns before it."""
+        """Return the configuration that a run needs from earlier turns."""
         if conversation is None or not conversation.turns:
             return {}, Transcript()
         transcript = await asyncio.to_thread(transcript_of, self._own_runs, conversation.turns)
@@ -325,7 +324,7 @@ class Alita:
         return {FOLDER: str(root), COPY: NEW_COPY if folder.writes else ""}
 
     def _purpose(self, wish: Wish, around: str) -> dict[str, str]:
-        """What a run is for, in its configuration.
+        """Return the run's purpose for its configuration.
 
         Raises:
             UsageError: The model is too small for it.
@@ -340,7 +339,7 @@ class Alita:
         return FolderGrant(Path(found[FOLDER]), bool(found[COPY])) if found.get(FOLDER) else None
 
     def _folder_before(self, conversation: Conversation | None) -> dict[str, str]:
-        """What the last turn of a conversation had of the user's folder."""
+        """Return the folder grant of a conversation's last turn."""
         for turn in reversed(conversation.turns if conversation is not None else []):
             if turn.run_id:
                 with contextlib.suppress(RunError):
@@ -349,7 +348,7 @@ class Alita:
         return {}
 
     def _folder_in(self, run: Run) -> dict[str, str]:
-        """What a run has of the user's folder, for a run that goes on from it."""
+        """Return a run's folder grant, for a run that continues it."""
         found = {name: run.configuration[name] for name in (FOLDER, COPY) if name in run.configuration}
         if found and not self._own_runs.has(run):
             return {}
@@ -369,7 +368,7 @@ class Alita:
         return found
 
     def _configuration(self, settings: Settings, form: dict[str, str]) -> dict[str, Any]:
-        """What makes an answer another one: settings, form, the folder of the tools, and which servers are there."""
+        """Return everything an answer depends on: settings, form, the folder of tools, and the servers."""
         place = {"tools_dir": str(settings.tools_dir.resolve())}
         return configuration_of(settings) | place | form | self._external.configuration
 
@@ -401,7 +400,7 @@ class Alita:
         until: int | None = None,
         on_event: Listener | None = None,
     ) -> Answer:
-        """Repeats a run from its journal without a call; with `until`, goes on live after that step.
+        """Repeat a run from its journal without calls; with `until`, continue live after that step.
 
         Args:
             run_id: The run, or the beginning or end of its id.
@@ -496,7 +495,10 @@ class Alita:
             self._opened.stopping.clear()
 
     def _from_store(self, work: Callable[[], T]) -> T | None:
-        """What work with the store gives. A question is answered without it, too, and then does not try again."""
+        """Return the result of work with the store.
+
+        A question is answered without it, too, and then does not try again.
+        """
         if not self._store_problem:
             try:
                 if self._let_go is None and self.settings.database_url is None and has_store(self.settings):
@@ -544,7 +546,7 @@ class Alita:
                     self._telemetry.add(clean)
 
     def _new_telemetry(self) -> Telemetry | None:
-        """What sends traces, if the environment names a collector; without it, nothing is imported."""
+        """Return the sender of traces, if the environment names a collector; else import nothing."""
         if not any(name.startswith("OTEL_EXPORTER_OTLP") for name in os.environ):
             return None
         from agent.recorders import telemetry
@@ -561,7 +563,7 @@ class Alita:
 
 
 def _require_unchanged(run: Run) -> None:
-    """A run that goes on must see the files that it saw.
+    """A resumed run must see the same files.
 
     Raises:
         RunError: One was changed since, or is gone.

@@ -1,4 +1,4 @@
-"""What a run ends with."""
+"""The result of a run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Citation:
     url: str
     title: str
     quote: str
-    """What it says, as it stands there; may be empty."""
+    """Unchanged text of the source; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,40 +71,40 @@ class Answer:
     """As `--max-steps` counts them: model replies, without the answer."""
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
-    """Of work: what was waited does not count."""
+    """Seconds of work, without waiting."""
     run_id: str = ""
     model: str = ""
     error: str | None = None
-    """What went wrong, as a sentence for the user; never shown as an answer."""
+    """The failure, as a sentence for the user; never shown as an answer."""
     limit: str | None = None
     """The limit that ended the run: `steps`, `tokens`, `seconds` or `cost`."""
     restated: str | None = None
-    """The question that was answered, where a follow-up did not stand alone."""
+    """The restated question, if a follow-up did not stand alone."""
     waited: float = 0.0
     """Seconds in which it waited for an endpoint's rate limit."""
     sources: tuple[Citation, ...] = ()
-    """What it rests on; none where nothing of the web does."""
+    """Its web sources."""
     set_apart: tuple[str, ...] = ()
     """Instructions in foreign text that were taken for no evidence, and actions that were not done, as sentences."""
 
     quality: dict[str, Any] = field(default_factory=dict)
-    """What it rests on and how sure it is (`agent.answering.quality`); empty where nothing was judged."""
+    """Its basis and certainty (`agent.answering.quality`); empty if it was not judged."""
     brief: dict[str, Any] = field(default_factory=dict)
     """The planner's; empty where no gap record fitted."""
     plans: tuple[dict[str, Any], ...] = ()
-    """Those made on the way."""
+    """Tools created in the run."""
     agent: str = ""
     """The specialist that was addressed; empty where it was the coordinator."""
     warnings: tuple[str, ...] = ()
-    """What the user has to know of the run: weaker isolation than before, a model that a project chose."""
+    """Warnings for the user: weaker isolation than before, a model that a project chose."""
     actions: int | None = None
-    """Calls that were carried out: those of one reply, and pages read before it. None in older runs, whose `steps`
+    """Calls that were carried out, including pages read before the first reply. None in older runs, in which `steps`
     count them."""
 
     outputs: tuple[OutputFile, ...] = ()
     """Files that programs wrote for the user."""
     changes: tuple[FileChange, ...] = ()
-    """What programs changed in the copy of the user's folder; nothing of it is applied by itself."""
+    """Changes by programs in the copy of the user's folder; the user applies them."""
 
     def as_json(self) -> dict[str, Any]:
         """The object that `--json` prints. An unknown price is null, never 0."""
@@ -117,13 +117,13 @@ class Answer:
         """The answer that `as_json` wrote.
 
         Raises:
-            KeyError, TypeError, ValueError: It is none.
+            KeyError, TypeError, ValueError: The data is no answer.
         """
         return from_plain(cls, data | {"text": data["answer"], "usage": {**data["usage"], "cost": data["cost"]}})
 
 
 def unwrapped(text: str, question: str) -> str:
-    """The answer that a model put into JSON, as plain text; where the question may ask for JSON, as it is.
+    """Return an answer in JSON as plain text; unchanged if the question may ask for JSON.
 
     A list of numbers is left alone: it is as people write it, too.
     """
@@ -140,7 +140,7 @@ def unwrapped(text: str, question: str) -> str:
 
 
 def _inner(value: Any) -> Any:
-    """What stands in an object under the name of an answer, or alone."""
+    """Return the value of an object under the name of an answer, or its only value."""
     if not isinstance(value, dict):
         return value
     names = [name for name in ("next", "answer", "final_answer", "result", "value") if name in value]
@@ -161,7 +161,7 @@ def _said(value: Any) -> str:
 
 
 def status_of(error: AlitaError) -> AnswerStatus:
-    """How a run that an error ended is called."""
+    """Return the status of a run that ended with an error."""
     return "declined" if isinstance(error, ModelDeclinedError) else "failed"
 
 
@@ -170,7 +170,7 @@ _YES_OR_NO = re.compile(r"(?:is|are|was|were|does|do|did|has|have|had|can|will|m
 
 
 def stands_there(answer: str, text: str, question: str) -> bool:
-    """Whether an answer was copied from the text that was shown, and not from the question."""
+    """Return True if an answer was copied from the text that was shown, and not from the question."""
     if _UNKNOWN.fullmatch(answer):
         return False
     if answer.strip(". ").casefold() in {"yes", "no"}:
@@ -180,7 +180,7 @@ def stands_there(answer: str, text: str, question: str) -> bool:
 
 
 def has_words(text: str, words: str) -> bool:
-    """Whether words stand in a text one after the other, each whole: 7 is no part of 1976."""
+    """Return True if words stand in a text one after the other, each whole: 7 is no part of 1976."""
     wanted = plain(words)
     return bool(wanted) and f" {wanted} " in f" {plain(text)} "
 
@@ -192,12 +192,12 @@ def plain(text: str) -> str:
 
 _MARK = re.compile(r"\s*\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _BARE_WORDS = 12
-"""An answer with more words is prose, in which citations stay where they are."""
+"""An answer with more words is prose and keeps its citations in place."""
 _LISTED = 5
 _QUOTE = 240
 """Characters of a quotation under an answer."""
 _SHARED = 0.5
-"""Of a long answer's words, those that a source must have to be taken for one of it."""
+"""Share of a long answer's words that a source must have."""
 _ENOUGH = 3
 """Terms that a quotation shares at least, of an answer with many."""
 _SENTENCE_END = re.compile(r"[.!?…。]\W*$")
@@ -215,10 +215,10 @@ def with_citations(
     """The answer, and the sources that it rests on.
 
     Args:
-        text: The answer; marks such as [2] cite sources. A bare one loses them, since they are no part of it.
+        text: The answer; marks such as [2] cite sources. A bare answer loses them, since they do not belong to it.
         sources: All that the run found.
-        computed: Whether the answer was worked out from what was found, and need not stand in it.
-        bare_wanted: Whether the question asks for a form in which no mark stands.
+        computed: True if the answer was worked out from what was found, and need not stand in it.
+        bare_wanted: True if the question asks for a form without marks.
         question: Its words find the quotation if the answer was computed, or is yes or no.
         split: Returns the quotable parts of a source's text.
     """
@@ -263,12 +263,12 @@ def _saying(text: str, sources: Sequence[CitedSource]) -> list[CitedSource]:
 
 
 def _quote(source: CitedSource, text: str, terms: set[str], split: Callable[[str], Sequence[str]]) -> str:
-    """The sentence or row that has the answer, else the sentence with most of its terms; empty if there is none.
+    """Return the sentence or row with the answer, else the sentence with most of its terms; empty if none fits.
 
     Args:
-        source: What is quoted.
+        source: The quoted text.
         text: The answer.
-        terms: Words that a sentence without the whole answer must share; any sentence will do if there are none.
+        terms: Words that a sentence without the whole answer must share; if empty, any sentence counts.
         split: Returns the quotable parts of a text.
     """
     parts = [part for quote in source["quotes"] for part in split(quote)]

@@ -1,4 +1,4 @@
-"""The limits of a run, and what it has used of them."""
+"""The limits of a run, and its use so far."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Limit = Literal["steps", "tokens", "seconds", "cost"]
 
 _LAST_CALL_SECONDS = 15.0
 _LAST_CALL_SHARE = 0.2
-"""Of the wall time, what is kept back for a best guess, and how many seconds at most."""
+"""Share of the wall time that is reserved for a best guess, and its maximum in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """What a run may use; None is no limit."""
+    """Limits of a run; None is no limit."""
 
     steps: int = 12
     """The calls of one reply are one step."""
@@ -66,7 +66,7 @@ class Budget:
     usage: Usage = field(default_factory=Usage)
     started: float = field(default_factory=time.monotonic)
     last_call: bool = False
-    """Whether the one call for a best guess is under way, which may go beyond the limits of tokens and money."""
+    """True if the one call for a best guess is under way, which may go beyond the limits of tokens and money."""
     ended: tuple[str, int] | None = None
     """In a replay: the limit that ended the run, after how many actions. Time and money are not measured again."""
     _waits: _Pauses = field(default_factory=_Pauses)
@@ -85,7 +85,7 @@ class Budget:
 
     @property
     def seconds(self) -> float:
-        """Wall time of work since the start: what was waited, or stood still, is none."""
+        """Elapsed time in seconds, excluding rate-limit waits and pauses."""
         return time.monotonic() - self.started - self._pauses.seconds
 
     @property
@@ -156,7 +156,7 @@ class Budget:
             raise StoppedError("the limit of seconds is reached") from None
 
     async def in_time(self, call: Awaitable[T]) -> T:
-        """What a call gives; see `within`."""
+        """Return the result of a call; see `within`."""
         async with self.within():
             return await call
 
@@ -166,12 +166,12 @@ class Budget:
                 deadline.reschedule(self._when())
 
     def _when(self) -> float | None:
-        """When the wall time will be used up, on the event loop's clock; None while it stands still."""
+        """When the wall time will be used up, on the event loop's clock; None during a pause."""
         left = self.seconds_left
         return None if left is None or self._pauses.open else asyncio.get_running_loop().time() + left
 
     def exceeded(self, steps: int, actions: int = 0) -> Limit | None:
-        """The limit that is reached, if any, after so many steps, or actions: the calls of one reply are one step."""
+        """Return the limit that is reached, if any; the calls of one reply are one step."""
         if self.ended is not None:
             return cast(Limit, self.ended[0]) if actions >= self.ended[1] else None
         if steps >= self.limits.steps:

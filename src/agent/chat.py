@@ -5,15 +5,37 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.conversation import Conversation, Turn
 
 if TYPE_CHECKING:
-    from agent.alita import Alita, Listener
     from agent.answer import Answer
-    from agent.events import Event
+    from agent.events import Event, Listener
     from agent.question import FolderGrant
+
+
+class Agent(Protocol):
+    """Answers the questions of a conversation; `Alita` does."""
+
+    @property
+    def newest(self) -> Answer | None:
+        """The latest run's answer so far, even if the run raised an exception."""
+
+    async def ask(
+        self,
+        question: str,
+        *,
+        files: Sequence[Path] = (),
+        on_event: Listener | None = None,
+        conversation: Conversation | None = None,
+        schema: dict[str, Any] | None = None,
+        folder: FolderGrant | None = None,
+    ) -> Answer:
+        """Answer a question, which may refer to the conversation."""
+
+    def without_keys(self, text: str) -> str:
+        """Return the text with known keys masked."""
 
 
 class Chat:
@@ -28,7 +50,7 @@ class Chat:
                 print(event)
     """
 
-    def __init__(self, alita: Alita, conversation: Conversation | None = None) -> None:
+    def __init__(self, alita: Agent, conversation: Conversation | None = None) -> None:
         self._alita = alita
         self.conversation = conversation or Conversation()
 
@@ -47,7 +69,7 @@ class Chat:
             question: The message; it may refer to earlier turns.
             files: Further files of the conversation.
             schema: JSON Schema that the answer's text must fit as JSON.
-            folder: A folder that programs may read, or whose copy they may change, from this question on.
+            folder: A folder that programs may read, or change in a copy, from this question on.
             on_event: Called with each event of the run.
 
         Raises:
@@ -70,7 +92,7 @@ class Chat:
     ) -> AsyncIterator[Event]:
         """Ask a question and yield the events of its run; the last one is `RunFinished`, with the answer.
 
-        Leaving the loop early stops the run. Arguments and errors are those of `ask`.
+        Leaving the loop early stops the run. Arguments and errors are as for `ask`.
         """
         events: asyncio.Queue[Event | None] = asyncio.Queue()
         task = asyncio.create_task(self.ask(question, files=files, schema=schema, on_event=events.put_nowait))

@@ -1,4 +1,4 @@
-"""What a node can use: models, library, sandbox, journal, budget, and the event listener."""
+"""The collaborators of a run, and the protocol of strategies."""
 
 from __future__ import annotations
 
@@ -6,98 +6,166 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.budget import Budget
-from agent.conversation import text_of
+from agent.conversation import Room
 from agent.errors import ModelOutputError
 from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, ModelCalled, Note
-from agent.material.pictures import Sight
-from agent.models.protocol import Completion, Message, Model, Request, StrategyName, Usage
-from agent.state import State
-from agent.steps import preview
+from agent.material.picture_messages import Sight
+from agent.models.protocol import Completion, Message, Model, Request, Role, Usage
+from agent.state import Decision, Interjection, NewPlan, Reply, State
+from agent.steps import step, step_number
 from agent.store.journal import Journal
-from agent.strategy import Strategy, strategy_for
-from mcp_tools.prompt import DataText
 from mcp_tools.sandbox.protocol import Sandbox
+from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from agent.actions.python_session import PythonSession
+    from agent.browser.tasks import BrowserOutcome
     from agent.consent.consent import Consent
     from agent.consent.external_tools import ExternalTools
+    from agent.consent.origins import Origins
+    from agent.conversation import Conversation
     from agent.material.outputs import Outputs
+    from agent.material.research_request import ResearchRequest
     from agent.material.workspace import Workspace
     from agent.recorders.journaled import JournaledGaps, JournaledLibrary, RunModels
     from agent.recorders.journaled_files import JournaledFiles
     from agent.recorders.journaled_hosts import JournaledHosts
+    from agent.recorders.journaled_python import PythonSession
     from agent.recorders.journaled_web import JournaledBrowser, JournaledWeb
+    from agent.web.evidence import Evidence
     from agent.web.leak_guard import LeakGuard
     from mcp_tools.create.interfaces import Examiner
 
 
-CONVERSATION = 240_000
-_LEAST = 4_000
-SHORT = 400
-"""Characters of a result that is shown as a preview."""
+Update = dict[str, Any]
+"""A node's addition to the state."""
 
 
-@dataclass
-class Room:
-    """The space that the conversation with a model may take, and what was shortened so that it fits."""
+@dataclass(frozen=True, slots=True)
+class PromptLimits:
+    """Limits of prompts and replies."""
 
-    characters: int = CONVERSATION
-    """Limit of the results of this run together; beyond it the oldest are cut to a preview with their file's name."""
-    one: int = 16_000
-    """Limit of one result; what was read was sized when it was read."""
-    folded: int = 0
-    """Number of replies of this run that the summary replaces, with their results."""
-    summary: str = ""
-    earlier: list[list[Message]] = field(default_factory=list)
-    """Messages of the earlier turns, a list for each, oldest first."""
-    _is_short: bool = False
-    """True once the results in `earlier` are cut to previews."""
-    _has_summary: bool = False
-    """True once the first of `earlier` is a summary of older turns."""
-
-    def shrink(self) -> bool:
-        """Halve both limits; False if that would leave too little to work with."""
-        if self.characters // 2 < _LEAST:
-            return False
-        self.characters //= 2
-        self.one = min(self.one, self.characters // 2)
-        return True
-
-    @property
-    def earlier_size(self) -> int:
-        """Characters of the earlier turns."""
-        return sum(len(str(message.get("content") or "")) for turn in self.earlier for message in turn)
-
-    def shorten_earlier(self) -> bool:
-        """Cut the results of earlier turns to previews, which name the files that hold them; False if that was done."""
-        if self._is_short or not self.earlier:
-            return False
-        self._is_short = True
-        self.earlier = [[_shortened(message) for message in turn] for turn in self.earlier]
-        return True
-
-    @property
-    def foldable(self) -> int:
-        """Number of the oldest turns that a summary may replace; 0 if there are too few."""
-        half = len(self.earlier) // 2
-        if half != 1 or not self._has_summary:
-            return half
-        return 2 if len(self.earlier) > 2 else 0
-
-    def fold_earlier(self, count: int, summary: DataText) -> None:
-        """Replace the oldest turns by a summary."""
-        told = {"role": "user", "content": f"The conversation before this, in short:\n{summary}"}
-        self.earlier[:count] = [[told, {"role": "assistant", "content": "Understood."}]]
-        self._has_summary = True
+    reading: int
+    """Characters of one reading of a file or a page."""
+    section: int
+    """Characters of a page of a file; with more than `reading`, the rest of a page is only found by its words."""
+    files: int
+    """Characters of how the attached files begin, all together."""
+    addresses: int
+    """Characters of the addresses shown with a page; with none, its forms and files are not shown either."""
+    evidence: int
+    """Characters of what one search found."""
+    history: int
+    """Characters of a conversation's turns; beyond, the older turns are summarised."""
+    thoughts: int
+    """Tokens for thinking, added to every limit of output."""
+    tools: int = 3
+    """Tools of the library that fit a question and are offered."""
+    small_library: int = 0
+    """The most tools of a library that are all offered. For a larger one, a line names tools that nearly fit."""
 
 
-def _shortened(message: Message) -> Message:
-    return {**message, "content": preview(text_of(message), SHORT)} if message["role"] == "tool" else message
+@dataclass(frozen=True, slots=True)
+class NextActions:
+    """The next actions."""
+
+    decisions: list[Decision]
+    """At least one; they are carried out one after the other."""
+    replies: list[Reply] = field(default_factory=list)
+    """Replies of a model that calls functions, even if no call could be carried out."""
+    plans: list[NewPlan] = field(default_factory=list)
+    """A new plan that was made before."""
+    interjections: list[Interjection] = field(default_factory=list)
+    """New messages of the user that the model has seen."""
+
+
+class Strategy(Protocol):
+    """The part of a run that depends on the kind of model."""
+
+    limits: PromptLimits
+
+    async def decide(self, state: State, context: Context) -> NextActions:
+        """The coordinator's next actions.
+
+        Raises:
+            ModelOutputError: The model gave no decision that can be carried out.
+        """
+        ...
+
+    async def brief(self, state: State, context: Context) -> Update:
+        """Return a plan before the first action; nothing if no gap record fits, or it would cost too much."""
+        return {}
+
+    async def best_guess(self, state: State, context: Context) -> str:
+        """The best answer to what is known so far, where no further action is possible; it may be empty.
+
+        Raises:
+            ModelError: The model could not be reached, or refused.
+            ModelOutputError: The model gave nothing usable.
+            StoppedError: A limit of the run is reached.
+        """
+        ...
+
+    async def research(self, wanted: ResearchRequest, context: Context) -> Evidence:
+        """Search the web; the coordinator's part of a search.
+
+        Raises:
+            ModelOutputError: The model gave nothing usable.
+        """
+        ...
+
+    def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:
+        """The result of a step that found something on the web: None unless the finding itself is the answer.
+
+        If files were downloaded, the answer may be in them.
+        """
+        return None
+
+    async def operate(
+        self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
+    ) -> BrowserOutcome:
+        """Operates a site.
+
+        Raises:
+            WebProblem: There is no browser, it does not start, or the address may not be opened.
+            ModelError: The model could not be reached, or refused.
+        """
+        ...
+
+    async def program(self, state: State, context: Context) -> Update:
+        """Writes a program for the question and runs it."""
+        ...
+
+    async def create(self, state: State, context: Context) -> Update:
+        """Writes a tool for the question, proves it, keeps it and calls it."""
+        ...
+
+    async def keep(self, state: State, context: Context) -> Update:
+        """Keeps as a tool what the run's program computes. The answer is there: nothing here changes it."""
+        return {}
+
+    async def restate(self, message: str, earlier: Conversation, context: Context) -> str | None:
+        """Return a follow-up as a question that stands alone; None if the model is sent the earlier turns instead."""
+        return None
+
+    def transcript(self, state: State, context: Context) -> list[Message]:
+        """Return the messages of this turn as the model saw them; none if it does not see a conversation."""
+        return []
+
+    async def is_wanted(self, action: str, wanted: str, context: Context) -> bool:
+        """Return True if the user's own words ask for an action that foreign text may have suggested."""
+        return False
+
+    def doubt(self, text: str, why: str) -> list[Reply]:
+        """Return the replies that ask for another attempt at a doubtful answer; empty to accept it."""
+        return []
+
+    async def confirmed(self, text: str, state: State, context: Context) -> str:
+        """The answer as it may be believed; empty where it may not."""
+        return text
 
 
 MESSAGE = "message"
@@ -107,7 +175,7 @@ Solve = Callable[[State, "Context"], Awaitable[State]]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The collaborators of one run; nothing of it is saved with the state."""
+    """The collaborators of one run; they are not saved with the state."""
 
     models: RunModels
     library: JournaledLibrary
@@ -122,10 +190,12 @@ class Context:
     outputs: Outputs
     """Runs the programs that a capable model writes."""
     reader: JournaledFiles
-    """Reads the files that came with the question, and those of the web."""
+    """Reads attached files and files of the web."""
     workspace: Workspace
     solve: Solve
     """Answers a question that is handed over, on the same graph."""
+    strategy_of: Callable[[str], Strategy]
+    """Returns the strategy for a model of this name, chosen when the run began."""
     web: JournaledWeb
     browser: JournaledBrowser
     hosts: JournaledHosts
@@ -147,7 +217,6 @@ class Context:
     """Keys in clear, which no action may carry away."""
     apart: list[str] = field(default_factory=list)
     streams: bool = False
-    strategy_of: Callable[[str], StrategyName] = lambda _: "auto"
 
     @property
     def on_answer(self) -> Callable[[str], None] | None:
@@ -161,9 +230,12 @@ class Context:
             self.emit(event)
 
     def strategy(self, role: str) -> Strategy:
-        """How the agent works with the model that fulfils a role."""
-        model = self.models.for_role(role).name
-        return strategy_for(model, self.strategy_of(model))
+        """Return the strategy for the model of a role."""
+        return self.strategy_of(self.models.for_role(role).name)
+
+    def most_steps(self, state: State) -> int:
+        """Return the limit of steps: the run's, or what it leaves to a question that it hands over."""
+        return state.get("most_turns", self.budget.limits.steps)
 
     async def new_messages(self, turn: int) -> list[str]:
         """Take the messages that the user sent since the last decision."""
@@ -190,7 +262,7 @@ class Context:
         stop: Sequence[str] | None = None,
         on_delta: Callable[[str], None] | None = None,
     ) -> Completion:
-        """Asks a role's model; the call is counted against the budget and told to the front end.
+        """Ask a role's model; the call counts against the budget and is reported to the front end.
 
         Raises:
             StoppedError: A limit of the run is reached before the model answers.
@@ -217,3 +289,21 @@ class Context:
         if limited and usage.cost is None and self.budget.usage.cost is not None:
             self.emit(Note(f"the price of {model.name} is unknown, so the cost limit cannot be enforced"))
         self.budget.spend(usage)
+
+
+_MIN_FILE_CHARS = 1_000
+"""A shorter result is kept in no file."""
+
+
+def failed(state: State, context: Context, finding: str, note: str = "") -> Update:
+    """Return the update for a failed step; the user sees the note, or the finding in short."""
+    context.emit(Note(one_line(note or finding, 300)))
+    return {"steps": [step(state, ok=False, finding=finding)]}
+
+
+def kept_whole(state: State, context: Context, text: str) -> str:
+    """A note with the file of the workspace in which a longer result is kept; empty for one that is short."""
+    if len(text) <= _MIN_FILE_CHARS or not context.strategy(Role.COORDINATOR).limits.addresses:
+        return ""
+    ending = "json" if text[0] in "[{" else "txt"
+    return f"Whole: {context.workspace.keep_text(f'step_{step_number(state)}.{ending}', text)}"

@@ -25,11 +25,11 @@ ANSWER_SHOWN = 800
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One question of a conversation and what came of it."""
+    """One question of a conversation, with its result."""
 
     question: str
     answer: str
-    """Empty when there is none."""
+    """Empty without an answer."""
     run_id: str
     """Empty when no run was needed: plain arithmetic."""
     status: str
@@ -37,7 +37,7 @@ class Turn:
     tools_created: tuple[str, ...] = ()
     tools_used: tuple[str, ...] = ()
     restated: str | None = None
-    """The question that was answered, where it did not stand alone."""
+    """The restated question, if the message did not stand alone."""
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     error: str | None = None
@@ -59,7 +59,7 @@ class Turn:
 
 @dataclass(slots=True)
 class Conversation:
-    """Turns, oldest first, and a summary that stands for the oldest of them.
+    """Turns, oldest first, and a summary of the oldest turns.
 
     It is changed in place with `add`. Sessions of earlier versions may have a summary.
     """
@@ -67,14 +67,14 @@ class Conversation:
     turns: list[Turn] = field(default_factory=list)
     summary: str = ""
     summarised: int = 0
-    """How many of the oldest turns the summary stands for."""
+    """Number of oldest turns that the summary replaces."""
 
     def add(self, turn: Turn) -> None:
         """Appends a turn."""
         self.turns.append(turn)
 
     def drop_last(self) -> Turn | None:
-        """Takes the newest turn away; None when there is none. A summary that stood for it goes too."""
+        """Takes the newest turn away; None without a turn. A summary that covers it is removed, too."""
         if not self.turns:
             return None
         turn = self.turns.pop()
@@ -93,7 +93,7 @@ class Conversation:
         return data_blocks([*blocks, *(data_block("earlier turn", turn.shown) for turn in turns)])
 
     def as_json(self) -> dict[str, Json]:
-        """What a session's file holds of it."""
+        """Return the form in a session's file."""
         return {"summary": self.summary, "summarised": self.summarised, "turns": list(map(as_plain, self.turns))}
 
     @classmethod
@@ -101,7 +101,7 @@ class Conversation:
         """The conversation that `as_json` wrote.
 
         Raises:
-            KeyError, TypeError, AttributeError, ValueError: It is none.
+            KeyError, TypeError, AttributeError, ValueError: The data is no conversation.
         """
         turns = from_plain(list[Turn], data["turns"])
         if not all(isinstance(text, str) for turn in turns for text in (turn.question, turn.answer, turn.status)):
@@ -134,7 +134,7 @@ class Transcript:
     files: list[AttachedFile] = field(default_factory=list)
     given: list[UserFile] = field(default_factory=list)
     tools: list[str] = field(default_factory=list)
-    """Names of the tools that had a function of their own."""
+    """Names of the tools that had their own function."""
     sources: list[CitedSource] = field(default_factory=list)
     links: dict[str, str] = field(default_factory=dict)
     programs: list[str] = field(default_factory=list)
@@ -142,7 +142,7 @@ class Transcript:
     remarks: list[str] = field(default_factory=list)
     """Changes since the last turn: files that are gone or changed, variables that are lost."""
     home: str = ""
-    """Id of the run in whose folder the conversation keeps its files."""
+    """Id of the run with the folder of the conversation's files."""
 
     def as_json(self) -> dict[str, Json]:
         """The form that a journal stores: a flat list of messages, which it can share with recorded requests."""
@@ -212,3 +212,67 @@ def _object(text: str) -> dict[str, Any]:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
+
+
+CONVERSATION = 240_000
+_LEAST = 4_000
+SHORT = 400
+"""Characters of a result that is shown as a preview."""
+
+
+@dataclass
+class Room:
+    """The space that the conversation with a model may take, and what was shortened so that it fits."""
+
+    characters: int = CONVERSATION
+    """Limit of the results of this run together; beyond it the oldest are cut to a preview with their file's name."""
+    one: int = 16_000
+    """Limit of one result; what was read was sized when it was read."""
+    folded: int = 0
+    """Number of replies of this run that the summary replaces, with their results."""
+    summary: str = ""
+    earlier: list[list[Message]] = field(default_factory=list)
+    """Messages of the earlier turns, a list for each, oldest first."""
+    _is_short: bool = False
+    """True once the results in `earlier` are cut to previews."""
+    _has_summary: bool = False
+    """True once the first of `earlier` is a summary of older turns."""
+
+    def shrink(self) -> bool:
+        """Halve both limits; False if that would leave too little to work with."""
+        if self.characters // 2 < _LEAST:
+            return False
+        self.characters //= 2
+        self.one = min(self.one, self.characters // 2)
+        return True
+
+    @property
+    def earlier_size(self) -> int:
+        """Characters of the earlier turns."""
+        return sum(len(str(message.get("content") or "")) for turn in self.earlier for message in turn)
+
+    def shorten_earlier(self) -> bool:
+        """Cut the results of earlier turns to previews, which name the files that hold them; False if that was done."""
+        if self._is_short or not self.earlier:
+            return False
+        self._is_short = True
+        self.earlier = [[_shortened(message) for message in turn] for turn in self.earlier]
+        return True
+
+    @property
+    def foldable(self) -> int:
+        """Number of the oldest turns that a summary may replace; 0 if there are too few."""
+        half = len(self.earlier) // 2
+        if half != 1 or not self._has_summary:
+            return half
+        return 2 if len(self.earlier) > 2 else 0
+
+    def fold_earlier(self, count: int, summary: DataText) -> None:
+        """Replace the oldest turns by a summary."""
+        told = {"role": "user", "content": f"The conversation before this, in short:\n{summary}"}
+        self.earlier[:count] = [[told, {"role": "assistant", "content": "Understood."}]]
+        self._has_summary = True
+
+
+def _shortened(message: Message) -> Message:
+    return {**message, "content": preview(text_of(message), SHORT)} if message["role"] == "tool" else message

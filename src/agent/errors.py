@@ -78,7 +78,7 @@ class PicturesRefusedError(ModelRefusedError):
 
 
 class ModelDeclinedError(ModelRefusedError):
-    """The model, or a filter in front of it, declined to answer what was asked."""
+    """The model, or a filter in front of it, declined to answer."""
 
     exit_code = 4
 
@@ -106,13 +106,13 @@ class SessionError(UserError):
 
 
 class DatasetError(UserError):
-    """The questions of a benchmark cannot be had: no such file, no question in it, no access to the hub."""
+    """The questions of a benchmark are unavailable: no such file, no question in it, no access to the hub."""
 
     exit_code = 2
 
 
 class SubmissionError(UserError):
-    """Answers cannot be handed in as they are: one is missing, doubled, unknown or no answer."""
+    """Answers cannot be submitted: one is missing, doubled, unknown or no answer."""
 
     exit_code = 2
 
@@ -129,10 +129,10 @@ class ModelOutputError(ModelFixableError):
     """The model's output is not what was asked: prose for JSON, truncated JSON, an unknown action.
 
     Args:
-        message: What does not fit.
-        remedy: What to ask for instead.
-        text: What the model wrote.
-        usage: What the calls cost that ended here.
+        message: The misfit.
+        remedy: The correct form.
+        text: The model's text.
+        usage: Tokens and cost of the failed calls.
     """
 
     def __init__(self, message: str, *, remedy: str = "", text: str = "", usage: Usage | None = None) -> None:

@@ -1,9 +1,9 @@
-"""What a run tells its front end while it works: frozen dataclasses, the subclasses of `Event`."""
+"""Events that a run sends to its front end: frozen dataclasses, the subclasses of `Event`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from mcp_tools.tool import Json
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What all have in common."""
+    """Base of all events."""
 
     kind: ClassVar[str]
     """The class's name as JSON has it: `run_started`."""
@@ -30,7 +30,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(Event):
-    """A run began, or goes on."""
+    """A run began or was resumed."""
 
     run_id: str
     question: str
@@ -46,7 +46,7 @@ class ModelStarting(Event):
     fraction: float | None = None
     """From 0 to 1; None when it cannot be known."""
     detail: str = ""
-    """How much all is, and how long the rest takes."""
+    """Total size and remaining time."""
 
     @property
     def progress(self) -> str:
@@ -110,7 +110,7 @@ class ToolFound(Event):
 
 @dataclass(frozen=True, slots=True)
 class SpecWritten(Event):
-    """It is written down which tool is wanted."""
+    """The spec of a new tool is written."""
 
     signature: str
     purpose: str
@@ -147,7 +147,7 @@ class ToolRegistered(Event):
 
 @dataclass(frozen=True, slots=True)
 class ToolRefused(Event):
-    """A proved tool is not kept; its result answers the question all the same."""
+    """A proved tool is not kept; its result still answers the question."""
 
     name: str
     reason: str
@@ -163,7 +163,7 @@ class LeakBlocked(Event):
 
 @dataclass(frozen=True, slots=True)
 class Restated(Event):
-    """A follow-up was written as a question that stands alone; the run answers this one."""
+    """A follow-up was restated as an independent question, which the run answers."""
 
     question: str
 
@@ -184,15 +184,15 @@ class ToolCalled(Event):
 
 @dataclass(frozen=True, slots=True)
 class FileRead(Event):
-    """An attached file was looked at, or a part of it was read."""
+    """An attached file was inspected, or a part was read."""
 
     name: str
     type: str
-    """What it is by its content: `xlsx`, `pdf`, `csv`."""
+    """Its kind, by content: `xlsx`, `pdf`, `csv`."""
     where: str
     """`preview`, `page 3 of 12`, or what was looked for."""
     lost: Sequence[str] = ()
-    """What reading it does not show, one sentence each."""
+    """Contents that reading does not show, one sentence each."""
     ok: bool = True
     message: str = ""
     """Why it could not be read."""
@@ -254,14 +254,14 @@ class BrowserStepped(Event):
 
 @dataclass(frozen=True, slots=True)
 class InstructionFound(Event):
-    """A passage tells its reader what to answer or to do, and holds what would have been the answer: no evidence."""
+    """A passage instructs its reader and contains the possible answer, so it is no evidence."""
 
     source: str
     """Address, file or tool."""
     excerpt: str
 
     def __str__(self) -> str:
-        return f"{self.source} tells its reader what to do; that is no evidence: {self.excerpt}"
+        return f"{self.source} instructs its reader; that is no evidence: {self.excerpt}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,17 +285,20 @@ class AnswerWritten(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnswerFound(Event):
-    """The answer is final. The run goes on: its program becomes a tool."""
+    """The answer is final. The run continues: its program becomes a tool."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class RunFinished(Event):
-    """The run ended with an answer, whatever its status; nothing follows. A run that raises has no such event."""
+    """The run ended with an answer of any status; no event follows. A run that raises has no such event."""
 
     answer: Answer
 
     def as_json(self) -> dict[str, Any]:
         """The object that `--json` prints, as the stream's last line."""
         return {"event": self.kind, **self.answer.as_json()}
+
+
+Listener = Callable[[Event], None]

@@ -1,4 +1,4 @@
-"""What a message of a conversation means: its question, the turns before it, and its answer if that is known."""
+"""The meaning of a message in a conversation: its question, earlier turns, and its answer if known."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class FollowUp:
     answer: str | None = None
     """The answer, if no work is needed."""
     transcript: Transcript = field(default_factory=Transcript)
-    """The earlier turns; empty if the question was restated to stand alone."""
+    """The earlier turns; empty if the question was restated."""
     after: str = ""
-    """Digest of the earlier turns; empty if the question stands alone."""
+    """Digest of the earlier turns; empty for an independent question."""
 
 
 async def understand(
@@ -43,7 +43,7 @@ async def understand(
     Every step goes through the journal.
 
     Args:
-        context: Of the run.
+        context: The context of the run.
         message: The user's message.
         earlier: Gives the turns before it; None if only the journal has them.
         known: Looks up earlier answers.

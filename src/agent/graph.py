@@ -5,19 +5,15 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from agent.context import Context
-from agent.nodes.answer import answer
-from agent.nodes.ask import ask
-from agent.nodes.browse import browse
-from agent.nodes.create_tool import create_tool
+from langgraph.runtime import Runtime
+
+from agent.actions.action import Action
+from agent.actions.registry import ACTIONS
+from agent.context import Context, Update
 from agent.nodes.decide import decide
 from agent.nodes.evaluate import evaluate
 from agent.nodes.keep import keep
 from agent.nodes.plan import plan
-from agent.nodes.read_file import read_file
-from agent.nodes.run_code import run_code
-from agent.nodes.search import search
-from agent.nodes.use_tool import use_tool
 from agent.state import State
 
 if TYPE_CHECKING:
@@ -28,6 +24,13 @@ async def _after_evaluation(state: State) -> str:  # a plain function would run 
     if state.get("again"):
         return "decide"
     return "keep" if state.get("program") else "__end__"
+
+
+def _node_of(action: Action) -> Any:  # LangGraph does not export the type of a node
+    async def node(state: State, runtime: Runtime[Context]) -> Update:
+        return await action.run(state, runtime.context)
+
+    return node
 
 
 @functools.cache
@@ -43,10 +46,12 @@ def build_graph() -> CompiledStateGraph[State, Context, State, State]:
     graph: StateGraph[State, Context, Any, Any] = StateGraph(State, context_schema=Context)
     graph.add_sequence([plan, decide])
     graph.add_edge(START, "plan")
-    for action in (search, browse, read_file, use_tool, create_tool, run_code, ask):
-        graph.add_node(action)
-        graph.add_edge(action.__name__, "decide")
-    graph.add_sequence([answer, evaluate])
+    for action in ACTIONS.values():
+        graph.add_node(action.name, _node_of(action))
+        if action.name != "answer":
+            graph.add_edge(action.name, "decide")
+    graph.add_node(evaluate)
+    graph.add_edge("answer", "evaluate")
     graph.add_node(keep)
     graph.add_conditional_edges("evaluate", _after_evaluation, ["decide", "keep", END])
     graph.add_edge("keep", END)

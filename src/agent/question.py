@@ -1,4 +1,4 @@
-"""What may be asked."""
+"""Questions and their limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class FolderGrant:
 
 
 Wish = Literal["answer", "create"]
-"""What a run is for: an answer, by whatever way; or the tool that answers such questions, found or created."""
+"""Purpose of a run: an answer, or a tool for such questions, found or created."""
 NOT_KEPT = "No tool was kept. Ask for something that can be computed, and put all values into the question."
 LONGEST_QUESTION = 100_000
 """Characters. More is data, and belongs into a file."""

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def as_plain(value: Any) -> Json:
-    """The value with dataclasses as objects, tuples as lists and paths as texts; dicts and lists stay as they are."""
+    """Return the value with dataclasses as objects, tuples as lists and paths as texts."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: as_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, tuple):
@@ -54,7 +54,7 @@ def _restored(form: Any, data: Json) -> Any:
 
 
 def _fitting(forms: tuple[Any, ...], data: Json) -> Any:
-    """Of several types the one that the data are of: the dataclass that knows most members, or what is not None."""
+    """Return the type of the data among several: the dataclass with most matching members, or not None."""
     present = [form for form in forms if form is not type(None)]
     if isinstance(data, Mapping):
         records = [form for form in present if isinstance(form, type) and dataclasses.is_dataclass(form)]
@@ -69,7 +69,7 @@ def _hints(form: type[Any]) -> dict[str, Any]:
 
 
 def json_lines(raw: bytes) -> Iterator[tuple[int, dict[str, Json] | str]]:
-    """Each line's number, and its object, or why it is none; the reason quotes nothing of the line."""
+    """Yield each line's number, and its object or the reason why it is invalid; the reason does not quote the line."""
     for number, line in enumerate(raw.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
         if line.strip():
             yield number, _object(line)

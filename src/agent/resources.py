@@ -24,13 +24,13 @@ from mcp_tools.library.library import Library
 from mcp_tools.tool import Status
 
 if TYPE_CHECKING:
-    from agent.actions.python_session import LivePython
     from agent.configuration.settings import Settings
     from agent.consent.consent import Confirm, Consent
     from agent.consent.external_tools import ConfiguredServers
     from agent.consent.grants import Grants
     from agent.material.workspace import Workspace
     from agent.models.roles import Models
+    from agent.recorders.journaled_python import LivePython
     from agent.store.journal import Journal
     from mcp_tools.clients.servers import Servers
     from mcp_tools.environments.store import Environments
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 MOST_PYTHONS = 4
-"""Conversations whose Python process stays open at the same time."""
+"""Maximum number of conversations with an open Python process."""
 
 
 def environments_of(settings: Settings, tell: Callable[[str], None]) -> Environments:
@@ -62,9 +62,9 @@ async def open_for(settings: Settings, tell: Callable[[str], None] = lambda _: N
 
 
 def isolation_lowered(settings: Settings, isolation: Isolation) -> str:
-    """What to tell a user whose tools are isolated less than before; empty otherwise. Remembers the best level.
+    """Return a warning if tools are isolated less than before; else empty. Remembers the best level.
 
-    Who names a back end has decided, and is told nothing.
+    A user who names a back end gets no warning.
     """
     from mcp_tools.sandbox.protocol import Level
 
@@ -98,7 +98,7 @@ class Resources:
     ) -> None:
         self.confirm = confirm
         self.stopping = threading.Event()
-        """Set by whoever wants what takes long to end early."""
+        """Set to end long work early."""
         self._external = external
         self._tell = tell
         self._opening = asyncio.Lock()
@@ -106,7 +106,7 @@ class Resources:
         self._sandbox: Sandbox | None = None
         self._starting: asyncio.Task[Sandbox] | None = None
         self._lowered = ""
-        """What to tell the user if the sandbox isolates less than an earlier one."""
+        """A warning if the sandbox isolates less than an earlier one."""
         self._servers: Servers | None = None
         self._library: Library | None = None
         self._pythons: dict[str, LivePython] = {}
@@ -116,12 +116,12 @@ class Resources:
 
         Raises:
             StoppedError: The fetch was ended early.
-            UserError: A model cannot be had.
+            UserError: A model is unavailable.
         """
         from agent.models.roles import Models
 
         names = [settings.models_for(role) for role in ROLES]
-        key = (settings.base_url, *names)  # a run that goes on has its own
+        key = (settings.base_url, *names)  # a resumed run has its own
         async with self._opening:
             if key not in self._models:
                 models = Models(settings, notify=lambda text: self._tell(Note(text)))
@@ -161,8 +161,8 @@ class Resources:
         return environments_of(settings, lambda text: self._tell(Note(text)))
 
     async def python_of(self, conversation: str) -> LivePython:
-        """Return the Python process of a conversation, by the id of its first run; those of old ones are ended."""
-        from agent.actions.python_session import LivePython
+        """Return the Python process of a conversation, by its first run's id; those of old conversations end."""
+        from agent.recorders.journaled_python import LivePython
 
         live = self._pythons.pop(conversation, None) or LivePython()
         self._pythons[conversation] = live
@@ -194,13 +194,13 @@ class Resources:
 
     @property
     def each_call(self) -> str:
-        """Why each call of an external tool needs consent, where it does."""
+        """The reasons why calls of external tools need consent."""
         choice = self._external.choice
         return "this folder's settings chose the model that asks for it" if choice and choice.decides_model else ""
 
     @property
     def grants(self) -> Grants:
-        """What the user allowed for good."""
+        """Calls that the user allowed permanently."""
         return self._external.grants
 
     def external(self, journal: Journal, consent: Consent, workspace: Workspace, *, live: bool) -> ExternalTools:
@@ -249,9 +249,9 @@ async def fetch_weights(folder: Path, listen: Callable[[Event], None], stopping:
     """Returns when the verified weights of the embedded model are in the folder.
 
     Args:
-        folder: Where weights are kept.
+        folder: Folder of weights.
         listen: Told how far the fetch has come.
-        stopping: Set by whoever wants the fetch to end early; the next one goes on with what is there.
+        stopping: Set to end the fetch early; the next one continues from there.
 
     Raises:
         StoppedError: The fetch was ended early.
@@ -263,7 +263,7 @@ async def fetch_weights(folder: Path, listen: Callable[[Event], None], stopping:
 async def fetch_speech(speech: Speech, listen: Callable[[Event], None], stopping: threading.Event) -> None:
     """Returns when what writes down speech is there, as far as it needs weights of ours.
 
-    Weights that cannot be had are told and are no error: what a sound says about itself can still be read.
+    Missing weights are reported and are no error: a sound's metadata can still be read.
 
     Raises:
         StoppedError: The fetch was ended early.
@@ -304,7 +304,7 @@ async def _fetch(weights: Weights, what: str, listen: Callable[[Event], None], s
 
 
 def _left(seen: list[tuple[float, int]], total: int) -> str:
-    """How long the rest takes at the pace so far, given the first and the newest time and bytes."""
+    """Return the remaining time at the pace so far, from the first and the newest time and bytes."""
     (began, before), (now, done) = seen[0], seen[-1]
     if now - began < 1 or done <= before:
         return ""

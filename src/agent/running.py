@@ -1,4 +1,4 @@
-"""One run: takes a question through the graph to its answer, and saves it whatever happens."""
+"""One run: takes a question through the graph to its answer, and always saves it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.actions.creation import examiner_of
-from agent.actions.python_session import PythonSession, packages_behind
+from agent.actions.program_packages import packages_behind
 from agent.actions.server_tools import FOLDED
 from agent.actions.tools import NEAR
 from agent.answer import Answer, Citation, FileChange, OutputFile, status_of
@@ -33,13 +33,14 @@ from agent.follow_up import FollowUp, understand
 from agent.learning.gap_records import known_records
 from agent.material.outputs import FOLDER as OUTPUTS
 from agent.material.outputs import Outputs
-from agent.material.pictures import Sight
+from agent.material.picture_messages import Sight
 from agent.material.workspace import FOLDER as WORKSPACE
 from agent.material.workspace import Workspace
 from agent.models.protocol import EMBEDDED, SCRIPTED, Role
 from agent.recorders.journaled import GAPS, JournaledGaps, JournaledLibrary, JournaledSandbox, RunModels
 from agent.recorders.journaled_files import JournaledFiles
 from agent.recorders.journaled_hosts import JournaledHosts
+from agent.recorders.journaled_python import PythonSession
 from agent.state import AttachedFile, CitedSource, GrantedFolder
 from agent.store.journal import Journal
 from agent.store.runs import ID, InputFile, Run, save_run, save_traceback
@@ -70,9 +71,9 @@ WEB = "web"
 
 
 _MOST_NAMES = 20
-"""Lost variables that the model is told by name."""
+"""Maximum number of lost variables that are named to the model."""
 _ACTION_OF = {"create": "create_tool"}
-"""Abilities whose action is called otherwise."""
+"""Ability names that differ from their action's name."""
 
 
 def import_ahead(settings: Settings) -> None:
@@ -99,7 +100,7 @@ class Running:
     known: Callable[[str, Sequence[InputFile], str], Answer | None]
     """Looks into the answers given before: to a question with files, after the turns of that digest."""
     streams: bool = False
-    """Whether the text of an answer is told while it is written."""
+    """True if the text of an answer is reported while it is written."""
     live: bool = True
     """A replay is not: it makes no call and leaves no trace."""
     resumed: bool = False
@@ -152,7 +153,7 @@ class Running:
         return True
 
     def _refused(self, reason: str) -> None:
-        """Pass the reason of a refusal on; if nothing hears it, it is no message of its own."""
+        """Pass on the reason of a refusal to the model, if a call waits for it."""
         self.reasons.append(reason)
         self.unheard.append(reason)
 
@@ -164,7 +165,7 @@ class Running:
 
     @property
     def answer(self) -> Answer:
-        """What it came to so far."""
+        """The answer so far."""
         state = self._state
         return Answer(
             text=state.get("text", ""),
@@ -207,16 +208,16 @@ class Running:
 
     @property
     def program(self) -> str:
-        """The program whose output is the answer, where a capable model wrote it; else empty."""
+        """Return the program that printed the answer, if a capable model wrote it; else empty."""
         last: Any = next(iter(self._state.get("steps", [])[-1:]), {})
         is_program = last.get("final") and last["ok"] and last["action"] == "run_code"
         return str(last["input"]).removeprefix("run_code ") if is_program else ""
 
     async def finish(self) -> Answer:
-        """Runs the graph to its end, and keeps what came of it.
+        """Run the graph to its end, and keep the result.
 
         Raises:
-            AlitaError: What the user can mend; the run is saved.
+            AlitaError: A failure that the user can fix; the run is saved.
         """
         run, tell = self.run, self.tell
         tell(RunStarted(run.run_id, run.question, run.model, self.resumed))
@@ -258,7 +259,7 @@ class Running:
     async def _to_its_end(self) -> None:
         """Fills the state with the graph's after each step; without a status, it did not come to its end.
 
-        A run that goes on does so from its beginning: what stands in its journal takes no time and costs nothing.
+        A resumed run starts from its beginning: recorded calls take no time and cost nothing.
         """
         context = await self._context()
         if context is None:
@@ -276,11 +277,11 @@ class Running:
         try:
             async for values in build_graph().astream(start, config, context=context, stream_mode="values"):
                 self._state.update(values)
-        except StoppedError as halted:  # while something was fetched: the run goes on from there another time
+        except StoppedError as halted:  # during a download: the run can be resumed from there
             self.tell(Note(halted.message))
 
     async def _context(self) -> Context | None:
-        """What the nodes may reach; None when the run was stopped before."""
+        """Return the collaborators of the nodes; None when the run was stopped before."""
         from agent.recorders.journaled_web import JournaledBrowser
 
         resources, live, journal, budget = self.resources, self.live, self.journal, self.budget
@@ -359,7 +360,7 @@ class Running:
             browser=JournaledBrowser(self.settings, self._home / PICTURES, journal, budget, self.tell, guard),
             secrets=self.redactor.secrets,
             streams=self.streams,
-            strategy_of=self.settings.strategy_of,
+            strategy_of=lambda model: strategy_for(model, self.settings.strategy_of(model)),
             python=python,
             outputs=outputs,
             said=self.unheard,
@@ -375,7 +376,7 @@ class Running:
         return cast("State", await work)
 
     def _gaps(self) -> JournaledGaps | None:
-        """Where the planner looks, if there are gap records."""
+        """Return the planner's gap records, if there are any."""
         records = None
         if self.live and self.settings.gaps != "off":
             try:
@@ -402,7 +403,7 @@ class Running:
 
     @cached_property
     def _speech(self) -> Speech:
-        """What writes down speech; weights are fetched when the first sound is read, and once."""
+        """Return the transcriber of speech; weights are fetched once, with the first sound."""
         from agent.files.media.speech import from_settings, wants_weights
 
         speech, turn = from_settings(self.settings), asyncio.Lock()
@@ -436,7 +437,7 @@ class Running:
         return LeakGuard(self.tell, self.run.question)
 
     async def _question(self, context: Context) -> FollowUp:
-        """The question that the graph answers; a follow-up whose answer is known already fills the state."""
+        """Return the question for the graph; if a follow-up's answer is known, fill the state with it."""
         run, known = self.run, self.known
         if FOLLOWS not in run.configuration:
             return FollowUp(run.question, (run.question,))
@@ -456,7 +457,7 @@ class Running:
 
     @property
     def after(self) -> str:
-        """Digest of the turns before this one; empty if the question stands alone."""
+        """Digest of the earlier turns; empty for an independent question."""
         return self._follow_up.after
 
     def _earlier(self) -> tuple[Conversation, Transcript]:
@@ -466,7 +467,7 @@ class Running:
         compare_files(transcript, self.run.files)
         if not self._has_variables and (names := variables_of(transcript.programs)):
             lost = ", ".join(names[:_MOST_NAMES]) + (" and more" if len(names) > _MOST_NAMES else "")
-            transcript.remarks.append(f"Python was started anew: {lost} of earlier programs are gone.")
+            transcript.remarks.append(f"Python was restarted: {lost} of earlier programs are gone.")
         return self.conversation, transcript
 
     def _with_earlier(self, context: Context, earlier: Transcript) -> Context:
@@ -574,7 +575,7 @@ class Running:
         return GrantedFolder(path=found["path"], root=root, writes=bool(copy), listing=found["listing"])
 
     async def _save(self, answer: Answer) -> None:
-        """An answer that cannot be saved is an answer all the same."""
+        """An answer that cannot be saved is still an answer."""
         try:
             if self.live:
                 self._keep_transcript(answer)

@@ -9,33 +9,33 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 from agent.question import Wish
 from mcp_tools.tool import Json, call_text
 
-Action = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "ask", "answer"]
+ActionName = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "ask", "answer"]
 
 
 class Picture(TypedDict):
     """A picture that a model can be shown."""
 
     name: str
-    """What the run calls it: a file, a page of one, a screen."""
+    """The run's name for it: a file, a page, a screen."""
     path: str
-    """Of the copy that is sent, which is called after its content."""
+    """Path of the copy that is sent, with its content's hash as the name."""
     kind: str
     """Its media type."""
     bytes: int
     note: str
-    """What its copy does not show; empty where it is whole."""
+    """Details that the copy lacks; empty if it is complete."""
 
 
 class Step(TypedDict):
     """One action of a run and what it found."""
 
     number: int
-    action: Action
+    action: ActionName
     input: str
-    """The action's input in short; with the action it tells whether a step is a repetition."""
+    """The action's input in short; a step repeats another one if action and input are equal."""
     ok: bool
     finding: str
-    """What later steps may read: a result, or why there is none."""
+    """The result for later steps, or the reason for none."""
     value: Json
     """The result as JSON, when the step computed one."""
     plain: NotRequired[Json]
@@ -43,39 +43,39 @@ class Step(TypedDict):
     result: NotRequired[str]
     """The finding without the call that it repeats."""
     note: NotRequired[str]
-    """What alita says of the finding, shown beside it; nothing that others wrote is in it."""
+    """alita's note about the finding, shown with it; it has no foreign text."""
     call: NotRequired[str]
     """The id of the model's function call that asked for it."""
     final: NotRequired[str]
     """The answer, with `{}` for the result; empty where the model wants to see it first."""
     pictures: NotRequired[list[Picture]]
-    """What the answering model sees of the finding."""
+    """The pictures of the finding for the answering model."""
     outputs: NotRequired[list[dict[str, Any]]]
     """Files that its program wrote for the user: `name`, `path` and `size` in bytes."""
     is_private: NotRequired[bool]
-    """Whether a specialist that was asked read what is the user's alone."""
+    """True if a specialist that was asked read what is the user's alone."""
 
 
 class Reply(TypedDict):
     """One reply of a model that calls functions."""
 
     message: dict[str, Any]
-    """As the conversation goes on with it, in Chat Completions form."""
+    """The message in Chat Completions form, for the conversation."""
     refused: dict[str, str]
     """Why a call was not carried out, by its id."""
     remark: str
-    """What the model is told after it; empty where the observations say all."""
+    """A message to the model after it; empty if the observations are enough."""
     is_free: NotRequired[bool]
-    """Whether it counts against no limit of steps: a rule made it before the model was asked."""
+    """True if it counts against no limit of steps: a rule made it before the model was asked."""
 
 
 class NewPlan(TypedDict):
     """A plan that was made on the way."""
 
     step: int
-    """After so many steps."""
+    """Number of steps before it."""
     replies: int
-    """And so many replies of the model."""
+    """Number of the model's replies before it."""
     why: str
     known: list[str]
     to_find: list[str]
@@ -105,28 +105,28 @@ class AttachedFile(TypedDict):
     beginning: str
     """Its first words, for rules."""
     parts: list[str]
-    """How its sheets, tables or texts begin, as prompts show them."""
+    """Beginnings of its sheets, tables or texts, as prompts show them."""
     label: str
-    """How much of it that is: `complete`, `rows 1–10 of 421`; empty where the parts say it."""
+    """The shown share: `complete`, `rows 1–10 of 421`; empty where the parts say it."""
     headers: list[str]
     """The names and headers of its tables."""
     sections: int | None
-    """Pages that can be read; None where they are not counted."""
+    """Pages that can be read; None if they are not counted."""
     facts: dict[str, Json]
     lost: list[str]
-    """What reading it does not show."""
+    """Contents that reading does not show."""
     notes: NotRequired[list[str]]
     """Other facts about the reading; earlier versions recorded none."""
     data: list[str]
-    """Paths of what was made of it for programs: its text, a transcript, its members."""
+    """Paths of its extracted contents for programs: its text, a transcript, its members."""
     problem: str
     """Why it cannot be read; empty when it can."""
     given: NotRequired[str]
-    """The user's own path of a file whose copy is `path`."""
+    """The user's own path of a file with the copy `path`."""
     since: NotRequired[int]
     """Number of the step that brought it; 0 for a file of an earlier turn; missing where it came with the question."""
     pictures: NotRequired[list[Picture]]
-    """What the answering model sees of it beside the question."""
+    """Its pictures for the answering model, with the question."""
 
 
 class CitedSource(TypedDict):
@@ -137,7 +137,7 @@ class CitedSource(TypedDict):
     url: str
     title: str
     quotes: list[str]
-    """What it says, as it stands there, the most telling first."""
+    """Its unchanged quotations, best first."""
 
 
 def merged(old: list[CitedSource], new: list[CitedSource]) -> list[CitedSource]:
@@ -154,17 +154,17 @@ class GrantedFolder(TypedDict):
     """The user's folder."""
 
     path: str
-    """Where programs find it: of a copy, the copy's."""
+    """Path for programs: the copy's, if there is one."""
     root: str
     """The user's own path."""
     writes: bool
-    """Whether it is a copy, which programs may change."""
+    """True if it is a copy, which programs may change."""
     listing: str
     """Its first names with sizes; empty if an earlier turn has shown them."""
 
 
 class KnownTexts(TypedDict):
-    """What the run that hands a question over knows, by where it comes from; see `agent.consent.provenance`."""
+    """Texts known to the run that hands a question over, by origin; see `agent.consent.provenance`."""
 
     foreign: list[str]
     private: list[str]
@@ -179,57 +179,56 @@ class Wrapped(TypedDict):
     module: str
     """The module to import."""
     offers: str
-    """Those of its functions and classes that fit the task best."""
+    """Its functions and classes that fit the task best."""
 
 
 class State(TypedDict, total=False):
-    """What a run knows. Everything that is not plain JSON lives in the context."""
+    """The state of a run. Everything that is not plain JSON lives in the context."""
 
     question: str
     said: list[str]
     """The user's own words: the message, and the questions before it; the question may be restated by a model."""
     files: list[str]
     offered: list[str]
-    """Names of the tools that had a function of their own in earlier turns."""
+    """Names of the tools that had their own function in earlier turns."""
     remarks: list[str]
-    """What changed since the turn before: files that are gone or changed, variables that are lost; and where a long
-    message is kept."""
+    """Changes since the last turn: missing or changed files, lost variables; and the file of a long message."""
     wish: Wish
-    """Missing where it is an answer."""
+    """Missing for an answer."""
     around: str
-    """The package that the tool is to be made around, as a requirement; missing where there is none."""
+    """The package to wrap, as a requirement; missing without one."""
     wraps: Wrapped
     """The same, once it was read."""
     schema: dict[str, Json]
-    """What the answer must fit as JSON; missing where it is text."""
+    """JSON Schema of the answer; missing for text."""
     rules: str
-    """Of a benchmark, for the form of the answer; missing where there are none."""
+    """A benchmark's rules for the form of the answer; missing without rules."""
     earlier: str
-    """The program that answered the same question with other values before; missing where there was none."""
+    """An earlier program for the same question with other values; missing without one."""
     attached: list[AttachedFile]
     """The files of the question that were looked at, and those inside of archives."""
     folder: GrantedFolder
-    """The user's folder that programs may read; missing where none is granted."""
+    """The user's folder that programs may read; missing without a grant."""
     without: list[str]
     """Actions that are not possible in this run."""
     agent: str
     """The specialist that answers, who hands nothing over; empty for one of no kind, missing for the coordinator."""
     most_turns: int
-    """The limit of steps of a question that was handed over; missing where it is that of the run."""
+    """The limit of steps of a handed-over question; missing for the run's own question."""
     known: KnownTexts
     """Missing where nothing was handed over."""
     tools: list[dict[str, Json]]
     """The few tools that may fit: name, description, inputSchema; of an approved one `asked`, what it was made for; of
     an external one `server`, the server's name."""
     brief: dict[str, Any]
-    """The planner's, with the ids of its gap records; missing where none fitted."""
+    """The planner's brief, with the ids of its gap records; missing if none fit."""
     plans: Annotated[list[NewPlan], operator.add]
     interjections: Annotated[list[Interjection], operator.add]
     decision: dict[str, Json]
     closing: bool
-    """Whether the last turn is the answer, which is no step."""
+    """True if the last turn is the answer, which is no step."""
     turns: int
-    """How often it was decided what to do; of the limit of steps, one each, however many actions came of it."""
+    """Number of decisions; each counts as one step against the limit, even with several actions."""
     pending: list[dict[str, Json]]
     """Decisions of the same turn that come after it."""
     replies: Annotated[list[Reply], operator.add]
@@ -237,15 +236,15 @@ class State(TypedDict, total=False):
     created: Annotated[list[str], operator.add]
     used: Annotated[list[str], operator.add]
     program: str
-    """The program whose output is the last step's result, where a tool may come of it."""
+    """The program that printed the last step's result, if it may become a tool."""
     sources: Annotated[list[CitedSource], merged]
-    """What was found on the web."""
+    """Web sources found so far."""
     links: Annotated[dict[str, str], operator.or_]
     """Addresses of the links of pages that were read, by the numbers that they have in the whole run."""
     quality: dict[str, Any]
-    """How good the answer is: see `agent.answering.quality`."""
+    """Quality of the answer; see `agent.answering.quality`."""
     again: bool
-    """Whether a doubtful answer was handed back just now; missing before the first time."""
+    """True if a doubtful answer was handed back just now; missing before the first time."""
     cited: list[dict[str, Json]]
     """The sources of the answer, as JSON."""
     limit: str | None
@@ -259,7 +258,7 @@ class State(TypedDict, total=False):
 class Decision:
     """The coordinator's choice of the next action."""
 
-    action: Action
+    action: ActionName
     why: str = ""
     tool: str = ""
     """The tool to use, for `use_tool`."""
@@ -267,21 +266,22 @@ class Decision:
     answer: str = ""
     """The answer's text, for `answer`."""
     file: str = ""
-    """What to read, for `read_file`: a file, the next unread one without; or a page, by address or as `link 17`."""
+    """The text to read, for `read_file`: a file, by default the next unread one; or a page, by address or as `link
+    17`."""
     page: int = 1
-    """Where to read it."""
+    """The page to read."""
     find: str = ""
     """Words to look for in it instead."""
     query: str = ""
-    """What to find out, for `search`, the question without; what is asked, for `ask`."""
+    """The query of `search`, by default the question; or the question of `ask`."""
     source: str = ""
     """The engine that is searched, `wikipedia` or `arxiv`; empty for the web."""
     agent: str = ""
     """Who is asked, for `ask`."""
     url: str = ""
-    """Where the browser begins, for `browse`."""
+    """The browser's first address, for `browse`."""
     task: str = ""
-    """What it does there; the question without."""
+    """The browser's task; by default the question."""
     code: str = ""
     """The program, or the module of the tool, where the model that decided wrote it."""
     objection: str = ""
@@ -293,7 +293,7 @@ class Decision:
 
     @property
     def input(self) -> str:
-        """What the action works on, in short; equal inputs make a repetition."""
+        """The action's input in short; equal inputs make a repetition."""
         if self.action == "use_tool":
             return call_text(self.tool, dict(sorted(self.arguments.items())))
         if self.code:

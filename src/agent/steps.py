@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
-from agent.events import Note
-from agent.models.protocol import Role
 from agent.state import Decision, Picture, State, Step
 from mcp_tools.prompt import NO_DATA, DataText, data_block, data_blocks
-from mcp_tools.text import middle_left_out, one_line, printable
+from mcp_tools.text import middle_left_out, printable
 from mcp_tools.tool import Json
-
-if TYPE_CHECKING:
-    from agent.context import Context
 
 PREVIEW = 1500
 """Characters of one finding in a prompt; the whole stays in the journal."""
 READING = 6000
-"""Characters of one reading of a file; as much of it is shown."""
-_FEW_LINES = 1_000
-"""Characters of a result that no file keeps."""
+"""Limit of one reading of a file in a prompt, in characters."""
 _SIZED = frozenset({"read_file", "search"})
 _NOISE = 4
-"""Digits that rounding to fifteen saves where they are noise: 0.30000000000000004, but not 0.3333333333333333."""
+"""Number of digits that rounding to fifteen must save to count as noise: 0.30000000000000004, but not
+0.3333333333333333."""
 _SURROUNDINGS = 6500
 """Characters that a finding says around what was read."""
 
@@ -37,11 +30,6 @@ def decision_of(state: State) -> Decision:
 def step_number(state: State) -> int:
     """The number of the step that is under way."""
     return len(state.get("steps", [])) + 1
-
-
-def most_steps(state: State, context: Context) -> int:
-    """The limit of steps: the run's, or what it leaves to a question that it hands over."""
-    return state.get("most_turns", context.budget.limits.steps)
 
 
 def step(
@@ -72,20 +60,6 @@ def step(
     return done
 
 
-def failed(state: State, context: Context, finding: str, note: str = "") -> dict[str, Any]:
-    """The update of a step that failed; the user is told the note, or the finding in short."""
-    context.emit(Note(one_line(note or finding, 300)))
-    return {"steps": [step(state, ok=False, finding=finding)]}
-
-
-def kept_whole(state: State, context: Context, text: str) -> str:
-    """A note with the file of the workspace in which a longer result is kept; empty for one that is short."""
-    if len(text) <= _FEW_LINES or not context.strategy(Role.COORDINATOR).limits.addresses:
-        return ""
-    ending = "json" if text[0] in "[{" else "txt"
-    return f"Whole: {context.workspace.keep_text(f'step_{step_number(state)}.{ending}', text)}"
-
-
 def preview(text: str, size: int = PREVIEW) -> str:
     """The text, or its two ends with a note of what was left out between them."""
     return middle_left_out(printable(text), size)
@@ -104,12 +78,12 @@ def _noted(step: Step) -> str:
 
 
 def _size(step: Step) -> int:
-    """How much of a finding is shown: all of what was read or searched, which was sized then."""
+    """Return the shown size of a finding; readings and searches are shown whole, since they were sized before."""
     return READING + _SURROUNDINGS if step["action"] in _SIZED else PREVIEW
 
 
 def reading_of(step: Step) -> str:
-    """What a reading brought: without the line that says what was read, and how to read on."""
+    """Return the text of a reading, without the lines about its place and continuation."""
     head, _, text = step["finding"].partition("\n")
     if not text or not head.startswith("read_file "):
         return step["finding"]

@@ -24,7 +24,7 @@ def write_file(path: Path, text: str, *, shared: bool = False) -> None:
     """Writes a file that a user named or that only its user may read; a link in its place stays one.
 
     Raises:
-        StorageError: It cannot be written; what stood there before stands there still.
+        StorageError: It cannot be written; the old file is unchanged.
     """
     with whole_file(path, shared=shared) as file:
         file.write(text.encode("utf-8", "surrogatepass"))
@@ -34,10 +34,10 @@ def write_file(path: Path, text: str, *, shared: bool = False) -> None:
 def whole_file(path: Path, *, shared: bool = False) -> Iterator[BinaryIO]:
     """A file to be written in pieces: in its place when the block ends well, else nowhere.
 
-    Others may read it as they could before; a new one only its user, or with `shared` whoever the umask allows.
+    It keeps its mode. A new file is readable only by its user, or with `shared` by everyone the umask allows.
 
     Raises:
-        StorageError: It cannot be written; what stood there before stands there still.
+        StorageError: It cannot be written; the old file is unchanged.
     """
     remedy = "Choose another file, or make its folder writable."
     with os_errors_as(StorageError, f"{path} cannot be written", remedy):
@@ -59,7 +59,7 @@ def require_readable(paths: Iterable[Path]) -> None:
     for path in paths:
         with os_errors_as(UsageError, f"The file {path} cannot be read", "Correct its path, or ask without it."):
             if path.is_dir():
-                remedy = "Attach its files one by one, or an archive of it."
+                remedy = "Attach its files one by one, or an archive."
                 raise UsageError(f"The file {path} cannot be read: it is a folder.", remedy=remedy)
             if path.exists() and not path.is_file():  # a pipe would be waited for, and a device may have no end
                 raise UsageError(
@@ -69,7 +69,7 @@ def require_readable(paths: Iterable[Path]) -> None:
 
 
 def usual_mode() -> int:
-    """The mode of a new file that whoever the umask allows may read."""
+    """Return the mode of a new file that everyone the umask allows may read."""
     os.umask(mask := os.umask(0o077))
     return 0o666 & ~mask
 

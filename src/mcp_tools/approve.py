@@ -1,6 +1,6 @@
 """A person's approval of a tool: what changed since the last one, the objections, and the approval itself.
 
-A tool that is approved has passed its tests, here and now: those that its JSON file holds, whoever wrote them.
+A tool is approved after it has passed the tests of its JSON file on this machine.
 """
 
 from __future__ import annotations
@@ -41,51 +41,51 @@ HASH_SHOWN = 12
 """Characters of a version's hash that are shown."""
 _MUTANTS, _MUTANT_SECONDS, _LONGEST_MUTANT = 30, 2.0, 10.0
 Open = Callable[[], Awaitable[Sandbox]]
-"""Opens a sandbox, or gives the one that is open: a tool that is approved as it stands needs none."""
+"""Opens a sandbox, or returns the open one; not called for an approved tool."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tests:
-    """How the tests of a tool went."""
+    """Results of a tool's tests."""
 
     passed: list[Json] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     not_run: list[str] = field(default_factory=list)
-    """Those that asked a host for what is not recorded: tests have no network."""
+    """Tests that sent a host an unrecorded request, since tests have no network."""
     exchanges: list[Json] = field(default_factory=list)
-    """What hosts answered now, where nothing was recorded."""
+    """The hosts' present responses, if none were recorded."""
     prevented: list[str] = field(default_factory=list)
     """Why none could be run: its packages are not here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What a person should see before approving a tool."""
+    """The information for a person who approves a tool."""
 
     tool: Tool
     is_edited: bool
-    """Whether it must be registered: its source was written by hand, or responses of its hosts were recorded now."""
+    """True if it must be registered: its source was written by hand, or responses of its hosts were recorded now."""
     before: ApprovedHashes | None
-    """What was approved last; None when nothing was."""
+    """The last approval; None when nothing was."""
     now: ApprovedHashes | None
-    """What would be approved; None when its definition has errors."""
+    """The new approval; None when its definition has errors."""
     diff: str
-    """What changed since, as a unified diff; empty where nothing did, or where no old version was kept."""
+    """The changes since, as a unified diff; empty without changes or an old version."""
     flags: list[Flag] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
     tests: Tests = field(default_factory=lambda: Tests())
-    """How its tests went; none were run of a tool that is approved as it stands."""
+    """Results of its tests; an approved tool's tests are not run."""
     base: str = ""
-    """The source that stood in the library meanwhile."""
+    """The present source in the library."""
 
     @property
     def changed(self) -> list[str]:
-        """What is not as it was approved: `source`, `definition`, `capabilities`."""
+        """Parts that differ from the approval: `source`, `definition`, `capabilities`."""
         return self.before.differences(self.now) if self.before and self.now else []
 
     @property
     def is_approved(self) -> bool:
-        """Whether it is approved as it stands."""
+        """True if it is approved in its present state."""
         is_same = self.before is not None and self.now is not None and not self.changed and not self.is_edited
         return is_same and not self.quarantined
 
@@ -105,12 +105,12 @@ async def review(
     source: str | None = None,
     only_examples: bool = False,
 ) -> Review:
-    """Looks at a tool as it stands, and runs its tests unless it is approved. An edited source gets its schemas anew.
+    """Inspect a tool in its present state, and run its tests unless it is approved. An edited source gets new schemas.
 
-    A given source is looked at as if it stood in the place of the tool's, with `only_examples` without its old tests.
+    A given source is inspected as if it were the tool's, with `only_examples` without its old tests.
 
-    The tests of a tool that reads files may read those of `read`. `carried` permits them; those of an edited source,
-    and of a tool without any recorded response, may ask its hosts through it, and the responses are recorded then.
+    Tests of a tool that reads files may read the files in `read`. `carried` permits the calls. For an edited source, or
+    a tool without recorded responses, tests may reach its hosts through it, and the responses are recorded.
 
     Raises:
         UnknownToolError: There is no such tool.
@@ -170,7 +170,7 @@ def approve(library: Library, seen: Review) -> Tool:
 
 
 def require_approvable(library: Library, seen: Review, *, remedy: str = "") -> None:
-    """Nothing, if nothing stands in the way of an approval.
+    """Return if nothing prevents an approval.
 
     Raises:
         LibraryError: Something does.
@@ -181,7 +181,7 @@ def require_approvable(library: Library, seen: Review, *, remedy: str = "") -> N
 
 
 def reject(library: Library, name: str) -> Tool | None:
-    """Puts the approved version in the place of what stands under a name, which is kept among the versions.
+    """Restore the approved version of a name; the present one is kept among the versions.
 
     Returns:
         The tool as it was approved; None if it never was, or if that version is the rejected one: the name
@@ -264,7 +264,7 @@ async def needed_by(library: Library, tool: Tool) -> Needs:
 
 
 def tools_in(library: Library, source: str, given: Capabilities) -> tuple[str, ...]:
-    """The tools that a source that nobody has approved imports: those of a library, also drafts, and declared ones."""
+    """Return the tools that an unapproved source imports: tools of the library, drafts, and declared ones."""
     found = []
     for name in module_names(source, given.packages):
         with contextlib.suppress(UnknownToolError):
@@ -373,7 +373,7 @@ def tests_of(tool: Tool) -> list[dict[str, Json]]:
 
 
 def _provenance(library: Library, name: str, source: str) -> dict[str, Json]:
-    """What the JSON file of an edited source says of its origin; its capabilities may stand in the source.
+    """Return the provenance of an edited source; its capabilities may be in the source.
 
     Raises:
         LibraryError: The capabilities are not of their form.

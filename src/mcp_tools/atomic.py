@@ -43,8 +43,8 @@ def whole_file(
     Args:
         path: The file, which only its user may read. A link is replaced, not followed: resolve it where it should stay.
         mode: The permissions of a new file.
-        keep_mode: Whether others may read it as they could before.
-        draft_in: The folder of the draft, on the same disk; the file's own unless told. For a folder in which nothing
+        keep_mode: True if others may read it as they could before.
+        draft_in: Folder of the draft, on the same disk; by default the file's own. For a folder in which nothing
             may ever be written again, so that a draft would stay.
 
     Raises:
@@ -96,7 +96,7 @@ def _opened(draft: Path) -> int | None:
 
 
 def _is_own(draft: Path, descriptor: int) -> bool:
-    """Whether the descriptor is that of the draft and of no other file."""
+    """Return True if the descriptor belongs to the draft."""
     ours = os.fstat(descriptor)
     if ours.st_nlink > 1:  # the name of another file, which must not be emptied
         draft.unlink(missing_ok=True)
@@ -108,7 +108,7 @@ def _is_own(draft: Path, descriptor: int) -> bool:
 
 
 def backup_of(path: Path) -> Path:
-    """A copy of a file beside it, with the time in its name.
+    """Copy a file next to itself, with the time in the copy's name.
 
     Raises:
         OSError: It cannot be written.

@@ -1,8 +1,8 @@
 """Child processes: what they inherit, where they run, and what they can import.
 
-A folder is never code. Every process that we start is started here, because its caller has to say which variables it
-gets, and because it runs in a folder that no project chose unless its caller names another one. What is given is
-listed, never what is kept back: so no key reaches a process that needs none.
+A folder is never code. All processes start here, because the caller has to list their variables, and because they run
+in a folder that no project chose unless the caller names another one. The variables to pass are listed, never those to
+withhold, so no key reaches a process that does not need it.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def environment(*names: str, of: Mapping[str, str] | None = None, **values: str)
 
     Args:
         names: Variables to hand down too; one that ends with `*` stands for all that begin so.
-        of: Whose variables these are; those of this process when not given.
-        values: Variables with values of their own.
+        of: The base variables; by default those of this process.
+        values: Additional variables with values.
     """
     source = os.environ if of is None else of
     wanted = (*INHERITED, *names)
@@ -75,9 +75,9 @@ async def start(
     limit: int = _STREAM,
     private: bool = False,
 ) -> asyncio.subprocess.Process:
-    """Starts a child in a process group of its own, out of reach of signals to our terminal.
+    """Start a child in a separate process group, out of reach of signals to our terminal.
 
-    Of its variables it gets those of `env` only. With `private`, what it makes can be read by its user alone.
+    It gets only the variables in `env` only. With `private`, what it makes can be read by its user alone.
 
     Raises:
         OSError: It cannot be started.
@@ -110,7 +110,7 @@ def popen(
 ) -> subprocess.Popen[bytes]:
     """Starts a child without an event loop; see `start`.
 
-    What is None is our own. On our terminal it gets its signals.
+    None means our own stream. On our terminal it gets its signals.
 
     Raises:
         OSError: It cannot be started.
@@ -128,7 +128,7 @@ def popen(
 
 
 def kill_descendants(pid: int, *, spared: Collection[int] = ()) -> None:
-    """Kills all that descend from a process, whatever session or group they moved to.
+    """Kill all descendants of a process, in any session or group.
 
     The spared live on, with theirs: other processes use them too.
     """

@@ -1,4 +1,4 @@
-"""SQLite files of alita's own, in the user's folders: SQLite obeys what it finds beside a file that it opens."""
+"""SQLite files of alita's own, in the user's folders: SQLite obeys journal files next to a file that it opens."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def open_database(
     Args:
         path: The file. Never one in a folder that came from elsewhere.
         busy: Seconds to wait for another process.
-        journal: `TRUNCATE` keeps everything in the file itself after each statement; empty leaves it as it is.
-        is_derived: Nothing waits for the disk: after a power cut the file may be damaged.
+        journal: `TRUNCATE` keeps everything in the file itself after each statement; empty keeps the file's mode.
+        is_derived: True if writes need not reach the disk: after a power cut the file may be damaged.
 
     Raises:
         OSError: It cannot be made, or is a link.
-        sqlite3.Error: It cannot be opened, or is damaged.
+            sqlite3.Error: It cannot be opened, or is damaged.
     """
     if path is not None:
         private_folder(path.parent)

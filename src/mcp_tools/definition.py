@@ -20,7 +20,7 @@ from mcp_tools.tool import Capabilities, Json, Tool
 def definition_of(tool: Tool) -> dict[str, Json]:
     """The MCP tool object of a tool, without `_meta`.
 
-    The hints say what the sandbox enforces, whatever the tool's own file claims.
+    The hints say what the sandbox enforces, not what the tool's file claims.
     """
     definition: dict[str, Json] = {
         "name": tool.name,
@@ -49,7 +49,7 @@ def _hints(capabilities: Capabilities) -> dict[str, bool]:
 def definition_hash(tool: Tool) -> str:
     """SHA-256 of the definition's canonical JSON, in hexadecimal.
 
-    Whether it leaves files is hashed with its capabilities, and not in its hints here.
+    Its capabilities' hash covers the writing of files, which is not a hint here.
     """
     hashed = definition_of(tool) | {"annotations": _hints(replace(tool.capabilities, write=False))}
     return sys.intern(hashlib.sha256(canonical(hashed)).hexdigest())
@@ -207,13 +207,13 @@ def _suspicious_phrases(text: str) -> Iterator[tuple[str, str]]:
 
 
 def reads_like_orders(text: str) -> bool:
-    """Whether a text says what speaks to a model, and not of a tool."""
+    """Return True if a text says what speaks to a model, and not of a tool."""
     return next(_suspicious_phrases(text[:_LONGEST_TEXT]), None) is not None
 
 
 @cache
 def _compiled() -> dict[str, re.Pattern[str]]:
-    """Only where warnings are wanted: compiling takes longer than importing all the rest."""
+    """Only compiled for warnings, since compiling takes longer than importing the rest."""
     return {rule: re.compile("|".join(f"(?:{phrase})" for phrase in found)) for rule, found in _PHRASES.items()}
 
 
@@ -240,7 +240,7 @@ class _Text(NamedTuple):
 
 
 def lint(definition: dict[str, Json], *, warnings: bool = True) -> list[Flag]:
-    """What speaks against a definition, also of another server, errors first; at most a hundred flags.
+    """Return problems of a definition, also another server's, errors first; at most a hundred.
 
     Looking for suspicious phrases, which are warnings, takes most of the time.
     """

@@ -24,11 +24,11 @@ from contextlib import contextmanager
 
 
 class AlitaError(Exception):
-    """What alita raises on purpose.
+    """Base of alita's own errors.
 
     Args:
-        message: What happened, with the value that caused it.
-        remedy: What to do next, if possible the exact command.
+        message: The event, with the value that caused it.
+        remedy: Advice, if possible the exact command.
     """
 
     exit_code = 1
@@ -75,7 +75,7 @@ class PolicyError(UserError):
 
 
 class ServersFileError(UserError):
-    """A settings file of external servers, or one entry of it, cannot be used as it is."""
+    """A settings file of external servers, or one of its entries, is invalid."""
 
     exit_code = 2
 
@@ -113,8 +113,8 @@ def os_errors_as(error: type[UserError], what: str, remedy: str = "") -> Iterato
 
     Args:
         error: Its class.
-        what: What failed, such as `FILE cannot be read`; the reason follows it.
-        remedy: What to do next.
+        what: The failed action, such as `FILE cannot be read`; the reason follows it.
+        remedy: Advice.
     """
     try:
         yield

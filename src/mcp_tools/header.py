@@ -18,7 +18,7 @@ _MOST_BLOCKS = 10
 
 
 def declared(source: str) -> Capabilities:
-    """What a source declares; nothing if it has no block.
+    """Return the capabilities that a source declares; none if it has no block.
 
     Raises:
         LibraryError: The block is no TOML, or declares what does not exist.
@@ -51,7 +51,7 @@ def with_declared(source: str, packages: Iterable[str] = (), **own: Json) -> str
 
 
 def with_header(source: str, capabilities: Capabilities) -> str:
-    """The source with a block at its top, in place of its own, so that `uv run` can run it.
+    """Return the source with a new block at its top, so that `uv run` can run it.
 
     It names those packages, and the tools, that the source imports.
     """

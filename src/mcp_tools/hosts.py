@@ -1,7 +1,7 @@
 """Hosts that tools and programs declare, the requests that their code makes, and recorded responses.
 
 The sandbox has no network: a request leaves it as a message, and something outside carries it. Code in the sandbox
-counts as hostile, so that a request is read strictly here, and judged by whoever carries it.
+counts as hostile: a request is read strictly here, and the carrier decides about it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _OF_CARRIER = frozenset(
     {"host", "content-length", "accept-encoding", "expect", "connection", "keep-alive", "te", "trailer"}
     | {"transfer-encoding", "upgrade", "forwarded", "via"}
 )
-"""Headers that whoever carries the request writes; those of code are left out, as are `Proxy-*`."""
+"""Headers that the carrier writes; those from code are dropped, as are `Proxy-*`."""
 
 
 class HostError(ModelFixableError):
@@ -64,7 +64,7 @@ class Host:
     port: int
 
     def __str__(self) -> str:
-        """The host as it is declared: `api.example.com`, `api.example.com:8443`, `http://localhost:8000`."""
+        """Return the host as it is declared: `api.example.com`, `api.example.com:8443`, `http://localhost:8000`."""
         port = "" if self.port == _PORTS[self.scheme] else f":{self.port}"
         return f"{'http://' if self.scheme == 'http' else ''}{self.name}{port}"
 
@@ -108,7 +108,7 @@ def read_key_name(text: str) -> str:
 
 
 def key_names(text: str) -> list[str]:
-    """The names of keys whose placeholders are in a text: WEATHER for `{key:WEATHER}`."""
+    """Return the names of keys with placeholders in a text: WEATHER for `{key:WEATHER}`."""
     return list(dict.fromkeys(KEY.findall(text)))
 
 
@@ -135,7 +135,7 @@ class HostRequest:
         raise HostError("a request has a method, an address, headers and a body")
 
     def as_json(self) -> dict[str, Json]:
-        """The request as it is recorded."""
+        """Return the request as it is recorded."""
         headers = [[*pair] for pair in self.headers]
         return {"method": self.method, "url": self.url, "headers": headers, **written(self.body)}
 
@@ -189,7 +189,7 @@ Carry = Callable[[HostRequest], Awaitable[Json]]
 
 
 def without_cookies(exchanged: Json) -> Json:
-    """A request or response as it is kept with a tool, which others may get: without what signs its user in."""
+    """Return a request or response for storage with a tool, which others may get: without login cookies."""
     return {**exchanged, "headers": [pair for pair in exchanged["headers"] if pair[0] not in ("cookie", "set-cookie")]}
 
 

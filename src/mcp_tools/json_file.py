@@ -22,8 +22,8 @@ class JsonFile(Generic[T]):
 
     Args:
         path: The file.
-        form: What it holds: a type that pydantic reads.
-        empty: What it holds where there is no file yet, as it would stand in it.
+        form: Type of its contents, for pydantic.
+        empty: Contents without a file, in the file's form.
     """
 
     def __init__(self, path: Path, form: type[T], *, empty: Mapping[str, Any]) -> None:
@@ -34,7 +34,7 @@ class JsonFile(Generic[T]):
         self._empty = empty
 
     def read(self) -> T:
-        """What is remembered.
+        """The contents.
 
         Raises:
             OSError: It cannot be read.
@@ -51,14 +51,14 @@ class JsonFile(Generic[T]):
             raise ValueError(f"{'.'.join(map(str, flaw['loc'])) or 'all of it'}: {flaw['msg']}") from None
 
     def remembered(self) -> T:
-        """What is remembered; nothing where it cannot be read or is damaged."""
+        """Return the contents; the empty contents if the file is unreadable or damaged."""
         with contextlib.suppress(OSError, ValueError):
             return self.read()
         return self._form.validate_python(self._empty)
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[T]:
-        """What is remembered, to be changed: written when the block ends well. A damaged file is put aside.
+        """Give the contents for a change, which is written if the block succeeds. A damaged file is put aside.
 
         Raises:
             OSError: It cannot be read or written, or another process held its lock for `LOCK_SECONDS` (a `Timeout`).

@@ -14,7 +14,7 @@ from urllib.request import getproxies
 from mcp_tools.errors import UserError
 
 NETWORK_ERRORS = (ImportError, ValueError, OSError)
-"""What httpx, httpx2 and ssl raise for such variables, among them ssl.SSLError."""
+"""Exceptions of httpx, httpx2 and ssl for such variables, including ssl.SSLError."""
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 T = TypeVar("T")
@@ -83,7 +83,7 @@ def _name_of(name: str) -> str:
 
 
 def _wrong_with(name: str, place: Path) -> str:
-    """What is wrong with a place for certificates; empty if nothing is."""
+    """Return the problem of a path for certificates; empty if it is fine."""
     try:
         if not place.exists():
             return "which does not exist"

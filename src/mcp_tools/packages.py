@@ -42,30 +42,30 @@ IMPORT_NAMES = {
     "levenshtein": "Levenshtein",
     "gitpython": "git",
 }
-"""What a distribution is imported as, where that is not its own name."""
+"""Modules of distributions with another name."""
 
 BASE_PACKAGES = ("numpy", "pandas", "python-dateutil", "pyyaml")
-"""What every call may import without declaring it: they come with alita."""
+"""Packages that every call may import without declaring them, since they come with alita."""
 _BRINGS = {"pandas": {"numpy", "python-dateutil"}}
-"""What a package imports itself: who has the one has the others."""
+"""Packages that a package imports itself, so that they come with it."""
 FILE_PACKAGES = ("pandas", "openpyxl", "python-calamine", "pypdfium2", "pillow")
-"""What programs that read files are given, where it is installed."""
+"""Packages for programs that read files, if installed."""
 _BEHIND = {"pandas": {"read_excel": ("openpyxl", "python-calamine"), "ExcelFile": ("openpyxl", "python-calamine")}}
-"""What a function of a package imports by itself."""
+"""Packages that a function of a package imports by itself."""
 
 
 _LONGEST_PARSED = 70_000
-"""Characters of a source, beyond those of any tool: it gets the base packages that are named anywhere in it."""
+"""Limit of a source in characters; a longer one gets the base packages that it names anywhere."""
 
 
 def file_packages() -> tuple[str, ...]:
-    """Of the packages for files those that are installed."""
+    """Return the installed packages for files."""
     return installed(FILE_PACKAGES)
 
 
 @functools.cache
 def installed(packages: tuple[str, ...]) -> tuple[str, ...]:
-    """Of some packages those that are installed."""
+    """Return the installed ones of some packages."""
     return tuple(name for name in packages if _is_there(import_name(name)))
 
 
@@ -77,7 +77,7 @@ def _is_there(module: str) -> bool:
 
 
 def import_name(package: str) -> str:
-    """What a distribution is imported as, from its name or a requirement such as `numpy>=2`: the top module."""
+    """Return the top module of a distribution, from its name or a requirement such as `numpy>=2`."""
     return IMPORT_NAMES.get(_normal(package), _name_of(package).replace("-", "_").partition(".")[0])
 
 
@@ -106,7 +106,7 @@ def is_provided(requirement: str) -> bool:
 
 @functools.cache
 def required(package: str) -> tuple[str, ...]:
-    """What a distribution requires itself, without extras; nothing for those that `alita` brings, which is not read."""
+    """Return the direct requirements of a distribution, without extras; nothing for the base packages."""
     if package in BASE_PACKAGES or package in FILE_PACKAGES:
         return ()
     from importlib import metadata
@@ -119,7 +119,7 @@ def required(package: str) -> tuple[str, ...]:
 
 
 def imported(source: str, packages: Sequence[str]) -> tuple[str, ...]:
-    """Of the packages those that a source imports: a call that needs none keeps its plain, warm interpreter."""
+    """Return the packages that a source imports; a call without packages uses the plain warm interpreter."""
     if not packages:
         return ()
     tops, names = _imports(source)

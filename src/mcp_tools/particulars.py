@@ -1,4 +1,4 @@
-"""What is particular to a question: the texts it quotes, its numbers, dates and times, and its names."""
+"""Particulars of a question: quoted texts, numbers, dates, times and names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ QUOTED = re.compile(
 )
 """A text in quotation marks; one of its groups is the text."""
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-"""A number, as far as it is written with digits."""
+"""A number in digits."""
 _DATE_OR_TIME = re.compile(r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b|\b\d{1,2}:\d{2}(?::\d{2})?\b")
 _NUMERAL = r"(?:\d{1,3}(?:,\d{3})+(?![\d,]\d|\d)|\d+)(?:\.\d+)?|(?<!\d)\.\d+"
 _VALUE = re.compile(rf"(?<![\w.])[-−]?(?:{_NUMERAL})")
@@ -39,7 +39,7 @@ FUNCTION_WORDS = words(
 
 
 def quoted_in(text: str) -> list[str]:
-    """The texts that a text quotes, and those that a line of it, or code in it, quotes; each once."""
+    """Return the quoted texts in a text, in its lines and in its code, each once."""
     parts = [text, *text.replace("`", " ").splitlines()]
     return list(dict.fromkeys(next(filter(None, found)).strip() for part in parts for found in QUOTED.findall(part)))
 
@@ -55,7 +55,7 @@ def capitalised_in(text: str) -> list[str]:
 
 
 def numbers_in(text: str) -> frozenset[Decimal]:
-    """The numbers written with digits in a text, without signs, and what percentages make of them."""
+    """Return the numbers in digits in a text, without signs, and their values as percentages."""
     found: set[Decimal] = set()
     for match in _VALUE.finditer(text):
         written = match[0].lstrip("-−")
@@ -66,7 +66,7 @@ def numbers_in(text: str) -> frozenset[Decimal]:
 
 
 def as_number(text: str) -> Decimal | None:
-    """The number that a text writes, thousands separators allowed; None when it is none."""
+    """The number that a text writes, thousands separators allowed; None if it is no number."""
     if not _WRITTEN_NUMBER.fullmatch(text):
         return None
     return Decimal(text.replace(",", "").replace("−", "-"))
@@ -74,7 +74,7 @@ def as_number(text: str) -> Decimal | None:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A value where it stands."""
+    """A value with its position."""
 
     start: int
     end: int

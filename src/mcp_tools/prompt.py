@@ -22,12 +22,12 @@ _TAG = re.compile(
     r"(?=[\s/\\\uff0f\u2044\u2215\u29f8]{0,20}([\w\u0300-\u036f]{1,20}))"
 )
 _LIKE_LATIN = str.maketrans("\u0430\u0251\u03b1\u1d00\u0501\u0257\u1d05\u0442\u03c4\u1d1b", "aaaadddttt")
-"""Letters of other writings that look like those of `data`."""
+"""Letters of other scripts that look like those of `data`."""
 _TOKEN = re.compile(
     r"<(?=[|\uff5c]|/?(?:s|bos|eos|pad|unk|think|(?:start|end)_of_turn|tool_(?:call|response)s?)>|</?SYS>>)"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\])"
 )
-"""How the control tokens of chat templates begin: many tokenizers read them wherever they stand."""
+"""Beginnings of chat templates' control tokens, which many tokenizers read anywhere in a text."""
 _LONGEST_SOURCE = 300
 
 
@@ -45,8 +45,8 @@ class Prompt:
     """A template of chat messages.
 
     In the file, `<!-- system -->`, `<!-- user -->` or `<!-- assistant -->` alone on a line opens a message, and
-    `{{name}}` stands for a value. What others wrote goes where `{{name:data}}` stands, which takes only the blocks
-    that `data_block` makes. What precedes the first message is a note to the reader.
+    `{{name}}` stands for a value. Foreign text goes where `{{name:data}}` is, which takes only blocks that `data_block`
+    makes. Text before the first message is a note to the reader.
     """
 
     name: str
@@ -59,12 +59,12 @@ class Prompt:
 
     @property
     def data(self) -> frozenset[str]:
-        """Those of them that take data only."""
+        """Placeholders that take data only."""
         return frozenset(name for name, is_data in _placeholders(self.turns) if is_data)
 
     @property
     def fixed(self) -> tuple[tuple[str, str], ...]:
-        """What every use of the prompt begins with: the messages to the first placeholder, the last one cut there."""
+        """Return the common beginning of all uses of the prompt: the messages up to the first placeholder."""
         fixed = []
         for role, text in self.turns:
             placeholder = _PLACEHOLDER.search(text)
@@ -137,9 +137,9 @@ def data_block(source: str, text: str) -> DataText:
 
     Neither do control tokens of chat templates stay in it, nor characters that cannot be seen.
     """
-    named = _plain(" ".join(source.split())[:_LONGEST_SOURCE])
+    named = _escaped(" ".join(source.split())[:_LONGEST_SOURCE])
     named = named.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-    return DataText(f'<data source="{named}">\n{_plain(text)}\n</data>')
+    return DataText(f'<data source="{named}">\n{_escaped(text)}\n</data>')
 
 
 def data_blocks(blocks: Iterable[DataText]) -> DataText:
@@ -147,12 +147,12 @@ def data_blocks(blocks: Iterable[DataText]) -> DataText:
     return DataText("\n".join(blocks))
 
 
-def _plain(text: str) -> str:
+def _escaped(text: str) -> str:
     text = _TAG.sub(lambda tag: "&lt;" if _is_data(tag[1]) else tag[0], printable(text))
     return _TOKEN.sub(lambda token: "&lt;" if token[0] == "<" else "&#91;", text)
 
 
 def _is_data(word: str) -> bool:
-    """Whether a tag's name is read as `data`, in whatever writing."""
+    """Return True if a tag's name is read as `data`, in any spelling."""
     letters = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
     return letters.casefold().translate(_LIKE_LATIN) == "data"

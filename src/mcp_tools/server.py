@@ -1,6 +1,6 @@
 """The MCP server: every client gets the tools of the library, and a few built-in ones.
 
-Tools run in the sandbox, never in this process. What goes wrong is told as a result that a model can act on.
+Tools run in the sandbox, never in this process. Failures are results that a model can act on.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ BUILTIN_TOOLS = ("search_tools", "describe_tool", "call_tool", "propose_tool", "
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """More of each kind; nothing unless told."""
+    """Further tools of each kind."""
 
     tools: Sequence[BuiltinTool] = ()
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class ToolServer(Server[dict[str, Any]]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        """What a connection begins with."""
+        """State of a new connection."""
         told = notification_options or NotificationOptions(tools_changed=True, resources_changed=True)
         return super().create_initialization_options(told, experimental_capabilities, extensions)
 
@@ -96,7 +96,7 @@ def build_server(
     `offered` is `all`, `meta` for the built-in tools alone, or patterns of names, separated by commas. The sandbox is
     open, and closed by the caller. Without an agent `ask` and `create_tool` say that they cannot. Without `outputs`, no
     file that a tool writes is kept; without `carried`, no host is reached. Programs, and tools that open files, may
-    read `folder` unasked. What clients propose is kept as `forge` says, and without it becomes a draft.
+    read `folder` unasked. Clients' proposals are kept as `forge` says; without it they become drafts.
     Without `notes`, an answer to a question counts only at the server that asked it.
     """
     limits, extra = limits or ServerLimits(), extra or Extra()
@@ -129,7 +129,7 @@ def build_server(
 
 
 async def _without_exceptions(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """A middleware that keeps the texts of exceptions from clients: to those of 2025 the SDK would send them."""
+    """Middleware that hides the texts of exceptions from clients: the SDK would send them to clients of 2025."""
     try:
         return await call_next(ctx)
     except (MCPError, ValidationError):

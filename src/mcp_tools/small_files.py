@@ -34,7 +34,7 @@ def read_small(path: Path, limit: int, *, follow: bool = True) -> bytes:
     Args:
         path: The file.
         limit: The most bytes that it may have.
-        follow: Whether it may be a link.
+        follow: True if it may be a link.
 
     Raises:
         OSError: It is not there, is no regular file, or is larger.
@@ -45,7 +45,7 @@ def read_small(path: Path, limit: int, *, follow: bool = True) -> bytes:
         found = os.fstat(file.fileno())
         _require_regular(found, path)
         content = b"" if found.st_size > limit else file.read(limit + 1) or b""
-    if max(found.st_size, len(content)) > limit:  # a file of /proc tells no size
+    if max(found.st_size, len(content)) > limit:  # a file of /proc has no size
         raise OSError(errno.EFBIG, f"It has more than {limit:,} bytes", str(path))
     return content
 
@@ -53,7 +53,7 @@ def read_small(path: Path, limit: int, *, follow: bool = True) -> bytes:
 def plain_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the regular files below a folder, by their names below it; links and special files are left out.
 
-    A file with a second name is a link, too: whoever opened it might be led elsewhere.
+    A file with a second name counts as a link, too, since it may belong elsewhere.
     """
     waiting = [folder]
     while waiting:
@@ -75,7 +75,7 @@ def is_text(name: str) -> bool:
 
 
 def leads_out(path: Path, folder: Path) -> bool:
-    """Whether a path in a folder is a link, or behind one, that leads out of the folder."""
+    """Return True if a path in a folder is a link, or behind one, that leads out of the folder."""
     return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 

@@ -25,8 +25,8 @@ _LINE_ENDS = re.compile(r"\r\n|[\r\x85\u2028\u2029]")
 def printable(text: str) -> str:
     """The text without escape sequences and without control, bidirectional, tag and zero-width characters.
 
-    Line feeds and tabs stay; a carriage return, which could overwrite a line, becomes a line feed. A joiner stays
-    where it is part of the writing: between the parts of an emoji and between Arabic or Indic letters.
+    Line feeds and tabs stay; a carriage return, which could overwrite a line, becomes a line feed. A joiner is kept if
+    the script needs it: between the parts of an emoji and between Arabic or Indic letters.
     """
     text = _LINE_ENDS.sub("\n", _ESCAPE_SEQUENCE.sub("", text))
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
@@ -40,7 +40,7 @@ def printable(text: str) -> str:
 
 
 def joiners_in_place(text: str) -> set[int]:
-    """Where zero-width joiners are part of the writing: inside an emoji, between Arabic or Indic letters."""
+    """Positions where the script needs zero-width joiners: inside an emoji, between Arabic or Indic letters."""
     return {match.start() for match in _JOINER_IN_PLACE.finditer(text)}
 
 
@@ -84,7 +84,7 @@ _MOST_COMPARED = 200
 
 
 def did_you_mean(word: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> str:
-    """The known words like another, as a question with a space behind it; empty where none is."""
+    """Return similar known words as a question, with a space after it; empty if there are none."""
     import difflib
 
     names = [*known]

@@ -1,4 +1,4 @@
-"""What a tool is: its spec before any code, its capabilities, and the tool itself as the library keeps it."""
+"""A tool: its spec before any code, its capabilities, and the form in which the library keeps it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Json = Any
 
 
 def object_schema(properties: dict[str, Json], required: Iterable[str] | None = None) -> dict[str, Json]:
-    """The JSON Schema of an object with these properties and no others; all are required, unless told which."""
+    """The JSON Schema of an object with these properties and no others; all are required by default."""
     needed = list(properties if required is None else required)
     return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
@@ -26,7 +26,7 @@ WRAPS = "wraps"
 
 
 class Status(StrEnum):
-    """Whether the tests of a created tool pass; only a verified one is served."""
+    """True if the tests of a created tool pass; only a verified one is served."""
 
     DRAFT = "draft"
     VERIFIED = "verified"
@@ -34,7 +34,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a tool may touch. The default is: nothing but computing."""
+    """Capabilities of a tool. The default is: nothing but computing."""
 
     read: bool = False
     """May open the input files that a call grants to it, and no others."""
@@ -47,9 +47,9 @@ class Capabilities:
     tools: tuple[str, ...] = ()
     """Tools of the library that it imports and calls, by name; those that these import need not be named."""
     seconds: float | None = None
-    """How long a call may take, where the usual limit is too short."""
+    """Time limit of a call in seconds, if the usual limit is too short."""
     memory_mb: int | None = None
-    """How much memory a call may use in MiB, where the usual limit is too small."""
+    """Memory limit of a call in MiB, if the usual limit is too small."""
     keys: tuple[str, ...] = ()
     """Names of stored keys that its requests may carry, each to the host that the key belongs to."""
 
@@ -104,7 +104,7 @@ def _fits_capability(name: str, value: Json) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a tool that is wanted."""
+    """One parameter of a tool's spec."""
 
     name: str
     type: str
@@ -114,7 +114,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """What is wanted, written before any code."""
+    """A tool's spec, written before any code."""
 
     name: str
     purpose: str
@@ -132,7 +132,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A created tool: the MCP tool object, its source, and what is known of it."""
+    """A created tool: the MCP tool object, its source, and its provenance."""
 
     name: str
     description: str
@@ -155,7 +155,7 @@ class Tool:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it may touch, as its provenance declares."""
+        """Its capabilities, from its provenance."""
         return Capabilities.from_json(self.provenance.get("capabilities", {}))
 
     @property
@@ -167,7 +167,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class CallCount:
-    """How often a program or a tool called an imported tool."""
+    """Number of calls of an imported tool by a program or a tool."""
 
     name: str
     calls: int

@@ -21,7 +21,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Worker:
-    """A worker, as we know it, in a folder of its own, which whoever started it removes."""
+    """Handle of a worker process. The caller removes its folder."""
 
     def __init__(self, process: asyncio.subprocess.Process, folder: Path) -> None:
         assert process.stdin is not None
@@ -51,13 +51,13 @@ class Worker:
         return cls(process, folder)
 
     async def say(self, message: Mapping[str, Any]) -> None:
-        """Sends a message; to nobody where it has ended."""
+        """Send a message; do nothing if it has ended."""
         send(self._in, message)
         with contextlib.suppress(ConnectionError):
             await self._in.drain()
 
     async def hear(self) -> dict[str, Any] | None:
-        """The next message; None where it has ended, or says what is none."""
+        """The next message; None if it has ended, or sends something else."""
         return await receive(self._out)
 
     async def aclose(self) -> None:
@@ -68,7 +68,7 @@ class Worker:
 
 
 async def receive(reader: asyncio.StreamReader) -> dict[str, Any] | None:
-    """The next message; None at the end of the stream, or where what comes is none."""
+    """The next message; None at the end of the stream, or for an invalid message."""
     try:
         line = await reader.readline()
         message = json.loads(line) if line.endswith(b"\n") else None
@@ -84,7 +84,7 @@ def send(writer: asyncio.StreamWriter, message: Mapping[str, Any]) -> None:
 
 
 def begin() -> Callable[[Mapping[str, Any]], None]:
-    """Called first in a worker: gives what sends a message. What libraries print goes to stderr."""
+    """Called first in a worker: gives what sends a message. Output of libraries goes to stderr."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     out = os.fdopen(os.dup(1), "wb")

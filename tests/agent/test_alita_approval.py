@@ -7,7 +7,8 @@ import pytest
 from agent.budget import Budget, RunLimits
 from agent.configuration.settings import settings_as_in
 from agent.configuration.settings_sources import read_settings
-from agent.consent.consent import Consent, ToolToApprove
+from agent.consent.consent import Consent
+from agent.consent.questions import ToolToApprove
 from agent.events import Note, ToolRefused, ToolRegistered
 from agent.store.journal import Journal
 from agent.store.runs import Run

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from agent.consent.consent import CallProposal
 from agent.consent.grants import Grants
 from agent.consent.named_paths import NamedPaths, is_path
 from agent.consent.origins import Origins
 from agent.consent.provenance import of_call
+from agent.consent.questions import CallProposal
 
 HOME = Path("~").expanduser()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.consent.consent import CallProposal
+from agent.consent.questions import CallProposal
 from agent.events import ActionRefused, PageRead, ToolCalled, WebSearched
 from agent.traces.render import trace_facts
 from agent.traces.trace import read_trace

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from agent.actions.python_session import packages_behind
+from agent.actions.program_packages import packages_behind
 from agent.answer import Answer, OutputFile
 from agent.cli.verbs.ask import file_lines
-from agent.consent.consent import PackagesToInstall, UserReply
+from agent.consent.questions import PackagesToInstall, UserReply
 from agent.errors import StorageError
 from agent.material.outputs import Outputs, copied, listing
 from mcp_tools.header import with_declared

@@ -12,10 +12,10 @@ import pytest
 from test_conversation import Chat
 from test_program_channel import calls, server
 
-from agent.consent.consent import CallProposal, UserReply
 from agent.consent.grants import FILE, Grants
 from agent.consent.origins import Origins
 from agent.consent.provenance import of_call
+from agent.consent.questions import CallProposal, UserReply
 from support.external import ends, plain, starts, write_servers
 from support.openai_server import Step
 

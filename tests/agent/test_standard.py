@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from agent.actions import python_session
 from agent.errors import ModelTooLongError
 from agent.events import ActionRefused, PageRead, StepStarted, ToolCalled
+from agent.recorders import journaled_python
 from agent.store.runs import load_run
 from agent.web.engines.services import Wikipedia
 from mcp_tools.create.question_template import remembered
@@ -300,8 +300,8 @@ async def test_after_three_empty_replies_the_unread_file_is_read(talk, tmp_path)
 
 
 async def test_a_program_that_never_ends_is_interrupted_and_its_variables_stay(talk, monkeypatch):
-    short = replace(python_session.LIMITS, wall_seconds=1.0, cpu_seconds=1.0)
-    monkeypatch.setattr(python_session, "LIMITS", short)
+    short = replace(journaled_python.LIMITS, wall_seconds=1.0, cpu_seconds=1.0)
+    monkeypatch.setattr(journaled_python, "LIMITS", short)
     endless = program("kept = 41\nprint('begun')\nwhile True:\n    pass")
     answer = await talk.ask("How much?", endless, program("print(kept + 1)", final_answer="{}"))
     assert answer.text == "42"

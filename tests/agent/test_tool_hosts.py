@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from agent.configuration.stored_keys import StoredKeys
-from agent.consent.consent import UserReply
 from agent.consent.hosts import HostToReach
+from agent.consent.questions import UserReply
 from mcp_tools.approve import run_tests
 from mcp_tools.create.question_template import remembered
 from mcp_tools.header import with_declared, with_header

@@ -47,7 +47,7 @@ ATTACKS = {
     "missing": "import no_such_module_at_all",
     "recursion": "def f(): f()\nf()",
     "thread": "import threading, time\nthreading.Thread(target=time.sleep, args=(99,)).start()\nraise KeyError",
-    "result": "import sys\nsys.modules['tool'].surface = None\nsys.modules['tool']._text = lambda *_: 7",
+    "result": "import sys\nsys.modules['tool'].surface = None\nsys.modules['tool']._fitting_part = lambda *_: 7",
     "loop": "while True: pass",
 }
 

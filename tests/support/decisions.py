@@ -17,6 +17,7 @@ from agent.recorders.journaled_web import JournaledWeb
 from agent.state import Decision, State, Step
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
+from agent.strategy import strategy_for
 
 FIBONACCI: dict[str, Any] = {
     "name": "nth_fibonacci",
@@ -68,6 +69,7 @@ def context_with(model: ScriptedModel | None = None, **given: Any) -> Context:
         "budget": budget,
         "emit": emit,
         "run_id": "run",
+        "strategy_of": strategy_for,
         "external": ExternalTools(None, journal, consent, lambda text: None, workspace.keep_bytes),
         "consent": consent,
         "workspace": workspace,

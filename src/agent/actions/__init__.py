@@ -1,1 +1,1 @@
-"""What an action needs beyond its node: tools to offer and to call, the Python session, specialists, refusals."""
+"""The actions of a run, a file each, and what they share."""

@@ -1,4 +1,4 @@
-"""The agent's model as the examiner of new tools, and what is told of them."""
+"""The examiner of new tools, and the events of their creation."""
 
 from __future__ import annotations
 

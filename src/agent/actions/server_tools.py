@@ -14,7 +14,7 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 FOLDED = "folded"
-"""Marks an external tool without a function of its own: `server_tool` shows its definition and calls it."""
+"""Marks an external tool without its own function: `server_tool` shows its definition and calls it."""
 RANK = "rank"
 """The place of an external tool among those that fit the question, 0 for the best."""
 SERVER_TOOL = "server_tool"

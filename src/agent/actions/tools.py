@@ -17,12 +17,14 @@ from agent.events import ToolCalled
 from agent.material.origins import origins_of, results_of
 from agent.material.outputs import with_outputs
 from agent.material.pictures import MOST_OF_ONE, Place, watched
-from agent.state import State
+from agent.state import Decision, State
 from agent.steps import value_text
 from mcp_tools.clients.definitions import plain_schema
 from mcp_tools.clients.replies import ReplyFile
+from mcp_tools.create.question_template import arguments_for
 from mcp_tools.errors import ArgumentsError, LibraryError, NotPermittedError
 from mcp_tools.hosts import HostError
+from mcp_tools.library.arguments import surely_fits
 from mcp_tools.library.dependencies import needs_of
 from mcp_tools.prompt import data_block
 from mcp_tools.run import outcome_class, run_tool
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 DRAFT = "draft"
 """Marks a tool of the library that the user did not approve: it may be called, and what it says of itself is data."""
 NEAR = "near"
-"""Marks a tool of the library without a function of its own: a line tells programs what they can import."""
+"""Marks a tool of the library without its own function: a line says what programs can import."""
 
 
 def shown_tool(tool: Tool) -> dict[str, Json]:
@@ -52,7 +54,7 @@ def shown_tool(tool: Tool) -> dict[str, Json]:
 
 
 async def tools_now(state: State, context: Context) -> list[dict[str, Any]]:
-    """The shown tools, with those of the external servers as they are by now: they may come late, or change."""
+    """Return the shown tools, with the present tools of external servers, which may come late or change."""
     tools = state["tools"]
     if not context.external.is_active or not state.get("steps") or state.get("wish") == "create":
         return tools
@@ -68,12 +70,12 @@ _LONGEST_SPEECH = 8_000
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What a call of a tool gave."""
+    """The result of a tool's call."""
 
     ok: bool
     value: Json
     finding: str
-    """For the next prompt: the call with its result, or what was wrong and how to mend it."""
+    """Text for the next prompt: the call with its result, or the problem and its remedy."""
     text: str = ""
     """The result alone."""
     places: tuple[Place, ...] = ()
@@ -81,7 +83,7 @@ class CallResult:
     returned: tuple[Json, ...] = ()
     """The one value that a program gets of an external tool; empty if that is the text."""
     files: Sequence[OutputFile] = ()
-    """What a tool of the library wrote for the user."""
+    """Files that a tool of the library wrote for the user."""
     called: tuple[str, ...] = ()
     """Tools of the library that gave something, this one before those that it called."""
 
@@ -96,7 +98,7 @@ async def call_tool(
 ) -> CallResult:
     """Calls a tool, which may open what is to be read; a misfit, or a failure, is a result that a model can act on.
 
-    Of its requests to hosts, those that `doubts` names are asked about.
+    The user is asked about requests to hosts for which `doubts` returns True.
     """
     shown = call_text(tool.name, arguments)
     granted = read if tool.capabilities.read else ()
@@ -114,7 +116,7 @@ async def call_tool(
         )
 
     try:
-        outcome, files = await with_outputs(context, tool.capabilities.write, run)
+        outcome, files = await with_outputs(context.outputs, context.journal, tool.capabilities.write, run)
     except (ArgumentsError, HostError, NotPermittedError) as misfit:
         context.emit(ToolCalled(tool.name, arguments, False, one_line(misfit.message)))
         return CallResult(False, None, f"{shown} was not called: {misfit.message}")
@@ -131,7 +133,7 @@ async def call_tool(
 
 
 def ruling_on(tool: dict[str, Any], arguments: dict[str, Json], state: State, context: Context) -> Verdict:
-    """Whether a tool of an external server may be called with these arguments."""
+    """Return True if a tool of an external server may be called with these arguments."""
     files = {text for file in state.get("attached", []) for text in (file["name"], file["path"])}
     reads = tool.get("readOnly") is True
     results = results_of(tool[SERVER], state, context)
@@ -157,7 +159,7 @@ async def call_external(context: Context, name: str, arguments: dict[str, Json],
 
 
 async def _heard(file: ReplyFile, context: Context, question: str) -> str:
-    """What is said in a sound or a film of a result; empty of other files, and if nothing can hear it."""
+    """Return the speech in a sound or a film of a result; empty for other files, or without a transcriber."""
     if not file.kind.startswith(("audio/", "video/")):
         return ""
     path = Path(file.path)
@@ -165,3 +167,15 @@ async def _heard(file: ReplyFile, context: Context, question: str) -> str:
         return f"{path.name}: {said}"
     part = await context.reader.read(path, path.name, page=1, find="", limit=_LONGEST_SPEECH)
     return f"{path.name}: {part['text']}" if part.get("text") else ""
+
+
+def asked_before(state: State) -> Decision | None:
+    """The call of a tool that was made for the same question with other values, or for this very one."""
+    if state.get("files") or state.get("folder"):
+        return None
+    for tool in state["tools"]:
+        arguments = arguments_for(state["question"], tool.get("asked"))
+        if arguments is not None and surely_fits(arguments, tool["inputSchema"]):
+            final = tool["asked"].get("final", "{}")
+            return Decision("use_tool", "Asked before with other values.", tool["name"], arguments, final=final)
+    return None

@@ -26,7 +26,7 @@ async def read_package(requirement: str, task: str, context: Context) -> Wrapped
     """Return the functions and classes of a package that fit a task best.
 
     Raises:
-        UserError: It may not be installed, cannot be had, or cannot be imported.
+        UserError: It may not be installed, is unavailable, or cannot be imported.
     """
     name = package_name(requirement)
     label = label_of(requirement) if is_wrapped(requirement) else name
@@ -53,7 +53,7 @@ async def read_package(requirement: str, task: str, context: Context) -> Wrapped
             context.emit(Note(f"read {label}"))
             shown = printable(text)[:MOST_SHOWN]
             return Wrapped(requirement=requirement, label=label, module=one_line(str(modules[0]), 80), offers=shown)
-    raise UserError(f"{label} cannot be wrapped: its import replaced what was read of it")
+    raise UserError(f"{label} cannot be wrapped: its import changed the result of reading it")
 
 
 def _source() -> str:

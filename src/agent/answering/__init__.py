@@ -1,1 +1,1 @@
-"""What a run ends with: the answer, its form, its sources."""
+"""The result of a run: the answer, its form, its sources."""

@@ -93,18 +93,18 @@ class AnswerForm:
     places: int | None
     """To how many decimals the number is to be rounded."""
     separator: str
-    """What stands between the elements of a list; empty when no list is asked for."""
+    """Separator of a list's elements; empty if no list is asked for."""
     alphabetical: bool
     reverse: bool
 
     @property
     def parts(self) -> int:
-        """How many values the form has; 1 without one."""
+        """Number of values in the form; 1 without a form."""
         return max(1, len(self.form))
 
 
 def asked_of(question: str) -> AnswerForm:
-    """What a question says about the form of its answer; what is ambiguous counts as not asked for."""
+    """Return the form that a question asks for; ambiguous wording counts as not asked for."""
     if len(question) > _LONGEST:  # what lies between is data
         question = question[: _LONGEST // 2] + "\n" + question[-_LONGEST // 2 :]
     alphabetical = _ALPHABETICAL.search(question)
@@ -172,7 +172,7 @@ def checked_schema(text: str, name: str) -> dict[str, Any]:
     """The JSON Schema that a text holds.
 
     Raises:
-        UsageError: It is none.
+        UsageError: The text is no value of the form.
     """
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
@@ -201,7 +201,7 @@ def checked_schema(text: str, name: str) -> dict[str, Any]:
 
 
 def _references(part: Any, place: Any) -> Iterator[tuple[Any, str]]:
-    """The references in a schema, each with what resolves it: a part with an `$id` is a schema of its own."""
+    """Yield the references in a schema, each with its resolver: a part with an `$id` is a separate schema."""
     from referencing.jsonschema import DRAFT202012
 
     if isinstance(part, list):
@@ -218,12 +218,12 @@ def _references(part: Any, place: Any) -> Iterator[tuple[Any, str]]:
 
 
 def wanted_form(schema: dict[str, Any]) -> str:
-    """What a model is told of it."""
+    """The message to a model."""
     return f"The answer is one JSON value, and nothing else, that fits this JSON Schema:\n{json.dumps(schema)}"
 
 
 async def in_schema(text: str, question: str, schema: dict[str, Any], context: Context) -> str:
-    """The answer as JSON: as it is where it fits, else written anew by the model.
+    """Return the answer as JSON: unchanged if it fits, else rewritten by the model.
 
     Raises:
         ModelOutputError: The model wrote nothing that fits.
@@ -265,9 +265,9 @@ _ASKS_WHETHER = re.compile(
 
 
 def problem_of(form: str, *, may_be_plain: bool = False) -> str:
-    """Why a form says no answer; empty where it does.
+    """Return why a form gives no answer; empty if it gives one.
 
-    A plain text says one only where files are the result, as those of a program may be.
+    A plain text gives one only if files are the result, for example a program's.
     """
     try:
         parts = [part[1:] for part in Formatter().parse(form) if part[1] is not None]
@@ -282,14 +282,14 @@ def problem_of(form: str, *, may_be_plain: bool = False) -> str:
 
 
 def variables_in(form: str) -> list[str]:
-    """The names of variables that a form may mean; none if a part of it is the whole result."""
+    """Return the variable names that a form may mean; none if one part is the whole result."""
     fields = [field for _, field, _, _ in Formatter().parse(form) if field is not None]
     names = [field.partition("[")[0] for field in fields]
     return list(dict.fromkeys(names)) if all(name.isidentifier() for name in names) else []
 
 
 def answer_of(done: Step, question: str) -> str:
-    """The answer that a step's result is; empty where it is none. Keys name parts of what a program printed, too.
+    """Return the answer from a step's result; empty if it is no answer. Keys name parts of what a program printed, too.
 
     Raises:
         ValueError: The result lacks a part that the form names, or cannot be formatted that way.
@@ -339,10 +339,10 @@ def _parsed(value: Json) -> Json:
 
 def _literal(text: str) -> Json:
     """A value as Python shows it, with lists for tuples and, in order, for sets."""
-    return json.loads(json.dumps(ast.literal_eval(text), default=_listed))
+    return json.loads(json.dumps(ast.literal_eval(text), default=_set_as_list))
 
 
-def _listed(value: Any) -> list[Any]:
+def _set_as_list(value: Any) -> list[Any]:
     if not isinstance(value, set):
         raise TypeError("this is not JSON")
     return sorted(value)  # of values that have no order, such as 1 and "a", a TypeError

@@ -37,7 +37,7 @@ def compute(question: str) -> str | None:
     """The exact result of a question that is nothing but arithmetic; None when it is anything else.
 
     Knows + - * / // % ** ^ and parentheses, with × ÷ · − as people type them and commas between thousands. A result
-    that is no finite decimal number is given with twelve significant digits, or as many as its whole part needs.
+    without a finite decimal form gets twelve significant digits, or all digits of its integer part.
     Dates, telephone numbers and percentages are not arithmetic.
     """
     text = " ".join(_LEAD.sub("", question).strip().rstrip("?=. ").split())
@@ -92,7 +92,7 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
 
 
 def _written(value: Fraction) -> str:
-    """Exactly, where that takes few enough digits; else with twelve significant ones, or those of the whole part."""
+    """Return the number exactly if it is short; else with twelve significant digits, or its integer part."""
     if value.denominator == 1:
         return str(value.numerator)
     whole = len(str(abs(value.numerator) // value.denominator))

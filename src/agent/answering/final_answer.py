@@ -70,7 +70,7 @@ _REMADE = re.compile(
     r"|\b(?:over|under|above|below|beyond|within|up to|before|after|past)\s+(?:[^\W\d]+\s+){0,2}[$€£¥]?[-−–]?\d",
     re.IGNORECASE,
 )
-"""Words and signs that make another value of the number beside them: `5 and a half`, `more than 5`, `before 12:30`."""
+"""Words and signs that change the value of the number next to them: `5 and a half`, `more than 5`, `before 12:30`."""
 _LONGEST_SENTENCE = 300
 _CARDINALS = {
     "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
@@ -94,7 +94,7 @@ _SCALES = re.compile(r"\b(?:hundred|thousand|million|billion|trillion)s?\b", re.
 def final_answer(text: str, question: str | None = None) -> str:
     r"""The text after the last `FINAL ANSWER:`, in the last `<answer>` or `\boxed{}`, without sources behind it.
 
-    Where the question is about such marks, or is not known, they stay.
+    They are kept if the question is about such marks or is unknown.
     """
     said = _marked(text)
     return said if question is None or _ABOUT_MARKS.search(question) else _unmarked(said)
@@ -109,7 +109,7 @@ def _unmarked(text: str) -> str:
 
 
 def _boxed(text: str) -> str:
-    """The content of the box that the text ends with, whose braces may be nested; else the text."""
+    """Return the content of the box at the end of the text, with nested braces; else the text."""
     boxes = list(_BOX.finditer(text))
     if not boxes:
         return text
@@ -150,7 +150,7 @@ def in_asked_format(answer: str, question: str) -> str:
         return answer.strip()
     text = _bare(unwrapped(answer.strip(), question))
     if asked.separator:
-        return _listed(text, asked)
+        return _list_in_order(text, asked)
     if asked.parts > 1:
         return _in_form(text, asked)
     text = _only(text, asked)
@@ -171,15 +171,15 @@ def _bare(text: str) -> str:
 
 
 def _ends_a_sentence(text: str) -> bool:
-    """Whether the last full stop belongs to the sentence, not to a word: `Paris.`, but not `D.C.` or `Acme Inc.`."""
+    """Return True if the last full stop ends the sentence, as in `Paris.`, and not a word, as in `D.C.`."""
     if not text.endswith("."):
         return False
     word = _BETWEEN_WORDS.split(text.split()[-1][:-1])[-1]
     return word.isdigit() or (word.isalpha() and len(word) > 2 and not _SHORTENED.fullmatch(word))
 
 
-def _listed(text: str, asked: AnswerForm) -> str:
-    """A list on one line, in the order asked for; as it stands where its elements are not clear."""
+def _list_in_order(text: str, asked: AnswerForm) -> str:
+    """Return a list on one line in the requested order; unchanged if its elements are unclear."""
     sign = asked.separator.strip()
     elements = [_bare(element) for element in _elements(text, sign)]
     if not elements or any(sign in element for element in elements):
@@ -204,7 +204,7 @@ def _elements(text: str, sign: str) -> list[str]:
 
 
 def _in_form(text: str, asked: AnswerForm) -> str:
-    """The values of a given form, of which numbers need no unit that is the form's own word: `Kell, 23 degrees`."""
+    """Return the values of a given form; numbers lose a unit that is the form's own word: `Kell, 23 degrees`."""
     values = [value.strip() for value in text.split(",")]
     if len(values) != asked.parts:
         return text
@@ -213,7 +213,7 @@ def _in_form(text: str, asked: AnswerForm) -> str:
 
 
 def _only(text: str, asked: AnswerForm) -> str:
-    """Of a sentence the one time, date or number in it, where nothing else is asked for."""
+    """Return the only time, date or number of a sentence if nothing else is asked for."""
     if not asked.pattern or " " not in text or len(text) > _LONGEST_SENTENCE or _DENIED.search(text):
         return text
     found = {"time": _TIME, "date": _DATE, "number": _NUMBER}[asked.pattern].findall(text)
@@ -240,7 +240,7 @@ def _counted(text: str, asked: AnswerForm, question: str) -> str:
 
 
 def _named(currency: str, unit: str, question: str) -> bool:
-    """Whether the question names the currency and every word of the unit, so that the number says it all."""
+    """Return True if the question names the currency and every word of the unit, so that the number says it all."""
     asked = question.lower()
     if currency and not re.search(_CURRENCIES[currency], asked):
         return False
@@ -251,7 +251,7 @@ def _named(currency: str, unit: str, question: str) -> bool:
 
 
 def _is_named(word: str, asked: str) -> bool:
-    """Whether the question has the word: a short one as a whole, since `h` begins `how`, else as a beginning."""
+    """Return True if the question has the word: a short one as a whole, since `h` begins `how`, else as a beginning."""
     stem = word if len(word) < 4 else word.removesuffix("s")
     if word in _UNITS and re.search(rf"\b(?:{_UNITS[word]})\b", asked):
         return True

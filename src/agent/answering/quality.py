@@ -1,4 +1,4 @@
-"""How good an answer is, judged by rules from what it rests on: computed, read, found on the web, or only said."""
+"""Quality of an answer, by rules about its basis: computed, read, found on the web, or only claimed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOOKING = frozenset({"search", "browse", "read_file"})
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What an answer rests on, and how sure it is."""
+    """The basis of an answer, and its certainty."""
 
     basis: Basis
     confidence: Confidence
@@ -35,12 +35,12 @@ class Quality:
     sources: int
     """Sites that it cites."""
     agreeing: int
-    """Of them those whose quotations have a short answer word for word."""
+    """Number of sources with quotations that contain a short answer word for word."""
     why: str
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether another attempt is worth its calls: the answer says itself that something is missing."""
+        """True if another attempt is worth its calls: the answer says itself that something is missing."""
         return not self.complete and self.basis != "none"
 
 

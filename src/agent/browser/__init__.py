@@ -1,1 +1,1 @@
-"""The browser, in a process of its own, driven with browser-use or by the specialist for small models."""
+"""The browser, in a separate process, driven with browser-use or by the specialist for small models."""

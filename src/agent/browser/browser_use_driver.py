@@ -1,7 +1,7 @@
 """browser-use, driving the browser that we started: a strong model's way of operating a site.
 
-Its model is alita's, asked through the pipe; its browser is ours, behind our proxy. What it would do besides is off:
-telemetry, a judge, extensions, files, scripts in pages.
+Its model is alita's, asked through the pipe; its browser is ours, behind our proxy. Other features are off: telemetry,
+a judge, extensions, files, scripts in pages.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _QUIET = {
     "SKIP_LLM_API_KEY_VERIFICATION": "true",
 }
 _WITHOUT = ["write_file", "replace_file", "read_file", "evaluate", "upload_file", "search", "save_as_pdf"]
-"""What it may not do: touch files, run scripts in pages, ask a search engine of its own choice."""
+"""Forbidden actions: touching files, running scripts in pages, asking a search engine of its choice."""
 _LOGINS = (
     f"At {{hosts}}, sign in with <secret>{USER_SECRET}</secret> and <secret>{PASSWORD_SECRET}</secret>: both are "
     "filled in."
@@ -49,7 +49,7 @@ _FAILURES = 3
 _LOOKING = 1.0
 """Seconds between two looks at the downloads."""
 _ENDING = 5.0
-"""Seconds in which browser-use ends when it is told to; it may wait for what never comes."""
+"""Seconds for browser-use to end after a stop; it may wait forever for an event."""
 
 
 def main() -> None:
@@ -103,7 +103,7 @@ class BrowserUse:
         )
 
     async def _ended(self, running: asyncio.Task[Any]) -> str:
-        """Waits for the end; says why it must be brought about, where it does not come by itself."""
+        """Wait for the end; return why the run has to be stopped, if it does not end by itself."""
         ends = time.monotonic() + self._task.seconds
         while not running.done():
             if (left := ends - time.monotonic()) <= 0:
@@ -147,7 +147,7 @@ class BrowserUse:
             enable_planning=False,
             max_failures=_FAILURES,
             step_timeout=seconds,
-            llm_timeout=seconds,  # the models have limits of their own; one that runs here takes long
+            llm_timeout=seconds,  # the models have their own limits; a local one takes long
             directly_open_url=False,
             enable_signal_handler=False,
             calculate_cost=False,
@@ -160,7 +160,7 @@ class BrowserUse:
         )
 
     def _system_message(self) -> str:
-        screen = ", and a screenshot of it" if self._task.sees else ""
+        screen = ", and its screenshot" if self._task.sees else ""
         rules = f"- {_LOGINS.format(hosts=', '.join(one.host for one in self._task.logins))}"
         [message] = load_prompt("agent", "browser").render(screen=screen, rules=rules if self._task.logins else "")
         return str(message["content"]).strip()

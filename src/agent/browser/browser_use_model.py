@@ -37,11 +37,11 @@ _BETWEEN = ("\n</agent_history>", "<agent_state>", "</agent_state>", "<browser_s
 _HISTORY_AND_PAGE = re.compile(
     r"(.*)\n</agent_history>\n\n<agent_state>(.*)</agent_state>\n<browser_state>\n(.*)", re.DOTALL
 )
-"""What was done, how the task stands in the agent's own words, and what the page shows."""
+"""The actions so far, the agent's own summary, and the page."""
 _PAGE = re.compile(rf"<(?:browser_state|webpage_content)>\n(.*){_END}", re.DOTALL)
-"""What of it the page shows now. What was done before tells in the model's own words what is asked."""
+"""The present part of the page. Earlier actions repeat the request in the model's own words."""
 _FILES = re.compile(r"<file_system>\n.*?</todo_contents>\n?", re.DOTALL)
-"""What browser-use says of its files, which it cannot use here."""
+"""browser-use's text about files, which it cannot use here."""
 
 
 class GuardedModel:
@@ -60,7 +60,7 @@ class GuardedModel:
         self._seen: dict[str, None] = {}
 
     async def ainvoke(self, messages: list[Any], output_format: Any = None, **_: Any) -> Any:
-        """Asks; in its answer, secrets stand only where they may be typed."""
+        """Ask the model; its answer has secrets only in fields where they may be typed."""
         from browser_use.llm.exceptions import ModelProviderError
         from browser_use.llm.openai.serializer import OpenAIMessageSerializer
         from browser_use.llm.schema import SchemaOptimizer
@@ -85,7 +85,7 @@ class GuardedModel:
         raise ModelProviderError(why, status_code=400, model=self.model)
 
     async def is_kept(self, url: str, text: str) -> bool:
-        """Whether a page must not be shown."""
+        """Return True if a page must not be shown."""
         return not self._task.allows(url) or await self._host.blocked(url, text)
 
     async def _showable(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -104,7 +104,7 @@ class GuardedModel:
         return [_with_parts(with_marked_page(message), self._shown) for message in messages]
 
     def _shown(self, part: dict[str, Any]) -> dict[str, Any]:
-        """A part of a message without logins; a picture becomes a file, whose data are read when it is sent."""
+        """Return a part of a message without logins; a picture becomes a file that is read when it is sent."""
         if "text" in part:
             return part | {"text": hidden(part["text"], self._task.logins)}
         if part.get("type") != "image_url" or self._task.folder is None:
@@ -116,7 +116,7 @@ class GuardedModel:
         return {"type": "image_url", "image_url": {"url": f"{target.as_uri()}#{kind}"}}
 
     async def _checked(self, action: Any) -> Any:
-        """An action without secrets that do not belong where they stand.
+        """Return an action without secrets in wrong places.
 
         Raises:
             ModelOutputError: Only a page wants it, or it carries away what is the user's.
@@ -169,7 +169,7 @@ def _with_parts(message: dict[str, Any], change: Callable[[dict[str, Any]], dict
 
 
 def with_marked_page(message: dict[str, Any]) -> dict[str, Any]:
-    """The message, in which what the page shows is marked as data; what browser-use adds may stand behind it."""
+    """Return the message with the page's content marked as data; browser-use's additions may follow it."""
     if message["role"] != "user":
         return message
     return _with_parts(message, lambda part: part | {"text": _marked(part["text"])} if "text" in part else part)
@@ -178,7 +178,7 @@ def with_marked_page(message: dict[str, Any]) -> dict[str, Any]:
 def _marked(text: str) -> str:
     def marked(found: re.Match[str]) -> str:
         parts = _HISTORY_AND_PAGE.fullmatch(found[2])
-        if parts and all(found[0].count(mark) == 1 for mark in _BETWEEN):  # no page wrote any of them
+        if parts and all(found[0].count(mark) == 1 for mark in _BETWEEN):  # no page wrote them
             history, state, page = parts.groups()
             return (
                 f"<agent_history>\n{data_block('history', history)}\n</agent_history>\n\n<agent_state>{state}"
@@ -190,7 +190,7 @@ def _marked(text: str) -> str:
 
 
 def _page_text(message: dict[str, Any]) -> str:
-    """What of a message is of pages: the task and what the model said before are not."""
+    """Return the parts of a message that come from pages, without the task and the model's earlier text."""
     content = message.get("content") if message["role"] == "user" else ""
     parts = [part.get("text", "") for part in content] if isinstance(content, list) else [str(content or "")]
     return "\n".join(found[1] for part in parts for found in _PAGE.finditer(part))

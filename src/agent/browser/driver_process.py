@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Route
 
     Drive = Callable[[BrowserContext, BrowserTask, "Host", GuardedProxy], Awaitable[BrowserOutcome]]
-    """Does a task in a browser, whose profile is the current folder."""
+    """Do a task in a browser with the current folder as its profile."""
 
 _STAYS = """(() => {
   const site = host => /^[\\d.:[\\]]+$/.test(host) ? host : host.split('.').slice(-2).join('.');
@@ -64,7 +64,7 @@ def drive_with(drive: Drive, **options: Any) -> None:
 
 
 async def _let_through(route: Route, task: BrowserTask) -> None:
-    """Lets no page, and no frame, of another host be asked for; what a redirect leads to is not shown."""
+    """Block pages and frames of other hosts; the targets of redirects to them are not shown."""
     if route.request.is_navigation_request() and not task.allows(route.request.url):
         await route.abort("blockedbyclient")
     else:
@@ -102,7 +102,7 @@ class Host:
         return Completion(**reply["value"])
 
     async def blocked(self, address: str, text: str) -> bool:
-        """Whether a page must not be shown."""
+        """Return True if a page must not be shown."""
         return bool((await self._request({"blocked": [address, text]}))["value"])
 
     def tell(self, step: BrowserStepped) -> None:

@@ -21,7 +21,7 @@ _EXAMPLE = 'An entry is\n[[login]]\nhost = "shop.example"\nuser = "anna"\npasswo
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What opens one host, and no other."""
+    """A login for one host."""
 
     host: str
     """`shop.example`, or with a port `127.0.0.1:8080`; its subdomains are other hosts."""

@@ -1,4 +1,4 @@
-"""A task for the browser, done in a process of its own: started for the task, and gone when that ends."""
+"""A browser task, in a separate process that exists only for the task."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from mcp_tools.tool import Json
 T = TypeVar("T")
 Tell: TypeAlias = Callable[[BrowserStepped | Note], None]
 Blocks: TypeAlias = Callable[[str, str], bool]
-"""Whether an address, with the text found there, must not be shown."""
+"""True if an address, with the text found there, must not be shown."""
 _GRACE_SECONDS = 90.0
 """For starting and closing the browser, beyond the task's own seconds."""
 DRIVER = "agent.browser.browser_use_driver"
-"""The module whose `main` drives the browser."""
+"""The module with the `main` that that drives the browser."""
 
 
 async def operate(task: BrowserTask, ask: AskModel, tell: Tell, blocks: Blocks | None = None) -> BrowserOutcome:
@@ -92,7 +92,7 @@ async def operate(task: BrowserTask, ask: AskModel, tell: Tell, blocks: Blocks |
 
 
 async def _before(work: Awaitable[T], process: Driver, seconds: float) -> T | None:
-    """What the work gives, unless its time is over or the process ends before."""
+    """Return the result of the work, unless its time is over or the process ends first."""
     working, ending = asyncio.ensure_future(work), asyncio.ensure_future(process.process.wait())
     try:
         await asyncio.wait({working, ending}, timeout=max(seconds, 0), return_when=asyncio.FIRST_COMPLETED)

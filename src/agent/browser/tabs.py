@@ -30,9 +30,9 @@ class Tabs:
 
     Args:
         context: The browser.
-        folder: Where downloads are kept; None keeps none.
-        files: What a page that asks for a file is given.
-        may_give: Whether a page at an address may be given files.
+        folder: Folder of downloads; None keeps none.
+        files: Files for pages that ask for one.
+        may_give: True if a page at an address may get files.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class TabInUse:
         self._targets: WeakKeyDictionary[Page, str] = WeakKeyDictionary()
 
     async def page(self) -> Page | None:
-        """The tab; the newest one where browser-use has none, None where there is none at all."""
+        """Return the tab; the newest one if browser-use has none, None without tabs."""
         pages = self._context.pages
         wanted = getattr(self.session, "agent_focus_target_id", None)
         for page in pages if wanted else ():
@@ -109,7 +109,7 @@ class TabInUse:
         return pages[-1] if pages else None
 
     async def url(self, otherwise: str) -> str:
-        """The tab's address, or another where there is no tab."""
+        """Return the tab's address, or the default without a tab."""
         page = await self.page()
         return page.url if page is not None else otherwise
 

@@ -31,7 +31,7 @@ class AskModel(Protocol):
 
 
 def is_among(url: str, hosts: Sequence[str]) -> bool:
-    """Whether the host of an address is one of these, or below one; any is where there are none."""
+    """Return True if the host of an address is one of these, or a subdomain; always if there are none."""
     try:
         host = (urlsplit(url).hostname or "").lower()
     except ValueError:
@@ -41,25 +41,25 @@ def is_among(url: str, hosts: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class BrowserTask:
-    """What a browser is to do."""
+    """A task for the browser."""
 
     question: str
-    """What is asked, or to be done, in the user's words."""
+    """The question or task, in the user's words."""
     url: str
-    """Where it begins."""
+    """The first address."""
     hosts: tuple[str, ...] = ()
-    """The only hosts whose pages may be opened, with their subdomains; any without."""
+    """Hosts that may be opened, with their subdomains; all hosts if empty."""
     files: tuple[Path, ...] = ()
     """Files that a page may be given."""
     logins: tuple[Login, ...] = field(default=(), repr=False)
     steps: int = 25
     seconds: float = 300.0
     folder: Path | None = None
-    """Where screenshots and downloads are kept; None keeps none."""
+    """Folder of screenshots and downloads; None keeps none."""
     wanted: str = ""
-    """What the user wrote, where the question is a model's; what is typed and opened is judged by it."""
+    """The user's text, if a model wrote the question; typing and opening is checked against it."""
     private: tuple[str, ...] = field(default=(), repr=False)
-    """What belongs to the user: it is typed at sites only that the user names."""
+    """The user's private data, which may be typed only at sites that the user names."""
     chrome: Path | None = None
     """The user's own choice of a browser; one is looked for without."""
     may_download: bool = True
@@ -69,16 +69,16 @@ class BrowserTask:
     allow_addresses: tuple[str, ...] = ()
     """The only pages of these that are opened, as in the setting of this name."""
     sees: bool = False
-    """Whether the model reads pictures."""
+    """True if the model reads pictures."""
 
     def origins(self, foreign: Sequence[str] = (), links: Sequence[str] = ()) -> Origins:
-        """Where everything comes from that is known of a page's actions."""
+        """Return the origins of all texts, for checking a page's actions."""
         wanted = self.wanted or f"{self.question}\n{self.url}"
         secrets = tuple(login.password for login in self.logins)
         return Origins(wanted, foreign, private=self.private, secrets=secrets, links=links_by_form((self.url, *links)))
 
     def allows(self, url: str) -> bool:
-        """Whether a page's host is one of those that may be opened."""
+        """Return True if a page's host is one of those that may be opened."""
         return is_among(url, self.hosts)
 
 
@@ -90,13 +90,13 @@ class BrowserOutcome:
     """The answer, or what was found until it ended."""
     ok: bool
     url: str
-    """Where it ended."""
+    """The last address."""
     steps: tuple[BrowserStepped, ...] = ()
     problem: str = ""
     """Why it is not done."""
     files: tuple[Path, ...] = ()
-    """What was downloaded."""
+    """Downloaded files."""
     usage: Usage = field(default_factory=Usage)
-    """What the model cost."""
+    """Tokens and cost of the model."""
     apart: tuple[InstructionFound | ActionRefused, ...] = ()
-    """What was not believed, and not done."""
+    """Instructions that were not believed, and actions that were refused."""

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from agent.cli.screen import Screen
     from agent.configuration.project_choice import ProjectChoice
     from agent.consent.capabilities import CapabilityToUse
-    from agent.consent.consent import Asked, PackagesToInstall, ToolToApprove, UserReply
+    from agent.consent.consent import Asked
     from agent.consent.external_tools import ConfiguredServers
     from agent.consent.hosts import HostToReach
+    from agent.consent.questions import PackagesToInstall, ToolToApprove, UserReply
     from mcp_tools.clients.config_parser import ServerEntry
     from mcp_tools.clients.trust import Changed, Decisions
 
@@ -124,7 +125,8 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
     A server that the user chooses instead is put into the flags.
     """
     from agent.configuration.settings_sources import read_settings
-    from agent.models.embedded.weights import QWEN_CODER, Weights
+    from agent.models.embedded.weights import Weights
+    from agent.models.embedded.weights_files import QWEN_CODER
     from agent.models.protocol import EMBEDDED, ROLES
     from agent.resources import require_download
 
@@ -194,8 +196,8 @@ async def ask_user(asked: Asked, screen: Screen, *, always: bool) -> UserReply:
     Of a long tool or call, the beginning is shown at first; `m` shows the rest.
     """
     from agent.consent.capabilities import CapabilityToUse
-    from agent.consent.consent import PackagesToInstall, ToolToApprove
     from agent.consent.hosts import HostToReach
+    from agent.consent.questions import PackagesToInstall, ToolToApprove
 
     if isinstance(asked, ToolToApprove):
         return await _ask_whether_kept(asked, screen, always=always)
@@ -281,7 +283,7 @@ def _caller(tool: str) -> str:
 
 
 async def _reply(chosen: str) -> UserReply:
-    from agent.consent.consent import UserReply
+    from agent.consent.questions import UserReply
 
     if chosen == "b":
         return UserReply(False, (await read_line("No, because: ")))

@@ -8,55 +8,17 @@ import gc
 import os
 import re
 import sys
-from importlib import import_module
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent.cli import exits
+from agent.cli.registry import COMMANDS_BY_NAME, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import typer
-
     from mcp_tools.errors import AlitaError
 
-
-class Command(NamedTuple):
-    """One verb of `alita`."""
-
-    name: str
-    place: str
-    """`module:attribute` of its typer app."""
-    summary: str
-
-
-COMMANDS: tuple[Command, ...] = (
-    Command("ask", "ask:app", 'answer a question (same as alita "…")'),
-    Command("resume", "ask:resume_app", "continue an interrupted run"),
-    Command("runs", "runs:app", "list, search, show, replay, export and prune runs"),
-    Command("changes", "changes:app", "show and apply what programs changed in a copy of your folder"),
-    Command("sessions", "runs:sessions_app", "list, show, export and delete conversations"),
-    Command("stats", "runs:stats_app", "show calls, cost, tools and failures over a period"),
-    Command("cache", "runs:cache_app", "list and clear cached answers"),
-    Command("traces", "runs:traces_app", "show a run's steps and calls, in the terminal or as HTML"),
-    Command("tools", "tools:app", "list, show, search, run, create, review, edit and delete tools"),
-    Command("packages", "packages:app", "list, allow, forget and prune packages of programs and tools"),
-    Command("policy", "policy:app", "show the rules for what tools may use, and what decides about one"),
-    Command("files", "files:app", "show a file as the agent reads it"),
-    Command("mcp", "mcp:app", "connect to MCP servers; install alita in other programs"),
-    Command("serve", "serve:app", "serve the tools to MCP clients"),
-    Command("web", "web:app", "serve a page for your browser"),
-    Command("course", "course:app", "Agents Course: list, answer and submit its questions"),
-    Command("model", "model:app", "list and test models; pull and serve the embedded one"),
-    Command("gaia", "gaia:app", "run, report on and compare benchmarks; measure learning"),
-    Command("gaps", "gaps:app", "show and review what was learned from failures"),
-    Command("config", "config:app", "show and change settings"),
-    Command("keys", "config:keys_app", "store, list and delete API keys"),
-    Command("doctor", "doctor:app", "check that alita has everything it needs"),
-    Command("completion", "completion:app", "print a completion script for your shell"),
-)
-"""The one registry: dispatch, help and documentation come from it."""
 
 _MEANT = {
     **dict.fromkeys(("version", "ver"), "alita --version"),
@@ -71,7 +33,6 @@ _MEANT = {
 """What other programs call their commands, and what comes nearest here."""
 _BAD_VALUE = re.compile(r"Invalid value for (?P<names>'[^:]*'): (?P<why>.*)", re.DOTALL)
 _NOT_A_NUMBER = re.compile(r"Input should be a valid (?P<kind>integer|number), unable to parse")
-_BY_NAME = {command.name: command for command in COMMANDS}
 _HELP = ("-h", "--help")
 Before = dict[str, tuple[str, Any]]
 """Options before a command, as `Invocation` has them."""
@@ -90,7 +51,7 @@ def main() -> None:
 
             print(f"alita {version('alita')}")
         elif (
-            (first in _HELP and _BY_NAME.keys().isdisjoint(arguments))
+            (first in _HELP and COMMANDS_BY_NAME.keys().isdisjoint(arguments))
             or arguments == ["help"]
             or (not arguments and _is_alone())
         ):
@@ -110,10 +71,10 @@ def _run(arguments: list[str]) -> None:
         with plain_misuse("alita", arguments):
             before, words = _options_before(arguments)
         is_question = "--" in arguments[: len(arguments) - len(words)]
-    elif arguments[:1] == ["help"] and len(arguments) == 2 and arguments[1] in _BY_NAME:
+    elif arguments[:1] == ["help"] and len(arguments) == 2 and arguments[1] in COMMANDS_BY_NAME:
         words = [arguments[1], "--help"]
     verb = words[0] if words else ""
-    if verb in _BY_NAME and not is_question:
+    if verb in COMMANDS_BY_NAME and not is_question:
         if words is not arguments:
             arguments[:] = [*words, *(flag for flag, _ in before.values())]
         _call(verb, words[1:], f"alita {verb}", before)
@@ -249,13 +210,6 @@ def _plainer(said: str, arguments: Sequence[str]) -> str:
     return f"{name} needs {wanted}, got {value!r}."
 
 
-def load(verb: str) -> typer.Typer:
-    """The typer app of a verb."""
-    module, attribute = _BY_NAME[verb].place.split(":")
-    app: typer.Typer = getattr(import_module(f"agent.cli.verbs.{module}"), attribute)
-    return app
-
-
 def _refuse_misspelt(word: str, rest: list[str]) -> None:
     """A question costs a run: `alita tool list` and `alita login` are more likely slips than questions."""
     if " " in word or word.startswith("-"):
@@ -264,7 +218,7 @@ def _refuse_misspelt(word: str, rest: list[str]) -> None:
     if rest or not meant:
         from difflib import get_close_matches
 
-        near = get_close_matches(word, _BY_NAME, n=1, cutoff=0.8)
+        near = get_close_matches(word, COMMANDS_BY_NAME, n=1, cutoff=0.8)
         meant = f"alita {' '.join([near[0], *rest])}" if near else meant
     if meant:
         from mcp_tools.errors import UsageError
@@ -279,7 +233,7 @@ def _fail(error: AlitaError, arguments: list[str]) -> int:
     from agent.cli.output import error_json, error_text, print_json, print_note
 
     print_note(error_text(error))
-    if arguments and arguments[0] in _BY_NAME.keys() - {"ask", "resume"}:
+    if arguments and arguments[0] in COMMANDS_BY_NAME.keys() - {"ask", "resume"}:
         if "--json" in arguments:
             print_json({"ok": False, "error": error_json(error)})
     elif "--json" in arguments or "--json-stream" in arguments:

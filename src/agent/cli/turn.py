@@ -19,10 +19,12 @@ from agent.models.protocol import Usage
 from mcp_tools.text import duration, one_line
 
 if TYPE_CHECKING:
-    from agent.alita import Alita, Listener
+    from agent.alita import Alita
     from agent.cli.interactive.pastes import Pastes
     from agent.cli.screen import Screen
-    from agent.consent.consent import Asked, UserReply
+    from agent.consent.consent import Asked
+    from agent.consent.questions import UserReply
+    from agent.events import Listener
 
 
 class Activity:

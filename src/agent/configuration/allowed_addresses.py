@@ -1,4 +1,4 @@
-"""Entries of the setting `allow_addresses`: private addresses that may be opened all the same."""
+"""Entries of the setting `allow_addresses`: private addresses that may still be opened."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read_allowed(text: str) -> AllowedAddress:
     """Read an entry: `intranet.example`, `10.0.0.5`, `10.0.0.5:8080`, `10.1.0.0/16` or `http://127.0.0.1:8000`.
 
     Raises:
-        ValueError: It is none of these.
+        ValueError: It has another form.
     """
     scheme, mark, rest = text.lower().rpartition("://")
     with suppress(ValueError):

@@ -1,7 +1,7 @@
 """Which model and services a project's files choose, and whether the user allowed that.
 
-The `alita.toml` or `.env` of a cloned folder could name a stranger's model or endpoint: it would read the questions and
-their files, and decide what the user's own servers are told to do. So it is asked about once, like a server that a
+The `alita.toml` or `.env` of a cloned folder could name a stranger's model or endpoint, which would read questions and
+files, and control the user's own servers. So it is asked about once, like a server that a
 project defines, and the decision holds for these very values in this folder.
 """
 
@@ -30,7 +30,7 @@ class ProjectChoice:
 
     project: Path
     settings: tuple[Explained, ...]
-    """What is chosen, and by which file; keys are masked."""
+    """The chosen values with their file; keys are masked."""
     digest: str
     """SHA-256 of the values: a changed one is asked about again."""
     verdict: Verdict | None
@@ -48,13 +48,13 @@ class ProjectChoice:
 
     @property
     def decides_model(self) -> bool:
-        """Whether it chooses what decides on actions, and not just who is asked for search and speech."""
+        """True if it chooses what decides on actions, and not just who is asked for search and speech."""
         deciding = {"model", "fallback", "base_url", *ROLES}
         return any(line.name in deciding or line.name.startswith("models.") for line in self.settings)
 
     @property
     def told(self) -> str:
-        """What is chosen, on one line."""
+        """The choice on one line."""
         return one_line("; ".join(f"{line.name} = {line.value} ({line.source})" for line in self.settings), 600)
 
 

@@ -43,7 +43,7 @@ ABILITIES = ("search", "browse", "create")
 ENGINES = ("firecrawl", "tavily", "ddgs", "wikipedia", "arxiv")
 """Search engines, in the order in which they are tried when none is named."""
 REMOVED = {"web_index": "the engine `index`, which searched your own pages, was removed; attach files with --file"}
-"""Settings that earlier versions had, each with what became of it and what to do."""
+"""Settings of earlier versions, each with its replacement."""
 _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 HOSTED_DEFAULT = "gpt-5-mini"
 _OPENAI = re.compile(r"(https?://)?api\.openai\.com(?![\w.-])", re.IGNORECASE)
@@ -51,7 +51,7 @@ UNSET = "—"
 
 
 def split_names(value: Any) -> Any:
-    """The names in a text with commas; anything else as it is."""
+    """Return the names in a text with commas; other values unchanged."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
@@ -74,7 +74,7 @@ _SECONDS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 
 
 def seconds_of(period: str) -> float:
-    """How long `90d` is: minutes, hours, days or weeks.
+    """Return the seconds of a period such as `90d`, in minutes, hours, days or weeks.
 
     Raises:
         ValueError: It is no period.
@@ -101,7 +101,7 @@ def start_of(text: str, now: float) -> float:
 
 
 def _retention(value: object) -> str:
-    """What the setting `keep_runs` says: a period, a number of runs, or `all`."""
+    """Return the value of the setting `keep_runs`: a period, a number of runs, or `all`."""
     told = str(value).strip().lower()
     if told != "all" and not told.isdecimal() and not _PERIOD.fullmatch(told):
         raise ValueError(f"{told!r} is not a period such as 90d, a number of runs, or all")
@@ -300,7 +300,7 @@ class Settings(BaseModel):
 
     @property
     def project(self) -> Path:
-        """The folder whose `alita.toml` and `.env` were read."""
+        """The folder with the `alita.toml` and `.env` that that were read."""
         return self._project
 
     @property
@@ -318,16 +318,16 @@ class Settings(BaseModel):
         return own or tuple(sorted(watching, key=lambda name: name not in general))
 
     def strategy_of(self, model: str) -> StrategyName:
-        """The strategy that is wanted for a model: its own, else that of the whole run."""
+        """Return the configured strategy for a model: its own, else the run's."""
         named = self.models.get(model)
         return self.strategy if named is None or named.strategy == "auto" else named.strategy
 
     def sees(self, role: str) -> bool:
-        """Whether every model of a role reads pictures."""
+        """Return True if every model of a role reads pictures."""
         return all(map(self.model_sees, self.models_for(role)))
 
     def model_sees(self, name: str) -> bool:
-        """Whether a model reads pictures: if it is named for `vision`, its table says so, or its name is known."""
+        """Return True if a model reads pictures: by its role, its table or its name."""
         named = self.models.get(name)
         if name in self.vision or (named and named.sees is not None):
             return name in self.vision or bool(named and named.sees)
@@ -368,7 +368,7 @@ class Settings(BaseModel):
         return self.download == "always" or (self.download == "terminal" and at_terminal)
 
     def source_of(self, name: str) -> str:
-        """Where a value came from: `default`, a file's path, `variable NAME`, or `flag --name`."""
+        """Source of a value: `default`, a file's path, `variable NAME`, or `flag --name`."""
         return self._sources.get(name, "default")
 
     def explain(self) -> list[Explained]:
@@ -412,9 +412,9 @@ RULES = "rules"
 EARLIER = "earlier"
 """In a run's configuration: the program that answered a question of the same form before."""
 FOLLOWS = "follows"
-"""In a run's configuration: the run of the turn before it. Such a run has the conversation in its journal."""
+"""In a run's configuration: the run of the turn before it. The run's journal has the conversation."""
 HOME = "home"
-"""In a run's configuration: the first run of its conversation, in whose folder the files of all turns are kept."""
+"""In a run's configuration: the first run of its conversation; its folder has the files of all turns."""
 FOLDER = "folder"
 """In a run's configuration: the user's folder that programs may read; empty if that was taken back."""
 COPY = "folder_copy"
@@ -422,12 +422,12 @@ COPY = "folder_copy"
 NEW_COPY = "new"
 _LIMITS = ("max_steps", "max_tokens", "max_seconds", "max_cost")
 _AS_BEGUN = ("seed", "agent", "without", "strategy", "leak_guard")
-"""What a run that says nothing of them had none of."""
+"""Settings that count as unset if a run's configuration lacks them."""
 _RECORDED = (*_LIMITS, *_AS_BEGUN, "engines", "browser_hosts", "allow_private", "allow_addresses")
 
 
 def configuration_of(settings: Settings) -> dict[str, str]:
-    """What an answer depends on beside question and files: models, endpoint and limits."""
+    """Return everything an answer depends on besides question and files: models, endpoint and limits."""
     told = {"model": settings.model, "base_url": settings.base_url or ""}
     for name in _RECORDED:
         value = getattr(settings, name)
@@ -445,19 +445,19 @@ def configuration_of(settings: Settings) -> dict[str, str]:
 
 
 def places_of(settings: Settings) -> dict[str, str]:
-    """What a later process must know to go on, which has not the flags of this one."""
+    """Return values that a later process needs to resume, since it lacks this one's flags."""
     endpoint = {"endpoint": "by flag"} if "base_url" in settings.by_flag else {}
     return {"tools_dir": str(settings.tools_dir), "approval": settings.approval, **endpoint}
 
 
 def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Settings:
-    """The settings with the models, the limits and the library of a run, whose journal knows no others.
+    """Return the settings with the models, the limits and the library of a run, to match its journal.
 
     Args:
         run: The run.
-        settings: Those of this process.
-        goes_on: Whether it makes new calls: then those of the command line count, and in place of the one that ended
-            it a higher one of this process.
+        settings: The settings of this process.
+        goes_on: True if it makes new calls: then limits of the command line count, and this process may raise the limit
+            that ended the run.
 
     Raises:
         RunError: An earlier version made the run with what this one does not have.
@@ -485,5 +485,5 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
 
 
 def wish_of(run: Run) -> Wish:
-    """What a run is for; it goes on, and is repeated, for the same."""
+    """Return the purpose of a run, which a resumed or repeated run keeps."""
     return "create" if run.configuration.get(WISH) == "create" else "answer"

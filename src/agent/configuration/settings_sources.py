@@ -1,9 +1,9 @@
 """Reads the layers of settings and merges them, remembering where each value came from.
 
 A project's own files are untrusted. `alita.toml` and `.env` of the current folder cannot weaken the
-isolation, move alita's folders or put the tools outside the project; `alita.toml` holds no keys and no
-endpoint of all models; an endpoint named in `.env` only ever receives a key that stands in the same file; and a model
-that `alita.toml` names uses a key only where the user's own settings use that key, too.
+isolation, move alita's folders or put the tools outside the project; `alita.toml` may hold neither keys nor an endpoint
+for all models; an endpoint named in `.env` only receives a key of the same file; and a model that `alita.toml` names
+uses a key only if the user's own settings use that key, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from mcp_tools.text import one_line
 Layer = dict[str, tuple[Any, str]]
 """The values of one source, each with how a message names it."""
 _MODELS = "models."
-"""Before the name of each model that a layer defines: one is a setting of its own, so that layers override by name."""
+"""Prefix of each model that a layer defines: a separate setting, so that layers override it by name."""
 _GEMINI_KEY = "ALITA_GEMINI_API_KEY"
 _WORDS = {
     **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "it is not a whole number"),
@@ -51,7 +51,7 @@ ACCEPTED_VARIABLES: dict[str, tuple[str, ...]] = {
     "tavily_api_key": ("TAVILY_API_KEY",),
     "hf_token": ("HF_TOKEN",),
 }
-"""Variables that other programs use too. `ALITA_` and the setting's name in capitals stands before them."""
+"""Variables that other programs use too. The forms with `ALITA_` and the setting's name in capitals take precedence."""
 NOT_FOR_PROJECTS: dict[str, str] = {
     "base_url": "it would choose who receives your questions and your key",
     "speech_base_url": "it would choose who receives your recordings",
@@ -60,7 +60,7 @@ NOT_FOR_PROJECTS: dict[str, str] = {
     "allow_addresses": "it would let web pages reach your network",
     "chrome": "it would choose which program is started",
     "browser_hosts": "it would choose which pages the browser opens",
-    "logins": "it would choose whose passwords are used",
+    "logins": "it would choose the passwords that are used",
     "isolation": "it would choose how tools are isolated from your machine",
     "download": "it would choose what is downloaded to your machine",
     "hosts": "it would choose which hosts are reached without asking you",
@@ -72,13 +72,14 @@ NOT_FOR_PROJECTS: dict[str, str] = {
     **dict.fromkeys((*_FOLDERS, "database_url"), "it would move alita's data"),
 }
 _FOR_DOTENV = ("base_url", *(name for name in KEYS if name != "database_url"))
-"""What of these a project's `.env` may hold all the same."""
+"""Settings among these that a project's `.env` may still hold."""
 DECIDING = (
     *("model", "fallback", *ROLES, "base_url", "api_key", "engines"),
     *("speech", "speech_model", "speech_api_key", "firecrawl_api_key", "gemini_api_key", "gemini_model"),
     "tavily_api_key",
 )
-"""What decides whose model answers, and who receives questions, searches and recordings. From a project's file it is
+"""Settings that decide which model answers, and who receives questions, searches and recordings. From a project's file
+it is
 used once the user has allowed it."""
 SERVE_TOKEN = "ALITA_SERVE_TOKEN"  # noqa: S105 - a variable's name
 """The bearer token of `alita serve --http`: no setting, so that no file of a project can choose it."""
@@ -100,7 +101,7 @@ def read_settings(
     Args:
         flags: Values of the command line; None means not given.
         environment: The process's own when not given.
-        current: The folder whose `alita.toml` and `.env` are read; the current one when not given.
+        current: The folder with the `alita.toml` and `.env` to read; by default the current one.
 
     Raises:
         SettingsError: A file cannot be read, a setting is unknown, or its value is not what it can be.
@@ -163,7 +164,7 @@ def _chosen(sources: Mapping[str, str], theirs: set[tuple[str, str]]) -> list[st
 
 
 def _keys(settings: Settings, environment: Mapping[str, str]) -> dict[str, SecretStr]:
-    """The keys of the named models. A project's `.env` is no place for them: nobody would know whose they are."""
+    """The keys of the named models. A project's `.env` may not hold them, since their owner would be unknown."""
     keys = {}
     for name, named in settings.models.items():
         if key := environment.get(named.key, "").strip():
@@ -247,7 +248,7 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
 
 
 def _file_layer(path: Path) -> Layer:
-    """What a settings file sets, its named models one by one."""
+    """Return the settings of a file, with its named models one by one."""
     with os_errors_as(SettingsError, f"{path} cannot be read"):
         try:
             values = toml_of(read_small(path, SETTINGS))
@@ -271,7 +272,7 @@ def _file_layer(path: Path) -> Layer:
 
 
 def _variables_layer(environment: Mapping[str, str], origin: str = "variable {}") -> Layer:
-    """What variables set; an empty one counts as not set, and one that is nearly the name of one is refused."""
+    """Return the settings of variables; an empty one counts as unset, and a misspelt one is refused."""
     layer: Layer = {}
     for setting in Settings.model_fields:
         for variable in variables(setting):
@@ -308,7 +309,7 @@ def require_known(values: Iterable[str], path: Path | None = None) -> None:
     """Refuses names that are no settings, in a file or as the user typed them.
 
     Raises:
-        SettingsError: One is none; the nearest one is named.
+        SettingsError: A name is unknown; the message has the nearest one.
     """
     for name in values:
         said = f"{path} sets {name}" if path else f"There is no setting {name}"

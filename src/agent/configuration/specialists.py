@@ -1,4 +1,4 @@
-"""The specialists: agents with a task of their own, which answer a whole question or one that a run hands over."""
+"""The specialists: agents for one kind of task, which answer a whole question or one that a run hands over."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Specialist:
-    """What makes an agent a specialist; tools of the library and of servers are everyone's."""
+    """The traits of a specialist; all agents share tools of the library and of servers."""
 
     summary: str
     """For people."""
     prompt: str
     """Follows the standard prompt."""
     actions: tuple[str, ...]
-    """Those that it may use."""
+    """Actions that it may use."""
     share: float
-    """Of the run's limit of steps, for a question that is handed over."""
+    """Share of the run's limit of steps for a handed-over question."""
 
 
 SPECIALISTS = {
@@ -62,16 +62,16 @@ SPECIALISTS = {
     ),
 }
 SHARE = 0.5
-"""Of the run's steps, for a question that is handed over to nobody in particular."""
+"""Share of the run's steps for a question without a specialist."""
 _ACTIONS = ("search", "browse", "read_file", "create_tool", "run_code", "ask")
 
 
 def prompt_of(agent: str) -> str:
-    """What follows the standard prompt; nothing for an agent of no kind."""
+    """Return the text after the standard prompt; empty for an agent without a kind."""
     return SPECIALISTS[agent].prompt if agent else ""
 
 
 def not_for(agent: str) -> list[str]:
-    """The actions that a specialist goes without; none of them hands anything over."""
+    """Return the actions that a specialist lacks; no specialist hands questions over."""
     own = SPECIALISTS[agent].actions if agent else _ACTIONS[:-1]
     return [action for action in _ACTIONS if action not in own]

@@ -31,7 +31,7 @@ class StoredKeys:
         self._file = JsonFile(self.path, dict[str, str | None], empty={})
 
     def places(self) -> dict[str, str]:
-        """Where each key is kept: `keyring` or `file`.
+        """Place of each key: `keyring` or `file`.
 
         Raises:
             SettingsError: The file is damaged.
@@ -39,7 +39,7 @@ class StoredKeys:
         return {name: "keyring" if value is None else "file" for name, value in self._read().items()}
 
     def values(self) -> dict[str, str]:
-        """The keys. One that the keyring no longer has is left out.
+        """The keys. Keys missing from the keyring are left out.
 
         Raises:
             SettingsError: The file is damaged, or the keyring cannot be asked.
@@ -57,13 +57,13 @@ class StoredKeys:
         keyring = _keyring()
         with self._changing() as kept:
             if keyring is not None:
-                with _told(f"could not keep the key {name}"):
+                with _keyring_errors(f"could not keep the key {name}"):
                     keyring.set_password(_SERVICE, name, value)
             kept[name] = value if keyring is None else None
         return "file" if keyring is None else "keyring"
 
     def drop(self, name: str) -> bool:
-        """Removes a key; false where there is none.
+        """Remove a key; return False if there is none.
 
         Raises:
             SettingsError: The file is damaged, or the keyring gives nothing away.
@@ -73,7 +73,7 @@ class StoredKeys:
             return False
         with self._changing() as kept:
             if kept.pop(name, "") is None and (keyring := _keyring()) is not None and _from_keyring(name):
-                with _told(f"could not delete the key {name}"):
+                with _keyring_errors(f"could not delete the key {name}"):
                     keyring.delete_password(_SERVICE, name)
         return True
 
@@ -88,7 +88,7 @@ class StoredKeys:
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, str | None]]:
-        self._read()  # a damaged file is told, not put aside: its keys are nowhere else
+        self._read()  # a damaged file is reported, not moved aside: its keys are nowhere else
         with writing(self.path), self._file.changing() as kept:
             yield kept
 
@@ -105,13 +105,13 @@ def _keyring() -> Any:
 def _from_keyring(name: str) -> str | None:
     if (keyring := _keyring()) is None:
         return None
-    with _told(f"could not return the key {name}"):
+    with _keyring_errors(f"could not return the key {name}"):
         value: str | None = keyring.get_password(_SERVICE, name)
     return value
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
+def _keyring_errors(what: str) -> Iterator[None]:
     from keyring import errors
 
     try:

@@ -14,7 +14,7 @@ from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, is_provided
 from mcp_tools.tool import Capabilities
 
 if TYPE_CHECKING:
-    from agent.consent.consent import ApprovalMode, UserReply
+    from agent.consent.questions import ApprovalMode, UserReply
     from mcp_tools.environments.store import Environments
 
 UNASKED = {"seconds": 60.0, "memory_mb": 2048}
@@ -41,7 +41,7 @@ class Permit:
     packages: tuple[str, ...] = ()
     """The packages that a rule allows for this call."""
     asks: bool = False
-    """True if a rule wants packages to be asked about, whatever the setting says."""
+    """True if a rule asks about packages even if the setting does not."""
 
 
 def needs_in(may: Capabilities, packages: Iterable[str] = ()) -> list[Need]:
@@ -74,7 +74,7 @@ class CallConsent:
 
     Args:
         mode: The setting `hosts`.
-        grants: The hosts that the user allowed for good.
+        grants: The hosts that the user allowed permanently.
         policy: Reads the policy file.
         environments: The installed packages.
         ask: Asks the user; None where nobody can be asked.
@@ -229,7 +229,7 @@ def _package(requirement: str) -> str:
 
 
 def _named(requirement: str) -> str:
-    """A package as people read it; the hash of the user's own code stands apart."""
+    """A package as people read it, with the hash of the user's own code in parentheses."""
     from mcp_tools.environments.wrapped import label_of
 
     return label_of(requirement)

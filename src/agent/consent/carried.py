@@ -1,8 +1,8 @@
-"""What a text carries in a form that hides it: decoded readings of the text, and encoded forms of a value.
+"""Hidden contents of a text: decoded readings of the text, and encoded forms of a value.
 
 A reading is looked through for private text; a form is looked for in the text. Either finds what the other misses: a
-value between others that are encoded with it, or an encoded value with changed case and signs in between. What was
-enciphered with a key, such as by XOR, is found by neither.
+value between others that are encoded with it, or an encoded value with changed case and signs in between. Neither finds
+text that was encrypted with a key, such as by XOR.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _decoded(decode: Callable[[str], bytes]) -> Callable[[str], Iterator[str]]:
 
 
 def _texts(data: bytes) -> Iterator[str]:
-    """What bytes say, unpacked if they are packed."""
+    """Return the text of bytes, unpacked if they are compressed."""
     for text in (data, *_unpacked(data)):
         try:
             yield text.decode("utf-8")
@@ -153,7 +153,7 @@ READINGS: dict[str, Callable[[str], Iterable[str]]] = {
     "codes": _of_codes,
     "ascii85": _ascii85,
 }
-"""The ways in which a text is read besides as it stands."""
+"""Decodings that are tried on a text."""
 
 
 _SLOW = frozenset({"base58", "one number", "codes", "ascii85"})
@@ -172,7 +172,7 @@ def readings(text: str, *, slow: bool = True) -> list[str]:
 
 
 def _in_groups(data: bytes, encode: Callable[[bytes], bytes], size: int, bits: int) -> Iterator[str]:
-    """Yield the part of an encoded value that is the same whatever text surrounds the value."""
+    """Yield the part of an encoded value that does not depend on the text around the value."""
     for before in range(size):
         text = encode(bytes(before) + data).decode().rstrip("=")
         ends_inside = (before + len(data)) * 8 % bits != 0
@@ -193,7 +193,7 @@ def forms(value: str) -> frozenset[str]:
 
 
 def parts(url: str) -> dict[str, str]:
-    """The parts of an address that can carry a piece each, by where they stand."""
+    """Return the parts of an address that can each carry a piece, by their position."""
     split = split_address(url)
     found = {f"label {n}": label for n, label in enumerate(reversed((split.hostname or "").split(".")))}
     found |= {f"path {n}": one for n, one in enumerate(filter(None, unquote(split.path).split("/")))}
@@ -278,7 +278,7 @@ class KeyIndex:
                     self._sizes[form[at : at + _FOUND_ANYWHERE]].add(size)
 
     def is_in(self, text: str) -> bool:
-        """True if a text carries one of them."""
+        """True if a text carries one of the values."""
         return any(map(self._stands_in, (text, *readings(text)))) if self._whole or self._parts else False
 
     def is_pieced(self, earlier: str, now: str) -> bool:

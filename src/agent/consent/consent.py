@@ -1,9 +1,8 @@
-"""What a run asks its user: whether a proved tool is kept, and whether a call or an action is done."""
+"""Questions of a run to its user: may a proved tool be kept, may a call be made?"""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -14,8 +13,9 @@ from agent.budget import Budget
 from agent.consent.capabilities import CallConsent, CapabilityToUse, Need, Permit, needs_in
 from agent.consent.grants import Grants
 from agent.consent.hosts import HostGrants, HostToReach
-from agent.consent.named_paths import MAX_PATH, REFUSAL
+from agent.consent.named_paths import REFUSAL
 from agent.consent.policy import Policy, ReadPolicy
+from agent.consent.questions import ApprovalMode, CallProposal, PackagesToInstall, ToolToApprove, UserReply
 from agent.events import Event, ToolRefused
 from agent.store.journal import Journal
 from mcp_tools.errors import AlitaError
@@ -26,83 +26,8 @@ if TYPE_CHECKING:
     from mcp_tools.clients.servers import Servers
     from mcp_tools.environments.store import Environments
 
-ApprovalMode = Literal["ask", "auto", "never"]
-"""`ask`: someone decides. `auto`: what is proved is kept. `never`: nothing is kept."""
-Scope = Literal["once", "always", "folder"]
-"""How long a permission lasts; see `UserReply.scope`."""
 _DOUBTFUL = "consent"
-"""What the journal calls a user's word on a doubtful action."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolToApprove:
-    """A proved tool that would be kept."""
-
-    name: str
-    signature: str
-    """`nth_fibonacci(n: int) -> int`."""
-    purpose: str
-    source: str
-    checks: tuple[str, ...]
-    """What the checks, the trial and the proof said, one line each."""
-    tests: tuple[str, ...] = ()
-    """Each test with its result."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallProposal:
-    """A call of an external tool, or another action, that someone has to allow."""
-
-    name: str
-    arguments: dict[str, Json]
-    reason: str
-    definition: str = ""
-    """What the server now says of the tool, where that has changed."""
-    is_doubtful: bool = False
-    """Whether it would be refused unasked because it may come from foreign text alone."""
-    tool: str = ""
-    """The external tool, if the user may allow it for good for this reason."""
-    paths: tuple[str, ...] = ()
-    """The paths that nobody named, if they are the reason."""
-
-    @property
-    def folders(self) -> tuple[str, ...]:
-        """The folders of these paths, if the user may allow them for good."""
-        try:
-            places = [Path(path).expanduser() for path in self.paths if len(path) <= MAX_PATH]
-            if len(places) < len(self.paths) or not all(place.is_absolute() for place in places):
-                return ()
-            found = [Path(os.path.realpath(place)) for place in places]
-            folders = {str(path if path.is_dir() else path.parent) for path in found}
-        except (OSError, RuntimeError, ValueError):  # no name of a file, or no user of that name
-            return ()
-        return () if "/" in folders else tuple(sorted(folders))
-
-
-@dataclass(frozen=True, slots=True)
-class PackagesToInstall:
-    """Packages that a program or a tool needs and the user has not allowed yet."""
-
-    wanted: tuple[str, ...]
-    """As the code names them: `scipy>=1.11`."""
-    releases: tuple[str, ...]
-    """Each package that is new, with its version: those that are wanted, and what they pull in. None before the index
-    is asked, which it is of unknown names only if the user agrees."""
-    unknown: tuple[str, ...]
-    """The names that are not among the most used packages."""
-    size: int
-    """Bytes to fetch, at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class UserReply:
-    """The reply of the user who is asked."""
-
-    allowed: bool
-    reason: str = ""
-    """Why not, for the model."""
-    scope: Scope = "once"
-    """`always`: this call's tool, or every further tool that is proved. `folder`: the folders of the call's paths."""
+"""The journal's name for the user's reply about a doubtful action."""
 
 
 Asked = ToolToApprove | CallProposal | PackagesToInstall | HostToReach | CapabilityToUse
@@ -115,7 +40,7 @@ USER_SAID = "the user says: "
 
 @dataclass(eq=False)
 class Consent:
-    """Asks the user, about one thing at a time, while the clock of the run stands still."""
+    """Asks the user about one thing at a time, while the run's clock is paused."""
 
     confirm: Confirm | None
     """None where nobody can be asked."""
@@ -123,19 +48,19 @@ class Consent:
     budget: Budget
     tell: Callable[[Event], None]
     approval: ApprovalMode | None = None
-    """Of proved tools; None in a run from before there was any, which keeps them all."""
+    """For proved tools; None in a run from before there was any, which keeps them all."""
     each_call: str = ""
-    """Why each call of an external tool needs consent, where it does."""
+    """Return why a call of an external tool needs consent; empty if it does not."""
     grants: Grants | None = None
     """The standing permissions; None in a replay."""
     environments: Environments | None = None
-    """Where packages are installed; None in a replay."""
+    """The environments in which packages are installed; None in a replay."""
     packages: ApprovalMode = "ask"
-    """Of packages that the user has not allowed: `auto` installs them, `never` does not."""
+    """For packages that the user has not allowed: `auto` installs them, `never` does not."""
     hosts: ApprovalMode = "ask"
-    """Of requests to declared hosts; see `HostConsent`."""
+    """For requests to declared hosts; see `HostConsent`."""
     host_grants: HostGrants | None = None
-    """The hosts that the user allowed for good; None in a replay."""
+    """The hosts that the user allowed permanently; None in a replay."""
     policy: ReadPolicy | None = None
     """Reads the user's policy; None in a replay."""
     say: Callable[[str], None] = lambda _: None
@@ -186,7 +111,7 @@ class Consent:
         return UserReply(said["allowed"], said.get("reason", "")), said.get("by", "nobody")
 
     async def refusal_of_tool(self, tool: Tool) -> str:
-        """Why a proved tool is not kept; empty where it is. It is decided once, which the journal holds."""
+        """Return why a proved tool is not kept; empty if it is. It is decided once, which the journal holds."""
         if self.approval is None:
             return ""
         if tool.source_hash not in self._of_tools:
@@ -220,7 +145,7 @@ class Consent:
     async def refusal_of_packages(self, packages: Sequence[str], *, asks: bool = False) -> str:
         """Why packages are not installed for this run; empty if they are there or may be. The journal holds it.
 
-        `asks`: the user is asked, whatever the setting says.
+        `asks`: the user is asked, even if the setting allows it.
         """
         wanted, mode = sorted({*packages}), "ask" if asks else self.packages
 
@@ -301,7 +226,7 @@ class Consent:
         """Why an external tool is not called; empty where it may be."""
         changed = await servers.changed(name)
         reasons = [self.each_call] if self.each_call else []
-        reasons += ["its server now says something else of it than when you trusted it"] if changed else []
+        reasons += ["its server has changed the tool's description since you trusted it"] if changed else []
         if not reasons:
             return ""
         why = ", and ".join(reasons)
@@ -321,7 +246,7 @@ class Consent:
 
 
 def proposal_of(tool: Tool, uses: Sequence[tuple[str, str]] = ()) -> ToolToApprove:
-    """What someone is shown who decides about a tool; `uses`: what it may use, with what decides about each."""
+    """Return the question about a tool; `uses` are its capabilities, each with the rule that decides."""
     from mcp_tools.create.interfaces import Test
 
     evidence = tool.provenance.get("evidence") or {}

@@ -34,13 +34,16 @@ SERVER = "server"
 
 
 def arguments_schema(tool: dict[str, Json]) -> dict[str, Json]:
-    """The form of a tool's arguments. Of an external one without its prose, which only a block of data may hold."""
+    """The form of a tool's arguments.
+
+    An external tool's schema has no descriptions: only a block of data may hold them.
+    """
     schema: Any = tool.get("inputSchema") or {"type": "object"}
     return plain_schema(schema, described=False) if SERVER in tool else schema
 
 
 class ExternalTools:
-    """The tools of external servers, whose answers are recorded: a replay needs no server."""
+    """The tools of external servers. Replies are recorded, so that a replay does not need the servers."""
 
     def __init__(
         self,
@@ -51,7 +54,7 @@ class ExternalTools:
         keep: Callable[[str, bytes], Path],
     ) -> None:
         self.is_active = servers is not None or journal.knows(KIND)
-        """Whether there can be any."""
+        """True if there may be external tools."""
         self._servers = servers
         self._consent = consent
         self._journal = journal
@@ -87,7 +90,7 @@ class ExternalTools:
         return list(self._found[query])
 
     async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> ServerReply:
-        """Calls a tool, or gives the recorded reply; whatever goes wrong is in it. Its files are in the workspace."""
+        """Call a tool, or return the recorded reply. Failures are replies, too. Its files are in the workspace."""
 
         async def perform() -> Json:
             if self._servers is None:
@@ -141,31 +144,34 @@ class ConfiguredServers:
         ]
         self.ready = [standing.expanded for standing in self.standings if standing.expanded is not None]
         self.undecided = [standing for standing in self.standings if standing.state == "undecided"]
-        """Those that the project defines and the user has not decided about."""
+        """Return the servers that the project defines and the user has not decided about."""
         self.secrets = tuple(secret for server in self.ready for secret in server.secrets)
         """The values that must not be written down."""
         names = ",".join(sorted(server.entry.name for server in self.ready))
         self.configuration = {"servers": names} if names else {}
-        """What an answer depends on: the servers whose tools are offered."""
+        """Return the names of the servers that offer tools; an answer depends on them."""
         self._seen = Seen(settings.data_dir / PINS_FILE)
         self._is_told = False
 
     @cached_property
     def grants(self) -> Grants:
-        """What this user allowed for good."""
+        """Calls that this user allowed permanently."""
         from mcp_tools.clients.definitions import prefix_of
 
         servers = [(prefix_of(server.entry.name), server.entry.digest) for server in self.ready]
         return Grants(self._data / GRANTS_FILE, servers)
 
     def offers(self, name: str) -> bool:
-        """Whether a tool of that name would be one of these servers'."""
+        """Return True if the name is that of a tool of these servers."""
         from mcp_tools.clients.definitions import prefix_of
 
         return any(name.startswith(prefix_of(server.entry.name)) for server in self.ready)
 
     def news(self) -> list[str]:
-        """Why servers are not started, and what is wrong in the files, told once; what is off is no news."""
+        """Return, once, why servers are not started and what is wrong in the files.
+
+        Disabled servers are not mentioned.
+        """
         if self._is_told:
             return []
         self._is_told = True
@@ -184,11 +190,11 @@ class ConfiguredServers:
         return "untried" if contact is None else "ready" if contact.ok else "failed"
 
     def contact(self, standing: Standing) -> Contact | None:
-        """How a server was found when it was last spoken to."""
+        """State of a server at its last call."""
         return self._seen.contact(standing.entry)
 
     def servers(self) -> Servers | None:
-        """The servers, not started yet; None where there are none."""
+        """The servers, not started yet; None if there are no servers."""
         if not self.ready:
             return None
         from mcp_tools.clients.servers import Servers

@@ -1,4 +1,4 @@
-"""Standing permissions: calls that the user allowed for good, for one tool and reason, or below a folder."""
+"""Permanent permissions: calls that the user allowed, for one tool and reason, or below a folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mcp_tools.errors import ServersFileError, os_errors_as
 from mcp_tools.json_file import JsonFile
 
 if TYPE_CHECKING:
-    from agent.consent.consent import CallProposal
+    from agent.consent.questions import CallProposal
 
 FILE = "allowed.json"
 
@@ -67,7 +67,7 @@ class Grants:
         return self._file.remembered().folders
 
     def cover(self, call: CallProposal) -> bool:
-        """Return True if the user allowed such calls for good."""
+        """Return True if the user allowed such calls permanently."""
         if call.tool and self._grant(call) in self.tools:
             return True
         server = self._server(call.tool)
@@ -111,6 +111,6 @@ class Grants:
         return ToolGrant(tool=call.tool, reason=call.reason, server=self._server(call.tool))
 
     def _server(self, tool: str) -> str:
-        """The digest of the entry of a tool's server; empty if it is none that is configured."""
+        """Return the digest of the entry of a tool's server; empty if the server is not configured."""
         found = [(len(prefix), digest) for prefix, digest in self._servers if tool.startswith(prefix)]
         return max(found, default=(0, ""))[1]

@@ -1,4 +1,4 @@
-"""Hosts that tools and programs may reach: what the user allowed for good, and what is asked."""
+"""Hosts that tools and programs may reach: permanent permissions, and questions to the user."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from mcp_tools.hosts import NOT_ALLOWED, READING
 from mcp_tools.json_file import JsonFile
 
 if TYPE_CHECKING:
-    from agent.consent.consent import ApprovalMode, UserReply
     from agent.consent.policy import ReadPolicy, Value, Verdict
+    from agent.consent.questions import ApprovalMode, UserReply
 
 FILE = "hosts.json"
 NEW_TOOL = "the new tool"
@@ -36,7 +36,7 @@ class HostToReach:
     keys: tuple[str, ...] = ()
     """The stored keys that go along."""
     source: str = ""
-    """The hash of the tool's source and of what it imports, if the user may allow it for good."""
+    """The hash of the tool's source and imports, if the user may allow it permanently."""
     is_doubtful: bool = False
     """True if neither `auto` nor a rule allows it: nobody approved the tool."""
     is_foreign: bool = False
@@ -73,7 +73,7 @@ class _Document(BaseModel):
 
 
 class HostGrants:
-    """The hosts that the user allowed tools for good, in the data folder. A changed source is asked about again."""
+    """The hosts that the user allowed tools permanently, in the data folder. A changed source is asked about again."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -121,11 +121,11 @@ Ask = Callable[[HostToReach], Awaitable["UserReply"]]
 
 
 class HostConsent:
-    """Decides about hosts: by setting, by what the user allowed for good, or by asking once.
+    """Decides about hosts: by setting, by permanent permissions, or by asking once.
 
     Args:
-        mode: `auto` allows declared hosts. Keys, and what is doubtful, are asked about all the same.
-        grants: The hosts that the user allowed for good.
+        mode: `auto` allows declared hosts. It still asks about keys and doubtful requests.
+        grants: The hosts that the user allowed permanently.
         policy: Reads the user's policy. Its first rule that fits comes before the mode; `deny` before the grants, too.
         ask: Asks the user; None where nobody can be asked.
     """

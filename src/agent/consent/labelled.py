@@ -76,7 +76,7 @@ _ALONE = (
         re.I,
     ),
 )
-"""Patterns of a value whose label is part of the pattern."""
+"""Patterns of a value that include its label."""
 _LONG_RUN = re.compile(r"([\w.+-]{400})[\w.+-]+")
 """A run of signs that is longer than any name and value: its end would only cost time."""
 _CELLS = (r"\t", r"\|", ",", ";", r"\s{2,}")

@@ -1,4 +1,4 @@
-"""Paths in the arguments of calls, and which of them the user named."""
+"""Paths in the arguments of calls: did the user name them?"""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def is_path(value: str, argument: str = "") -> bool:
 
 
 def _is_there(value: str) -> bool:
-    """Whether a relative path, or its folder, exists in the user's home."""
+    """Return True if a relative path, or its folder, exists in the user's home."""
     home = os.path.expanduser("~")  # noqa: PTH111 - works for a user without a home
     above = os.path.dirname(value)  # noqa: PTH120 - pathlib takes `.` for the folder of a bare name
     return os.path.lexists(f"{home}/{value}") or (above != "" and os.path.lexists(f"{home}/{above}"))
@@ -72,7 +72,7 @@ class NamedPaths:
     """The files and folders that the user names, and those that the user forbids.
 
     Args:
-        wanted: What the user wrote.
+        wanted: The user's own text.
     """
 
     def __init__(self, wanted: str) -> None:
@@ -91,7 +91,7 @@ class NamedPaths:
         )
 
     def below(self, path: str) -> str:
-        """Return the part of a path below a folder that the user names; empty if there is none."""
+        """Return the part of a path below a folder that the user names; empty if the user names no such folder."""
         if len(path) > MAX_PATH or not _ANCHORED.fullmatch(path) or self.forbids(path):
             return ""
         if path != os.path.normpath(path) or ".." in path.split("/"):
@@ -117,7 +117,7 @@ class NamedPaths:
 
     @cached_property
     def _folders(self) -> list[str]:
-        """The folders that the user names. Of a path with spaces, the longest part that exists is meant."""
+        """The folders that the user names. If a path has spaces, its longest part that exists counts."""
         found = []
         for text in _FOLDER.findall(self._wanted):
             parts = list(_growing(text))

@@ -1,4 +1,4 @@
-"""What a run knows, by where it comes from: the user, others, what is the user's alone."""
+"""Texts that a run knows, by origin: the user's words, other people's text, the user's private data."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _END = ".,;:!?"
 _PIECE = 24
 """Letters and digits in a row that no two texts have in common by chance; a title may be that long."""
 _PASSAGE = 48
-"""So many of them are no title any more, but a passage: a search may ask for a title, if the user wants it."""
+"""From this many words on, text is a passage and not a title; a search may ask for a title if the user wants it."""
 _WORDING = 12
-"""So many of them, in more than one word, are the wording of an order."""
+"""From this many characters on, in more than one word, text is the wording of an order."""
 _ORDER = 4
 """Words that are not the user's, in such a run: fewer are what something on a page is called."""
 _HIDDEN_PIECE = 10
 """In a text that was encoded or turned round, which nobody does for an honest reason."""
 _SURELY = 8
-"""Letters of a host's name that stand together in no text by chance."""
+"""Letters of a host's name that do not occur together by chance."""
 _DIGITS, _MIXED = 14, 16
 """Digits in a row, or letters and digits, that are a card, an account or a key."""
 _MOST_KEYS = 10_000
-"""Of more values with a name than twice that, none is looked for: all that may carry one is doubtful."""
+"""With more than twice as many named values, none is looked for, and everything that may carry one is doubtful."""
 _ORDINARY = frozenset(
     {
         "get",
@@ -74,25 +74,25 @@ _OF_USER = re.compile(
 
 @dataclass(frozen=True)
 class Origins:
-    """What a run knows, by where it comes from."""
+    """Texts that a run knows, by origin."""
 
     wanted: str
-    """What the user wrote: the question, and what was asked before in the conversation."""
+    """The user's text: the question, and earlier questions of the conversation."""
     foreign: Sequence[str] = ()
-    """What others wrote, as far as models were shown it."""
+    """Other people's text that models have seen."""
     described: Sequence[str] = ()
-    """What servers say of their tools: examples of arguments among it may be used, addresses may not."""
+    """Servers' descriptions of their tools: their example arguments may be used, but their addresses may not."""
     private: Sequence[str] = ()
-    """What of it belongs to the user: attached files, and what tools of connected servers gave."""
+    """The private part: attached files, and results of connected servers."""
     answers: Sequence[str] = ()
-    """What a model made of earlier turns: values in it may come from what was private then."""
+    """A model's summary of earlier turns: its values may come from data that was private then."""
     sent: Sequence[Mapping[str, str]] = ()
-    """What earlier actions of the run asked with, in parts: a value may leave piece by piece."""
+    """Arguments of earlier actions, in parts: a value may leave piece by piece."""
     secrets: Sequence[str] = ()
     links: Mapping[str, str] = field(default_factory=dict)
     """Results of searches, pages that were read and their links, by the forms of `links_by_form`."""
     trusts: Callable[[str], bool] = lambda _url: False
-    """Whether an address is at a site that is known to be nobody's trap, such as an encyclopedia."""
+    """True if an address belongs to a site known to be harmless, such as an encyclopedia."""
 
     _pieces_known: dict[int, frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -102,7 +102,7 @@ class Origins:
 
     @cached_property
     def _foreign(self) -> str:
-        """What others wrote, without the addresses that were found or linked: these may be opened."""
+        """Other people's text without addresses that were found or linked, since these may be opened."""
         text = "\n".join((*self.foreign, *self.described))
         return _ADDRESS.sub(lambda found: " " if canonical(found[0].rstrip(_END)) in self.links else found[0], text)
 
@@ -139,7 +139,7 @@ class Origins:
         return len(value) > 2 and stands_whole(value, self._shown)
 
     def is_link(self, url: str) -> bool:
-        """Whether an address was found or linked just as it is; it may lack the fragment."""
+        """Return True if exactly this address was found or linked; the fragment may be missing."""
         link = self.links.get(url, "")
         return bool(link) and url in (link, link.partition("#")[0])
 
@@ -148,7 +148,7 @@ class Origins:
         return url if self.is_link(url) or url in self.wanted else self.links.get(canonical(url), url)
 
     def is_wanted(self, text: str) -> bool:
-        """Whether the user wrote it."""
+        """Return True if the user wrote the text."""
         plain = squeezed(text)
         return not plain or plain in self._wanted
 
@@ -164,7 +164,7 @@ class Origins:
         return frozenset(ends[:-1]), frozenset(ends[1:])
 
     def is_own(self, text: str) -> bool:
-        """Whether the user wrote it, in whole words; one letter says nothing."""
+        """Return True if the user wrote it, in whole words; one letter says nothing."""
         plain, (starts, ends) = squeezed(text), self._edges
         places = (at for at in starts if self._wanted.startswith(plain, at) and at + len(plain) in ends)
         return not plain or (next(places, None) is not None and (len(plain) > 1 or plain > "\u2e80"))
@@ -175,32 +175,32 @@ class Origins:
         return NamedPaths(self.wanted)
 
     def is_in_named_folder(self, path: str) -> bool:
-        """Whether a file is there, in a folder that the user names."""
+        """Return True if a file is there, in a folder that the user names."""
         return bool(self.paths.below(path)) and os.path.lexists(os.path.expanduser(path))  # noqa: PTH111
 
     def names_site(self, url: str) -> bool:
-        """Whether the user names the site of an address."""
+        """Return True if the user names the site of an address."""
         return source_of(url) in self._sites or (bool(host_of(url)) and host_of(url) in self.wanted.casefold())
 
     def names_tool(self, name: str) -> bool:
-        """Whether the user's words say what a tool's name says, in any of their endings."""
+        """Return True if the user's words say what a tool's name says, in any of their endings."""
         words = [word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name.rpartition("__")[2])]
         own = set(_TOKENS.findall(self.wanted.casefold()))
         telling = [word for word in words if word not in _ORDINARY] or words
         return bool(telling) and all(any(_is_alike(word, one) for one in own) for word in telling)
 
     def is_wording(self, values: Sequence[str]) -> bool:
-        """Whether arguments hold the user's own sentence, and not a name or a value out of it."""
+        """Return True if arguments hold a whole sentence of the user, not just a name or a value from it."""
         longest = max(map(len, map(squeezed, filter(self.is_wanted, values))), default=0)
         return longest >= _PIECE or 2 * longest > max(len(self._wanted), _PIECE)
 
     @cached_property
     def gives_orders(self) -> bool:
-        """Whether what servers say of their tools tells models what to do, or speaks of the user."""
+        """True if what servers say of their tools tells models what to do, or speaks of the user."""
         return any(_OF_USER.search(text) or reads_like_orders(text) for text in self.described)
 
     def secret_in(self, text: str) -> bool:
-        """Whether a text carries a secret, in clear or encoded."""
+        """Return True if a text carries a secret, in clear or encoded."""
         return key_index(tuple(one for one in self.secrets if len(squeezed(one)) > 4)).is_in(text)
 
     @cached_property
@@ -213,11 +213,14 @@ class Origins:
         return tuple(value for value in found if squeezed(value) not in self._wanted)
 
     def holds_key(self, text: str) -> bool:
-        """Whether a text holds a key in some form. If there are more keys than can be looked for, each text may."""
+        """Return True if a text holds a key in some form.
+
+        If there are more keys than can be looked for, each text may.
+        """
         return len(self._keys) > 2 * _MOST_KEYS or key_index(self._keys).is_in(text)
 
     def holds_value(self, text: str) -> bool:
-        """Whether a text holds a key, or a word with digits, out of what is private and the user did not write."""
+        """Return True if a text holds a private key or word with digits that the user did not write."""
         if self.holds_key(text):
             return True
         written = {code for one in (text, *readings(text)) for code in codes_in(one)}
@@ -225,7 +228,7 @@ class Origins:
         return any(code in known and code not in self._wanted for code in map(squeezed, written))
 
     def is_pieced(self, now: Mapping[str, str]) -> bool:
-        """Whether the parts of an action, with those of earlier ones, make up a key of the user's."""
+        """Return True if the parts of this and earlier actions together make up a key of the user's."""
         index, own = key_index(self._keys), ""
         for name, value in now.items():
             if index.is_pieced(own, value):
@@ -242,13 +245,13 @@ class Origins:
         return "\n".join(map(squeezed, self.answers))
 
     def _pieces_of_private(self, size: int) -> frozenset[str]:
-        """Every so many letters and digits in a row; of a text each time the same."""
+        """Yield runs of letters and digits of a fixed length; the same for the same text."""
         if size not in self._pieces_known:
             self._pieces_known[size] = frozenset(_pieces(self._private, size))
         return self._pieces_known[size]
 
     def carries(self, text: str, piece: int = _PIECE) -> bool:
-        """Whether a text holds a piece of what is private and the user did not write."""
+        """Return True if a text holds a piece of private data that the user did not write."""
         plain = squeezed(unquote_plus(text))
         if any(part in self._pieces_of_private(piece) and part not in self._wanted for part in _pieces(plain, piece)):
             return True
@@ -271,7 +274,7 @@ class Origins:
         )
 
     def names_private(self, query: str) -> bool:
-        """Whether a query holds a title, a name or a number out of what is private, which the user did not write."""
+        """Return True if a query holds a private title, name or number that the user did not write."""
         words, wanted = frozenset(_words(query)), frozenset(_words(self.wanted))
         if any(pair <= words and not pair <= wanted for pair in self._names_in_private):
             return True
@@ -281,12 +284,12 @@ class Origins:
         return self.carries(query)
 
     def names_host(self, url: str) -> bool:
-        """Whether the user names the very host of an address."""
+        """Return True if the user names the very host of an address."""
         named = (host_of(address if "://" in address else f"//{address}") for address in _addresses(self.wanted))
         return bool(host := host_of(url)) and host in named
 
     def is_worded_by_others(self, task: str, new: int = 0) -> bool:
-        """Whether a longer run of words stands in foreign text, and not in the user's."""
+        """Return True if foreign text has a longer run of these words and the user's text does not."""
         own = set(map(squeezed, self.wanted.split()))
         words = [squeezed(word) for word in task.split()]
         for at in range(len(words) - 1):
@@ -300,18 +303,18 @@ class Origins:
         return False
 
     def mentions_site(self, url: str) -> bool:
-        """Whether foreign text means the site of an address, however it is written."""
+        """Return True if foreign text names the site of an address in any spelling."""
         site = source_of(url)
         name = squeezed(site)
         return (bool(site) and site in self._foreign.casefold()) or (len(name) >= _SURELY and name in self._mentioned)
 
     def stands_there(self, text: str) -> bool:
-        """Whether something distinctive stands in what others wrote."""
+        """Return True if foreign text contains something distinctive."""
         plain = squeezed(text)
         return len(plain) > (2 if plain.isdigit() else 3) and plain in self._told
 
     def tells_to_ask(self, address: str) -> bool:
-        """Whether foreign text has what an address asks of its site, which may be a deed."""
+        """Return True if foreign text has the request part of an address, which may act on the site."""
         path, asks, query = address.partition("/")[2].partition("?")
         plain = squeezed(path + query)
         return bool(asks) and len(plain) >= _SURELY and plain in self._mentioned
@@ -324,7 +327,7 @@ class Origins:
 
 
 def stands_whole(value: str, text: str) -> bool:
-    """Whether a value stands in a text, and is no part of a word there."""
+    """Return True if a text contains a value as whole words."""
     return value in text and bool(re.search(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])", text))
 
 
@@ -352,14 +355,14 @@ def _is_key(token: str) -> bool:
 
 
 def _is_code(token: str) -> bool:
-    """Whether a word is a key, or the number of a contract, a customer or the like, and no date, year or amount."""
+    """Return True if a word is a key or an identifier such as a customer number, not a date, year or amount."""
     digits, letters = sum(map(str.isdigit, token)), sum(map(str.isalpha, token))
     is_long = digits >= 5 or (letters > 0 and digits > 0 and letters + digits >= 6)
     return is_long and not _DATE.fullmatch(token)
 
 
 def beyond_host(url: str) -> str:
-    """What of an address its owner chooses the meaning of: all but scheme and registered domain."""
+    """Return the part of an address that its owner controls: all but scheme and registered domain."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -369,6 +372,6 @@ def beyond_host(url: str) -> str:
 
 
 def _is_alike(word: str, other: str) -> bool:
-    """Whether two words differ in their endings at most."""
+    """Return True if two words are equal apart from their endings."""
     short, long = sorted((word, other), key=len)
     return word == other or (len(long) - len(short) <= 3 and long.startswith(short[: max(4, len(short) - 1)]))

@@ -1,11 +1,11 @@
-"""Whether what a model decided may be done: what `provenance` rules, asked of a run as it stands."""
+"""Permission for the decisions of a model, by the rules of `provenance` and the state of the run."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agent.consent.consent import CallProposal, UserReply
 from agent.consent.provenance import Verdict
+from agent.consent.questions import CallProposal, UserReply
 from agent.errors import ModelError, ModelOutputError
 from agent.events import ActionRefused
 from agent.models.protocol import Role
@@ -35,10 +35,10 @@ async def unless_wanted(verdict: Verdict, state: State, context: Context) -> dic
 
 
 async def refusal_of_action(verdict: Verdict, name: str, action: str, wanted: str, context: Context) -> str:
-    """Return why an action is not done, for the model; empty if it may be done. A refusal is told to the front end.
+    """Return why an action is not done, for the model; empty if it may be done. A refusal is reported to the front end.
 
-    What is doubtful is decided by a model that sees what the user wrote and the action, and no foreign text. Where it
-    does not find the action wanted, and for a small model, which is not asked, the user decides, if somebody is there.
+    A model decides about doubtful actions: it sees the user's text and the action, but no foreign text. If it says no,
+    or the model is small and is not asked, the user decides, if one is present.
     """
     if verdict.ruling == "fine":
         return ""
@@ -63,12 +63,12 @@ async def refusal_of_action(verdict: Verdict, name: str, action: str, wanted: st
 
 
 def words_of_user(state: State) -> str:
-    """What the user wrote."""
+    """Return the user's text."""
     return "\n".join(state.get("said") or [state["question"]])
 
 
 async def is_asked_for(action: str, wanted: str, context: Context) -> bool:
-    """Whether the coordinator's model finds that the user's words ask for an action; it sees no foreign text."""
+    """Return True if the coordinator's model finds that the user's words ask for an action; it sees no foreign text."""
     shown = data_block("the action", action[:_LONGEST_ACTION])
     messages = load_prompt("agent", "wanted").render(question=wanted[:_WORDS_OF_USER], action=shown)
     try:

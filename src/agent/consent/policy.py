@@ -147,7 +147,8 @@ class Policy:
         allowed one is allowed at its own.
 
         Args:
-            tools: The name of the tool, empty for a program, then those of the tools that it imports. An `allow` must
+            tools: The name of the tool, empty for a program, then the names of the tools that it imports. An `allow`
+                must
                 fit the first; for `ask` and `deny`, any will do.
             capability: One of `CAPABILITIES`.
             value: A package, a host, the name of a key, or a number.

@@ -1,8 +1,8 @@
-"""The values that stand in a program's own text: only these are the model's, whatever runs inside the sandbox.
+"""The values in a program's own text: only these come from the model, since other code may run in the sandbox.
 
 Code inside can do anything with its objects, so the text alone is read here, and nothing that the program says of
 itself. Loops over values that the text lists are worked out: `for n in range(3): read(f"{SITE}/{n}")` asks for three
-addresses that stand there, and for no other.
+addresses of its text, and for no other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Bag: TypeAlias = frozenset[Scalar]
 _MOST = 200
 """Values of one expression; of more, none is taken as written."""
 _PASSES = 3
-"""How often a text is read: values of names are built on those of other names."""
+"""Number of passes over a text: values of names are built on values of other names."""
 _COUNTED = 50
 """Steps of a counter such as `page += 1`."""
 _MOST_WORK = 20_000
@@ -211,7 +211,7 @@ class ProgramText:
 
 
 def _parts(node: ast.expr | None) -> list[ast.expr]:
-    """The expressions whose values an expression has."""
+    """Return the expressions that an expression takes its value from."""
     match node:
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) | ast.BoolOp(values=parts):
             return parts

@@ -1,7 +1,7 @@
 """Who wants an action: decided from where its address, its query or its arguments come from, before it is done.
 
-What the user wrote may ask for anything. What others wrote (pages, files, results of tools, descriptions of tools) is
-data: it may be read and quoted, and its links may be followed, but it gives no orders. So an address, a call or a value
+The user's text may ask for anything. Other people's text (pages, files, results and descriptions of tools) is data: it
+may be read and quoted, and its links may be followed, but it gives no orders. So an address, a call or a value
 that stands in such text only is `doubtful`, and one that carries a secret or a piece of private text away is `refused`.
 """
 
@@ -30,18 +30,18 @@ _MOST_SMALL = 16
 _LITTLE = 3
 """Characters of a value that says little alone."""
 _ORDER = 4
-"""Words of others in a task's wording that make an order of it: fewer are what something on a page is called."""
+"""From this many words of foreign text on, a task is an order; fewer are a name of something on a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether an action may be done."""
+    """Ruling on an action."""
 
     ruling: Ruling = "fine"
     why: str = ""
-    """For the model and the user, where it is not fine; no text of others stands in it."""
+    """The reason for the model and the user, if it is not fine; it contains no foreign text."""
     may_stand: bool = False
-    """True if the user may allow such calls for good."""
+    """True if the user may allow such calls permanently."""
     paths: tuple[str, ...] = ()
     """The paths that the user did not name, if they are the reason."""
     rest: Verdict | None = None
@@ -62,7 +62,7 @@ class Asked:
     """The site of a task, or of what is typed."""
     name: str = ""
     values: Sequence[str] = ()
-    """Of a call's arguments, or of what a program asks for."""
+    """The values of a call's arguments, or of a program's request."""
     others: Sequence[str] = ()
     """Values that the user neither wrote nor attached."""
     paths: Sequence[str] = ()
@@ -70,17 +70,17 @@ class Asked:
     names: Sequence[str] = ()
     """The names of members in arguments."""
     results: Sequence[str] = ()
-    """What the server of a call gave before: it may go back there."""
+    """Earlier results of the call's server, which may be sent back to it."""
     small: int = 0
     """Values that are too small to be judged alone."""
     read_only: bool = False
     is_harmless: bool = False
-    """Whether a browser's task can neither sign in nor take anything along."""
+    """True if a browser's task can neither sign in nor take anything along."""
     program: ProgramText | None = None
 
     @property
     def is_known_site(self) -> bool:
-        """Whether the run found the site of an address, or everybody knows it."""
+        """True if the run found the site of an address, or everybody knows it."""
         return source_of(self.text) in self.origins.known_sites or self.origins.trusts(self.text)
 
     @property
@@ -95,11 +95,11 @@ class Asked:
 
     @property
     def joined(self) -> list[str]:
-        """What several pieces, and what several names spell."""
+        """Return the texts that several pieces, or several names, spell together."""
         return ["".join(several) for several in (self.pieces, self.names) if len(several) > 1]
 
     def is_written(self, value: str) -> bool:
-        """Whether a value stands in a program's text, or in what was shown before it."""
+        """Return True if a program's text, or what was shown before it, contains a value."""
         origins, program = self.origins, self.program
         return (
             program is None
@@ -121,7 +121,7 @@ class Rule:
     why: str
     applies: Callable[[Asked], bool]
     may_stand: bool = False
-    """True if the user may allow such calls for good."""
+    """True if the user may allow such calls permanently."""
 
 
 RULES: dict[str, tuple[Rule, ...]] = {
@@ -158,13 +158,13 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(
             "query of a named site",
             "doubtful",
-            "what is asked of the site stands only in text that others wrote, and not as a link",
+            "the request comes only from text that others wrote, and not from a link",
             lambda a: a.origins.names_site(a.text) and a.origins.tells_to_ask(canonical(a.text)),
         ),
         Rule(
             "page of a known site",
             "doubtful",
-            "the address stands only in text that others wrote, and not as a link",
+            "the address comes only from text that others wrote, and not from a link",
             lambda a: (
                 not a.origins.names_site(a.text)
                 and a.is_known_site
@@ -174,7 +174,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(
             "site",
             "doubtful",
-            "the site stands only in text that others wrote, and not as a link",
+            "the site comes only from text that others wrote, and not from a link",
             lambda a: not a.origins.names_site(a.text) and not a.is_known_site and a.origins.mentions_site(a.text),
         ),
     ),
@@ -230,7 +230,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(
             "secret",
             "refused",
-            "a secret is typed into login fields of its own site only",
+            "a secret may only be typed into the login fields of its site",
             lambda a: a.origins.secret_in(a.text),
         ),
         Rule(
@@ -287,7 +287,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(
             "address",
             "doubtful",
-            "an argument is an address that stands only in text that others wrote",
+            "an argument is an address that comes only from text that others wrote",
             lambda a: any(of_address(value, a.origins) != FINE for value in a.others if is_address(value)),
         ),
         Rule("reading", "fine", "", lambda a: a.read_only),
@@ -300,7 +300,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(
             "argument of others",
             "doubtful",
-            "an argument stands only in text that others wrote",
+            "an argument comes only from text that others wrote",
             lambda a: any(map(a.origins.stands_there, a.others)),
             may_stand=True,
         ),
@@ -319,13 +319,13 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(
             "code in data",
             "doubtful",
-            "the program loads what may bring code of its own",
+            "the program loads something that may contain code",
             lambda a: a.program is not None and bool(a.program.runs_data),
         ),
         Rule(
             "made up",
             "doubtful",
-            "it stands neither in the program nor in what was shown: the program made it up",
+            "it is neither in the program nor in what was shown: the program made it up",
             lambda a: not all(map(a.is_written, a.values)),
         ),
     ),
@@ -339,31 +339,31 @@ def _ruled(kind: str, asked: Asked) -> Verdict:
 
 
 def of_address(url: str, origins: Origins) -> Verdict:
-    """Whether an address may be opened.
+    """Return the ruling on opening an address.
 
-    Fine is what the user wrote, at a site that the user names, the result of a search, a link of a page that was read,
-    and what nobody but the model came up with; unless it carries something away.
+    Allowed are: addresses that the user wrote, sites that the user names, results of searches, links of pages that were
+    read, and addresses that the model came up with. An address that carries something away is not allowed.
     """
     return _ruled("address", Asked(origins, url))
 
 
 def of_query(query: str, origins: Origins) -> Verdict:
-    """Whether a search may be made.
+    """Return the ruling on a search.
 
-    A name out of a file may be looked for where the user wants that; a passage of it, or a key, may not.
+    A name from a file may be searched for if the user wants that; a passage or a key from it may not.
     """
     return _ruled("query", Asked(origins, query))
 
 
 def of_task(task: str, url: str, origins: Origins, *, has_logins: bool = True) -> Verdict:
-    """Whether a site may be operated: what is told to do there ends up in its forms.
+    """Return the ruling on a browser task, since its text ends up in the forms of a site.
 
     Args:
-        task: What is to be done.
-        url: Where.
-        origins: What the run knows.
-        has_logins: Whether the browser could sign in. If not, and if the run knows nothing of the user's own, a task at
-            a host that the user names may use names that stand on its pages: what links and fields are called.
+        task: The task.
+        url: The address where it begins.
+        origins: The texts that the run knows.
+        has_logins: True if the browser can sign in. If not, and if the run knows nothing private, a task at a host that
+            the user names may use the names of links and fields on its pages.
     """
     verdict = of_address(url, origins)
     if verdict != FINE:
@@ -373,7 +373,7 @@ def of_task(task: str, url: str, origins: Origins, *, has_logins: bool = True) -
 
 
 def of_typed(text: str, url: str, origins: Origins) -> Verdict:
-    """Whether a text may be typed on a page."""
+    """Return the ruling on typing a text on a page."""
     return _ruled("typed", Asked(origins, text, url))
 
 
@@ -386,15 +386,15 @@ def of_call(
     files: Collection[str] = (),
     results: Sequence[str] = (),
 ) -> Verdict:
-    """Whether a tool of a connected server may be called.
+    """Return the ruling on a call of a connected server's tool.
 
     Args:
         name: `server__tool`.
-        arguments: Of the call.
-        origins: What the run knows.
-        read_only: Whether its server says that it changes nothing.
+        arguments: The arguments of the call.
+        origins: The texts that the run knows.
+        read_only: True if its server says that the tool changes nothing.
         files: Names and paths of the files that the user attached.
-        results: What its server gave before.
+        results: Earlier results of its server.
     """
     values = list(leaves(arguments))
     below = origins.paths.below
@@ -423,14 +423,14 @@ def of_call(
 def of_program(
     verdict: Verdict, values: Sequence[str], program: ProgramText, origins: Origins, results: Sequence[str] = ()
 ) -> Verdict:
-    """Whether a program may have something done: what its own text does not ask for is doubtful.
+    """Return the ruling on a program's request: one that its own text does not contain is doubtful.
 
     Args:
-        verdict: What the model itself may do of it.
-        values: What is asked for.
+        verdict: The ruling on the same request by the model itself.
+        values: The requested values.
         program: The programs of the session.
-        origins: What the run knows.
-        results: What the same server gave to the session before.
+        origins: The texts that the run knows.
+        results: Earlier results of the same server in the session.
     """
     if verdict.rest is not None:
         return replace(verdict, rest=of_program(verdict.rest, values, program, origins, results))

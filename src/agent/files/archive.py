@@ -61,8 +61,8 @@ _USUAL = {
     "euc_jp": ("euc_jp", b"\xcf"),
     "big5": ("big5", b"\xc6"),
 }
-"""By encoding: the one that has the usual characters first, and the first byte of the last of them."""
-_DECODED = 10_000  # members of a tar from whose names the encoding is detected
+"""By encoding with the usual characters first: the first byte of the last usual one."""
+_DECODED = 10_000  # members of a tar that are used to detect the encoding of names
 _DIGITS = re.compile(r"\d+")
 _CERTAIN = 5  # characters of Korean that are hardly Chinese by chance
 _LATIN = frozenset("äöüßéèêëàâáãåæçíìîïñóòôõøœúùûýÿ")
@@ -170,7 +170,7 @@ class Archive(Contents):
                 yield Section(file.name, f"(not readable: {problem.message})")
 
     def _unpack(self, path: Path, kind: str, called: str, prefix: str = "", depth: int = 1) -> None:
-        """Unpacks an archive, whose members' names begin with `prefix`, `depth` - 1 archives around it."""
+        """Unpack an archive. The names of its members begin with `prefix`, `depth` - 1 archives contain it."""
         try:
             for member in _members(path, kind, called):
                 self._seen += 1
@@ -235,7 +235,7 @@ class Archive(Contents):
                 self.lost.append(problem.message)
 
     def _copy(self, member: _Member, target: Path) -> None:
-        """Writes a member, and counts its real bytes, whatever the archive says."""
+        """Write a member, and count its real bytes, since the archive may be wrong."""
         with member.open() as stream, target.open("wb") as file:
             for chunk in _chunks(stream):
                 self._bytes += len(chunk)
@@ -246,7 +246,7 @@ class Archive(Contents):
 
 
 def _chunks(stream: Any) -> Iterator[bytes]:
-    """What a stream gives up to its break; a tar that breaks off within a chunk gives nothing of that."""
+    """Yield a stream up to its break; a tar that breaks within a chunk gives none of the chunk."""
     size = _CHUNK
     done = 0
     while True:
@@ -313,7 +313,7 @@ def _unicode_name(extra: bytes, raw: bytes) -> str:
 
 
 def _decoder(names: Sequence[bytes]) -> Callable[[bytes], str]:
-    """Decodes names of files in the encoding in which all of them look most like words."""
+    """Decode names of files with the encoding in which the names look most like words."""
     best = min(_NAME_ENCODINGS, key=lambda encoding: _oddness(names, encoding)) if names else "utf-8"
     return lambda name: name.decode(best, "replace")
 
@@ -346,7 +346,7 @@ def _oddness(names: Sequence[bytes], encoding: str) -> float:
 
 
 def _is_common(character: str, encoding: str) -> bool:
-    """Whether it is kana, hangul, or among the usual Chinese characters, which are the first ones of an encoding."""
+    """Return True if a character is kana, hangul, or one of the usual Chinese characters."""
     if "\u3040" <= character <= "\u30ff" or "\uac00" <= character <= "\ud7a3":
         return True
     name, last = _USUAL.get(encoding, ("", b""))

@@ -35,7 +35,7 @@ SECTION = 12_000
 """Characters of a page, by default."""
 _LONGEST_NAME = 120  # bytes
 TABLES_FOLDER = "tables"
-"""The folder of the tables of a document as CSV, beside its text."""
+"""Folder of a document's tables as CSV, next to its text."""
 READERS: dict[str, str] = {
     "xlsx": "tables.workbook:open_workbook",
     **dict.fromkeys(("xls", "xlsb", "ods"), "tables.workbook:open_values"),
@@ -67,13 +67,13 @@ _HEADINGS = re.compile(r"^#{1,3} +(\S.{0,80})", re.MULTILINE)
 
 _REMEDIES: dict[Reason, str] = {
     "missing": "Check its name and its folder.",
-    "truncated": "What is whole of it can be recovered in a program.",
+    "truncated": "A program can recover the intact parts.",
     "damaged": "It may be damaged or of another kind. Look at its bytes in a program.",
-    "encrypted": "Its content cannot be had without the password.",
+    "encrypted": "Its content is unreadable without the password.",
     "mismatch": "It may be damaged or encrypted. Look at its bytes in a program.",
     "too_large": "Read it in a program, in parts.",
     "bomb": "Do not open it unless you know who made it.",
-    "timeout": "Read a part of it (page), or compute with it in a program.",
+    "timeout": "Read a part (page), or open it in a program.",
     "range": "Page numbers start at 1.",
 }
 
@@ -159,7 +159,7 @@ class ReadLimits:
     unpacked: int = 2**30
     """Bytes that an archive, or a compressed document, may unpack to."""
     members: int = 10_000
-    """Members of an archive, including those of nested ones."""
+    """Members of an archive, including nested ones."""
     depth: int = 4
     """Nesting depth of archives."""
     section: int = SECTION
@@ -183,7 +183,7 @@ class Source:
     name: str = ""
     """The user's name for it; by default the last part of its path."""
     depth: int = 0
-    """How many archives it is nested in."""
+    """Number of archives around it."""
 
     def __post_init__(self) -> None:
         self.name = self.name or self.path.name
@@ -196,8 +196,8 @@ class Contents:
         kind: The kind of the file.
         summary: One to five lines about the structure: sheets with rows, columns and header; pages; members; keys.
         lost: A sentence for each thing that the text does not show, or that was cut; grows while sections are read.
-        facts: What programs need to open it: encoding, delimiter; the files of an archive; what wrote down speech.
-        count: How many sections there are, where that is known without reading all.
+        facts: Facts that programs need to open it: encoding, delimiter; an archive's files; the transcriber of speech.
+        count: Number of sections, if known without reading all.
         data: Files that a program can use better than the file itself, by name.
     """
 
@@ -247,7 +247,7 @@ class Contents:
 
 
 class TextContents(Contents):
-    """Contents whose sections are in memory."""
+    """Contents with their sections in memory."""
 
     def __init__(
         self,
@@ -278,7 +278,7 @@ class TextContents(Contents):
 
 
 def module_of(kind: str) -> str:
-    """The module that reads a kind: `pdf`, `audio`; empty where there is none."""
+    """The module that reads a kind: `pdf`, `audio`; empty if there is none."""
     return READERS.get(kind, "").partition(":")[0].rpartition(".")[2]
 
 

@@ -29,7 +29,7 @@ _REMOVED = dict.fromkeys((0, 0x1A, 0xFEFF))
 _MARKS_WITHIN = (b"\0", b"\x1a", codecs.BOM_UTF8)
 _FEWEST_BESIDE_NUL = 0.7  # share of a text that is no NUL or end-of-file mark
 _BEYOND_ASCII = bytes(range(128, 256))
-_FEWEST_BEYOND_ASCII = 8  # bytes from which another encoding than Windows-1252 can be told
+_FEWEST_BEYOND_ASCII = 8  # bytes that are enough to recognise an encoding other than Windows-1252
 _ODD = frozenset(("Cc", "Cn", "Co", "Cs"))  # categories of characters that text hardly has
 _MOST_STRAY = 0.1  # share of characters beyond ASCII that may be damaged in what still counts as UTF-8
 
@@ -49,7 +49,7 @@ class Encoding:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should report."""
+        """Note for the reader."""
         mixed = [f"Some bytes are not {self.name}: they were read as Windows-1252."] if self.mixed else []
         removed = "Removed from the text: NUL characters, end-of-file marks (0x1A) or byte order marks within it."
         return [*mixed, removed] if self.is_cleaned else mixed
@@ -79,7 +79,7 @@ def encoding_of(sample: bytes, whole: bool = True) -> Encoding | None:
 
     Args:
         sample: The beginning of a file.
-        whole: Whether this is all of it; else its last character may be cut.
+        whole: True if the text is complete; else its last character may be cut.
     """
     for mark, name in _MARKS:
         if sample.startswith(mark):
@@ -132,7 +132,7 @@ def _wide(sample: bytes) -> str:
 
 
 def _is_mostly_utf_8(sample: bytes) -> bool:
-    """Whether few characters beyond ASCII, or at most three of four lines with any, belong to another encoding."""
+    """Return True if the characters beyond ASCII, or most lines that have any, fit UTF-8."""
     text = sample.decode("utf-8", "replace")
     if text.count("\ufffd") <= sum(character > "\x7f" for character in text) * _MOST_STRAY:
         return True

@@ -1,4 +1,4 @@
-"""Finds words in a file: lines with all of them, else lines with some, with the lines around them."""
+"""Words in a file: lines with all words, else lines with some, with the lines around them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from agent.files.contents import TABLE_RULE, Contents, ReadLimits, Section
 
 _LINE = 600  # characters of a line that are shown around the words
 _BESIDE = 200
-_AROUND = (2, 1, 0)  # lines on each side: as many as there is room for beside all that were found
-_MOST = 500  # pages whose lines are kept
+_AROUND = (2, 1, 0)  # lines on each side: as many as fit next to all hits
+_MOST = 500  # pages with kept lines
 
 
 class _Page(NamedTuple):
@@ -35,8 +35,8 @@ def find_words(
 ) -> dict[str, Any]:
     """The lines with the words, from a page on, each under its page: `> 17: the line`, and those around it.
 
-    A search that takes too long ends with what it found, and says where to go on. What `passed_over` matches is no
-    part of the text.
+    A search that takes too long ends with its hits so far, and says where to continue. What `passed_over` matches does
+    not belong to the text.
     """
     until = time.monotonic() + limits.seconds * 0.7
     wanted = words.casefold().split()
@@ -59,7 +59,7 @@ def find_words(
             pages += [_Page(number, section, lines, at)] if at and len(pages) < _MOST else []
     has_all = bool(every) or len(wanted) < 2
     pages, found = (every, counts[0]) if has_all else (some, counts[1])
-    # as many lines around as leave room for all that were found
+    # as many lines around as fit next to all hits
     shown, unshown = "", 0
     for around in _AROUND:
         shown, unshown = _shown(pages, around, limit)
@@ -70,8 +70,8 @@ def find_words(
         where = f"no match for {words!r}"
     elif not has_all:
         where = f"no line has all of {words!r}; {where.removesuffix(f' {words!r}')} some of the words"
-    more = [f"There are more than are shown: go on with page={unshown}, or look for more words."] if unshown else []
-    more += [f"The search stopped at its time limit: go on with page={stopped}."] if stopped else []
+    more = [f"There are more hits: continue with page={unshown}, or look for more words."] if unshown else []
+    more += [f"The search stopped at its time limit: continue with page={stopped}."] if stopped else []
     return {"where": where, "text": shown, "more": " ".join(more), "lost": list(dict.fromkeys(contents.lost))}
 
 

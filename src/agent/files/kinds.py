@@ -68,12 +68,12 @@ _BRANDS = (
 )
 """Names of formats in the first box of files built like MP4, and their kinds: a still picture is no film."""
 _LINES = 20  # lines that are looked at for JSON in each
-_RECORDS = 0.7  # share of them that are JSON where all are meant to be
+_RECORDS = 0.7  # share of JSON lines in a file that should have only JSON lines
 _TOKEN = 100  # characters at the end of a text that is cut off, which may be no whole token of JSON
 _BLANKS = b" \t\r\n\f\0"
 _OFFICE = (("xl/workbook.bin", "xlsb"), ("xl/", "xlsx"), ("word/", "docx"), ("ppt/", "pptx"))
 _MEMBER = re.compile(rb"PK(?:\x03\x04.{22}(..)..|\x01\x02.{24}(..).{16})", re.DOTALL)
-"""What stands before the name of a member, with the length of that: its own header, or its entry in the directory."""
+"""Length of the bytes before a member's name: its header, or its entry in the directory."""
 _MIMES = (
     (b"application/epub+zip", "epub"),
     (b"application/vnd.oasis.opendocument.spreadsheet", "ods"),
@@ -81,7 +81,7 @@ _MIMES = (
     (b"application/vnd.oasis.opendocument.presentation", "odp"),
     (b"application/vnd.oasis.opendocument.graphics", "odg"),
 )
-"""What a file says of itself in its first member, stored without a header of its own."""
+"""Return the type that a file declares in its first, uncompressed member."""
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_STREAMS = (
     ("EncryptedPackage", "xlsx"),
@@ -172,7 +172,7 @@ def _branded(head: bytes, suffix: str) -> str:
 
 
 def _is_old_tar(head: bytes) -> bool:
-    """Whether it begins with a member of a tar without a mark: the sum of its header must be right."""
+    """Return True if it begins with a member of a tar without a mark: the sum of its header must be right."""
     field = head[148:156].strip(b" \0")
     return (
         len(head) >= 512
@@ -182,7 +182,7 @@ def _is_old_tar(head: bytes) -> bool:
 
 
 def _is_pdf(head: bytes, suffix: str) -> bool:
-    """Whether it is a PDF. Other bytes may come first; text that merely mentions PDF has no objects after that."""
+    """Return True for a PDF, which other bytes may precede; text that only mentions PDF has no objects."""
     at = head.find(b"%PDF-", 0, 1024)
     if at < 0:
         return False
@@ -211,7 +211,7 @@ def _zipped(path: Path, head: bytes, suffix: str) -> str:
 
 
 def _member_names(path: Path, head: bytes) -> set[str]:
-    """The names in a zip file's directory, or, where it is cut off, of the members at its beginning."""
+    """Return the names in a zip file's directory; if it is cut off, the names of its first members."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - HEAD - 22))
@@ -270,7 +270,7 @@ def _json(text: str, named: str, whole: bool) -> str:
 
 
 def _is_json(text: str, *, cut: bool = False) -> bool:
-    """Whether it is a value; of one that is `cut` off, whether nothing is wrong before its end."""
+    """Return True if it is a value; of one that is `cut` off, whether nothing is wrong before its end."""
     try:
         json.loads(text)
     except json.JSONDecodeError as error:

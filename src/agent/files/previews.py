@@ -8,7 +8,7 @@ from dataclasses import InitVar, dataclass
 from typing import Literal, NamedTuple
 
 ROOM = 6_000
-"""Characters of a preview. A file of at most this many is shown whole, whatever its kind."""
+"""Characters of a preview. A file of at most this many characters is shown whole."""
 CELL = 200
 """Characters of a cell, or of an entry of a list."""
 _BEGINNING = 2_500  # characters shown of a longer text
@@ -17,7 +17,7 @@ _SHARES = {2: (0.75, 0.25), 3: (0.6, 0.2, 0.2)}  # of the beginning and the end,
 _FIRST = {"row": 10, "line": 5, "entry": 3, "file": 60}  # pieces shown of a longer list
 _LABEL = 60  # room for a name and a label
 _CUT = re.compile(r"… \([\d,]+ (?:characters|bytes)\)")
-"""How readers mark a value that is cut."""
+"""Mark of a cut value."""
 _NOTES = 0.4  # largest share of the room for notes
 
 
@@ -39,7 +39,7 @@ class ListPreview:
     pieces: InitVar[Iterable[str]]
     """Its rows, lines or entries. No more are consumed than can be shown."""
     total: int | None
-    """How many pieces the file has; None if unknown."""
+    """Number of pieces of the file; None if unknown."""
     unit: Literal["row", "line", "entry", "file"] = "row"
     name: str = ""
     """For people: `sheet Costs`; empty if the file has only one list."""
@@ -64,7 +64,7 @@ class ListPreview:
         self.size = sum(len(line) + 1 for line in lines if line) + _LABEL
 
     def shown(self, room: int) -> tuple[str, str]:
-        """What fits into the room, and a label that says how much of the list that is."""
+        """Return the items that fit into the room, and a label with their share of the list."""
         pieces, below, unit = self.first, "\n".join(self.below), self.unit
         units = f"{unit}s" if unit != "entry" else "entries"
         of = "an unknown number" if self.total is None else f"{self.total:,}"

@@ -27,7 +27,7 @@ _SYSTEM = (
     *("/usr/share", "/usr/local/lib", "/etc/fonts", "/etc/mime.types", "/etc/localtime"),
     *("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system"),
 )
-"""What libraries read besides themselves: fonts, kinds of files, how many cores there are."""
+"""Paths that libraries read: fonts, kinds of files, the number of cores."""
 _GRACE_SECONDS = 2.0  # how long after its own deadline a process is given to be gone
 _WATCH_SECONDS = 0.25
 _AT_ONCE = 3
@@ -35,7 +35,7 @@ _AT_ONCE = 3
 
 @functools.cache
 def confinement_gaps() -> str:
-    """What reading processes could still do on this machine; empty if they are confined."""
+    """Return abilities that reading processes still have on this machine; empty if they are confined."""
     if sys.platform != "linux":
         return "they can use the network and write files: only Linux can take that from a process"
     from mcp_tools.sandbox.inside import confinement, seccomp
@@ -56,7 +56,7 @@ class ReadingProcess(Worker):
     """
 
     _is_overfull = False
-    """Whether it was ended for what it wrote."""
+    """True if it was ended for what it wrote."""
 
     @classmethod
     async def start(cls, warm: Sequence[str] = ()) -> ReadingProcess:
@@ -85,11 +85,11 @@ class ReadingProcess(Worker):
         """Carries out a request. If the caller is cancelled meanwhile, the process ends.
 
         Args:
-            request: What to do with which file; plain JSON.
-            limits: What it may take.
-            read: Files and folders that the process may read; those of its first request hold for all.
+            request: The request, as plain JSON.
+            limits: Its limits.
+            read: Files and folders that the process may read; the first request's hold for all.
             write: Folders that it may write, as well as its own.
-            serve: Answers what the process asks meanwhile; None where it has nothing to ask.
+            serve: Answers what the process asks meanwhile; None if it has no questions.
 
         Returns:
             The reply.
@@ -124,7 +124,7 @@ class ReadingProcess(Worker):
         return told
 
     async def _watch(self, folders: Sequence[str], most: int) -> None:
-        """Ends the process when it has written more than so many bytes into its folders, all files together."""
+        """End the process when all files in its folders together exceed this many bytes."""
 
         def taken() -> int:
             return sum(bytes_in(folder, self.process.pid) for folder in folders)

@@ -105,10 +105,10 @@ async def preview(
     Args:
         path: The file.
         name: How the user calls it; the path's last part unless told.
-        folder: Where to write what programs can use better than the file itself; must exist.
+        folder: Existing folder for contents that programs can use better than the file itself.
         section: Characters of a page.
-        ocr: Whether the text of pictures is read.
-        speech: What writes down speech; nothing does unless given.
+        ocr: True if the text of pictures is read.
+        speech: Transcriber of speech; none by default.
 
     Raises:
         FileProblem: It cannot be read.
@@ -141,14 +141,14 @@ async def read(
 
     Args:
         path: The file.
-        name: How the user calls it.
+        name: The user's name for it.
         page: The first page, from 1; with `find`, where to begin to look.
         to: The last page; fewer come when they do not fit.
         find: Words to look for instead.
         limit: Characters of text.
-        section: Characters of a page: pages have the numbers that a preview with the same ones told.
-        ocr: Whether the text of pictures is read.
-        speech: What writes down speech; nothing does unless given.
+        section: Characters of a page; with the same value, pages have the numbers of the preview.
+        ocr: True if the text of pictures is read.
+        speech: Transcriber of speech; none by default.
 
     Raises:
         FileProblem: It cannot be read, or has no such page.
@@ -165,7 +165,7 @@ async def read(
 
 
 async def picture(path: Path, folder: Path, *, name: str = "", page: int = 1) -> dict[str, Any]:
-    """How a picture, or a page of a PDF, looks: a copy in `folder` that models take; see `media.image.save_shown`.
+    """Return a copy of a picture, or of a PDF's page, in `folder` that models take; see `media.image.save_shown`.
 
     Raises:
         FileProblem: It cannot be read, or can be made no picture.

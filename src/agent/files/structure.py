@@ -14,13 +14,13 @@ from mcp_tools.text import one_line
 
 _MOST_ELEMENTS = 60
 _SAMPLE = 160  # characters of the first element of a kind
-_DEEPEST = 9  # lists and objects inside each other that are told of, or as many as there is room for
+_DEEPEST = 9  # nested lists and objects that are described, if there is room
 _SHAPE = 1_500  # characters about how JSON is built
 _KEYS = 30
 _FEW = 12  # different texts that are all named
 _WORD = 30  # characters of a text that may be one of a few
 _ENTRY = 600
-_SHORT = 200  # characters of a value that needs no part of its own
+_SHORT = 200  # characters of a value that gets no separate part
 _MOST_PARTS = 40
 
 
@@ -29,7 +29,7 @@ class Structure(NamedTuple):
 
     summary: str
     lost: str = ""
-    """What is wrong with it."""
+    """Its problem."""
     outline: Sequence[str] = ()
     """Lines that describe what it contains, shown if the text is cut."""
 
@@ -81,7 +81,7 @@ def _xml(text: str) -> Structure:
     from defusedxml.ElementTree import ParseError, fromstring  # type: ignore[import-untyped]  # it has no types
 
     try:
-        # as text it has no encoding any more, whatever its declaration says
+        # decoded text has no encoding, so its declaration is ignored
         root = fromstring(re.sub(r"\A\s*<\?xml[^>]*\?>", "", text))
     except DefusedXmlException as error:
         return Structure("XML", f"It declares entities, which were not expanded ({type(error).__name__}).")
@@ -119,13 +119,13 @@ def _shape(values: Sequence[Any], depth: int) -> str:
     for value in values:
         kind = {dict: "object", list: "list", str: "text", bool: "true or false", type(None): "null"}
         by_kind[kind.get(type(value), "number")].append(value)
-    told = {_told(kind, found, depth): len(found) for kind, found in by_kind.items()}
+    told = {_description(kind, found, depth): len(found) for kind, found in by_kind.items()}
     if len(told) == 1:
         return next(iter(told))
     return " or ".join(f"{text} ({count:,})" for text, count in sorted(told.items(), key=lambda one: -one[1]))
 
 
-def _told(kind: str, values: list[Any], depth: int) -> str:
+def _description(kind: str, values: list[Any], depth: int) -> str:
     """Describes values of one kind: the range of numbers, a few distinct texts, entries and keys."""
     if kind == "object":
         return _object(values, depth)
@@ -166,16 +166,16 @@ def _json_lists(value: Any) -> list[ListPreview]:
             break
         name, value = f"{name}.{key}".lstrip("."), inner
     if not isinstance(value, dict):
-        return [_listed(value, name)] if isinstance(value, list) else []
+        return [_list_preview(value, name)] if isinstance(value, list) else []
     large = {key: one for key, one in value.items() if isinstance(one, dict | list) and len(_dumped(one)) > _SHORT}
     if not large or len(large) > _MOST_PARTS:
-        return [_listed(value, name)]
+        return [_list_preview(value, name)]
     small = {key: one for key, one in value.items() if key not in large}
-    others = [_listed(small, "other keys")] if small else []
-    return [*others, *(_listed(one, f"{name}.{key}".lstrip(".")) for key, one in large.items())]
+    others = [_list_preview(small, "other keys")] if small else []
+    return [*others, *(_list_preview(one, f"{name}.{key}".lstrip(".")) for key, one in large.items())]
 
 
-def _listed(value: list[Any] | dict[str, Any], name: str) -> ListPreview:
+def _list_preview(value: list[Any] | dict[str, Any], name: str) -> ListPreview:
     entries: Iterable[str] = map(_dumped, value)
     if isinstance(value, dict):
         entries = (f"{_dumped(key)}: {_dumped(one)}" for key, one in value.items())

@@ -22,7 +22,7 @@ _DECLARED = re.compile(
 _MARKED = re.compile(r"#{1,6} +\S")
 _ALONE = re.compile(r"(?=.*[^\W\d_]{2})[^\W_].{1,78}[^\s.,;!?:]")
 _HEADING = 60
-_SPARSE = 0.2  # share of a text that its headings may be: of more, short lines that stand alone are none
+_SPARSE = 0.2  # maximum share of headings in a text; above it, short separate lines are no headings
 
 
 def text_encoding(source: Source) -> Encoding:

@@ -94,7 +94,7 @@ class Hub:
         from huggingface_hub.utils import logging
         from huggingface_hub.utils.tqdm import disable_progress_bars
 
-        from agent.models.embedded.weights import SourceError
+        from agent.models.embedded.weights_files import SourceError
         from agent.models.embedded.weights_sources import require_reachable
 
         disable_progress_bars()

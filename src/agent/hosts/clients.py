@@ -84,7 +84,7 @@ class Host:
         return f"`~/{self.folder}{'/' if self.folder else ''}{self.file}`{moved}"
 
 
-def _plain(server: ServerCommand, name: str) -> dict[str, Any]:
+def _standard_entry(server: ServerCommand, name: str) -> dict[str, Any]:
     return server.as_json()
 
 
@@ -117,7 +117,7 @@ _START = "run “MCP: List Servers” in VS Code and start it"
 _GOOSE = ("start a new session", "XDG_CONFIG_HOME")
 _SERVERS = "mcpServers"
 HOSTS: tuple[Host, ...] = (
-    Host("claude-desktop", "Claude Desktop", "json", _SERVERS, None, _CLAUDE, None, _plain, _QUIT),
+    Host("claude-desktop", "Claude Desktop", "json", _SERVERS, None, _CLAUDE, None, _standard_entry, _QUIT),
     Host(
         "claude-code",
         "Claude Code",
@@ -133,7 +133,15 @@ HOSTS: tuple[Host, ...] = (
     Host("cursor", "Cursor", "json", _SERVERS, ".cursor", "mcp.json", ".cursor/mcp.json", _with_type, "restart Cursor"),
     Host("vscode", "VS Code", "json", "servers", None, "Code/User/mcp.json", ".vscode/mcp.json", _with_type, _START),
     Host(
-        "gemini", "Gemini CLI", "json", _SERVERS, ".gemini", "settings.json", ".gemini/settings.json", _plain, _SESSION
+        "gemini",
+        "Gemini CLI",
+        "json",
+        _SERVERS,
+        ".gemini",
+        "settings.json",
+        ".gemini/settings.json",
+        _standard_entry,
+        _SESSION,
     ),
     Host(
         "codex",
@@ -196,7 +204,7 @@ _CHOICES = ("ALITA_BASE_URL", "ALITA_MODEL")
 
 
 def _is_harmless(value: str) -> bool:
-    """Whether a value cannot hold a key: an address may, in its user or its query."""
+    """Return True if a value cannot hold a key: an address may, in its user or its query."""
     return not ("://" in value and any(sign in value for sign in "@?#"))
 
 

@@ -43,7 +43,7 @@ class Change:
 
     @property
     def is_needed(self) -> bool:
-        """Whether the file would change."""
+        """True if the file would change."""
         return (self.before or "") != self.after
 
 

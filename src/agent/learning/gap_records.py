@@ -1,4 +1,4 @@
-"""Gap records: what went wrong with questions of a kind, in words that name none of them.
+"""Gap records: failure patterns of kinds of questions, without words of single questions.
 
 They are in the store, with the questions that they came from (as SHA-256 only), and with how the questions went that
 were planned with them.
@@ -61,7 +61,7 @@ _EARLIER = {
     "shown": ("record, run", _SHOWN),
     "scored": ("run, kind, correct", _SCORED),
 }
-"""What a file of an earlier version holds beside the records."""
+"""Other contents of a file of an earlier version."""
 _COARSE = frozenset({"lookup", "data file"})
 """Kinds that say little of a question: a record of one needs two words of the question, not one."""
 _HALF_LIFE = 180 * 24 * 3600.0
@@ -98,7 +98,7 @@ class GapRecord:
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """How questions went that were planned with a record, beside those of its kind without it."""
+    """Results of questions planned with a record, and of its kind without it."""
 
     shown: int = 0
     right: int = 0
@@ -107,7 +107,7 @@ class Help:
 
 
 def question_hash(question: str) -> str:
-    """What a question is known by, whatever its spaces and case: SHA-256 in hexadecimal digits."""
+    """Return the key of a question, ignoring spaces and case: SHA-256 in hexadecimal digits."""
     return hashlib.sha256(" ".join(question.casefold().split()).encode("utf-8", "replace")).hexdigest()
 
 
@@ -115,7 +115,7 @@ def checked(values: dict[str, Any]) -> GapRecord:
     """A record from what a model, a person or a file says.
 
     Raises:
-        UsageError: A text is missing, is no text, or is too long; or the status is none.
+        UsageError: A text is missing, of the wrong type or too long; or the status is unknown.
     """
     texts: dict[str, str] = {}
     for name, most in LONGEST.items():
@@ -172,7 +172,7 @@ class GapRecords:
     ) -> list[GapRecord]:
         """The records that fit a question best, best first; never one that came from the same question.
 
-        A record fits by its words; its kind alone is no reason. What helped counts more, what is old less.
+        A record fits by its words; its kind alone is no reason. Records that helped count more, old ones less.
         """
         words = search_words(question)[:_MOST_WORDS]
         wanted = {"own": question_hash(question), "reviewed": int(reviewed)}
@@ -197,7 +197,7 @@ class GapRecords:
         """Keeps a record; one that says the same as another makes that count once more.
 
         Returns:
-            The record as it is kept: the new one, or the one that it was merged with.
+            Return the stored record: the new one, or the one that it was merged with.
         """
         now = time.time()
         with self.writing():
@@ -211,7 +211,7 @@ class GapRecords:
         return same
 
     def _same_as(self, record: GapRecord) -> GapRecord | None:
-        """The record that says the same, whatever its words' order and endings; a rejected one, too."""
+        """Return the record with the same meaning, ignoring order and endings of words; perhaps a rejected one."""
         if rows := self._rows(f"{_SELECT} WHERE id = :id", id=_with_id(record).id):
             return _record(rows[0])
         words = search_words(record.pattern) + search_words(record.situation)
@@ -227,7 +227,7 @@ class GapRecords:
         """The record of an id, or of its beginning.
 
         Raises:
-            UsageError: There is none, or several begin so.
+            UsageError: There is no such record, or several match.
         """
         beginning = f"{_SELECT} WHERE substr(id, 1, :length) = :name"
         rows = self._rows(beginning, length=len(name), name=name) if name else []
@@ -244,7 +244,7 @@ class GapRecords:
         """Gives a record another status or other texts; its id stays.
 
         Raises:
-            UsageError: There is none, or the values are not possible.
+            UsageError: There is no such record, or the values are invalid.
         """
         with self.writing():
             before = self.get(name)
@@ -255,7 +255,7 @@ class GapRecords:
         """Makes several records one, which keeps the first one's words, and counts them all.
 
         Raises:
-            UsageError: One of them is not there.
+            UsageError: A record does not exist.
         """
         with self.writing():
             kept = self.get(into)
@@ -271,7 +271,7 @@ class GapRecords:
             return self.put(kept)
 
     def delete(self, name: str) -> None:
-        """Removes a record, and what is known of it."""
+        """Remove a record, and its counts."""
         with self.writing():
             if self._database.dialect == "sqlite":
                 self._rows("DELETE FROM gap_words WHERE id = :id", id=name)
@@ -299,11 +299,11 @@ class GapRecords:
         return not self._rows("SELECT id FROM gap_records UNION ALL SELECT run FROM gap_scored LIMIT 1")
 
     def scores(self) -> dict[str, bool]:
-        """Whether the answer of each scored run was right."""
+        """Return True if the answer of each scored run was right."""
         return {run: bool(correct) for run, correct in self._rows("SELECT run, correct FROM gap_scored")}
 
     def help_of(self, ids: Iterable[str]) -> dict[str, Help]:
-        """How the questions went that were planned with each record, and the others of its kind."""
+        """Return the results of questions planned with each record, and of the others of its kind."""
         found: dict[str, Help] = {}
         for name in ids:
             shown, right = self._rows(
@@ -362,7 +362,7 @@ class GapRecords:
                 self._rows(_ORIGIN, record=values["id"], question=origin)
 
     def put(self, record: GapRecord, updated: float | None = None) -> GapRecord:
-        """Writes a record as it is, whatever else is there; one with its id is replaced."""
+        """Write a record unchanged; it replaces a record with its id."""
         now = time.time() if updated is None else updated
         record = replace(record if record.id else _with_id(record), created=record.created or now, updated=now)
         record = self._redactor.values(record)
@@ -413,7 +413,7 @@ class GapRecords:
         except sqlite3.Error as error:
             raise StorageError(
                 f"The gap records {before} cannot be used: {error}.",
-                remedy="Move the file away to go on without what it holds.",
+                remedy="Move the file away to continue without its contents.",
             ) from None
         if {record.id for record in records} <= {record.id for record in self.all()}:
             for suffix in ("", "-wal", "-shm"):
@@ -441,7 +441,7 @@ def known_records(settings: Settings) -> GapRecords | None:
 
 
 def _earlier_files(own: Path) -> list[Path]:
-    """The files of an earlier version whose records belong there."""
+    """Return the files of an earlier version with records for this store."""
     before = own.with_name("gaps.sqlite" if own.name == FILE else f"{own.name}.before")
     return [before] if before.exists() else []
 
@@ -469,7 +469,7 @@ def _stems(record: GapRecord) -> frozenset[str]:
 def _fits(record: GapRecord, words: Sequence[str], kind: str) -> bool:
     """True if a record has enough words of a question: one for a question over the same kind of file, else two.
 
-    A question of one or two telling words needs only one of them, in the situation.
+    For a question of one or two significant words, one word in the situation is enough.
     """
     asked, is_short = set(map(_stem, words)), kind in _COARSE and len(words) <= 2
     text = record.situation if is_short else f"{record.situation} {record.pattern} {record.advice}"

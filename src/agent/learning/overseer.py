@@ -19,7 +19,7 @@ from mcp_tools.text import middle_left_out
 from mcp_tools.tool import object_schema
 
 ATTEMPTS = 3
-"""How often a record is asked for; the reasons why one was not taken are shown each time."""
+"""Number of attempts at a record; each shows why the last one was refused."""
 LONGEST_TRACE = 60_000
 _TOKENS = 4_000
 _TEXTS = ("situation", "pattern", "advice")
@@ -31,7 +31,7 @@ _RECORD = object_schema(
 
 @dataclass(frozen=True, slots=True)
 class WrongAttempt:
-    """A wrong attempt, as the overseer is told of it."""
+    """A wrong attempt, as the overseer sees it."""
 
     question: str
     files: tuple[str, ...]
@@ -42,11 +42,11 @@ class WrongAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """What the overseer made of a wrong attempt."""
+    """The overseer's result for a wrong attempt."""
 
     diagnosis: str
     record: str = ""
-    """The id of the gap record; empty where none was made."""
+    """The id of the gap record; empty if none was made."""
     problem: str = ""
     usage: Usage = field(default_factory=Usage)
 
@@ -109,29 +109,29 @@ _ALLOWED = frozenset(("python", "wikipedia", "arxiv", "youtube", "excel", "json"
 
 
 def particulars_in(record: str, question: str, truth: str) -> list[str]:
-    """What of a question or its true answer stands in a record: names, numbers, quotations, phrases; each once."""
+    """Return the parts of a question or its true answer in a record: names, numbers, quotations, phrases; each once."""
     return list(dict.fromkeys(_particulars(record, question, truth)))
 
 
 def _particulars(record: str, question: str, truth: str) -> Iterator[str]:
-    said = f" {_plain(record)} "
+    said = f" {_folded_words(record)} "
     for number in _NUMBER.findall(f"{question} {truth}"):
         if len(number) > 1 and re.search(rf"(?<![\d.,]){re.escape(number)}(?![\d])", record):
             yield number
     quoted = [text for text in quoted_in(question) if len(text) > 2]
     for name in [*capitalised_in(_OPENING.sub("", question)), *quoted]:
-        plain = _plain(name)
+        plain = _folded_words(name)
         if plain and plain not in _ALLOWED and f" {plain} " in said:
             yield name
-    answer = _plain(truth)
+    answer = _folded_words(truth)
     if (len(answer) > 2 or answer.isdigit()) and answer not in _ALLOWED and f" {answer} " in said:
         yield truth
-    words = _plain(question).split()
+    words = _folded_words(question).split()
     for start in range(len(words) - _PHRASE + 1):
         phrase = " ".join(words[start : start + _PHRASE])
         if f" {phrase} " in said:
             yield phrase
 
 
-def _plain(text: str) -> str:
+def _folded_words(text: str) -> str:
     return " ".join(word.casefold() for word in _WORD.findall(text))

@@ -1,6 +1,6 @@
 """The planner: a brief before a question, from the gap records that fit it, and a new plan every few steps.
 
-It calls no function. What it writes is data for the model that answers.
+It calls no function. Its text is data for the answering model.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import object_schema
 
 if TYPE_CHECKING:
-    from agent.context import Context
-    from agent.strategy import Update
+    from agent.context import Context, Update
 
 _TOKENS = 700
 _STUCK = 3
-"""Steps in a row without a new fact after which a new plan is made, whatever the setting."""
+"""Number of steps in a row without a new fact after which a new plan is made, regardless of the setting."""
 
 
 _LINES = {"type": "array", "items": {"type": "string"}}
@@ -86,7 +85,7 @@ def brief_text(brief: dict[str, Any]) -> str:
 
 
 def why_replan(state: State, every: int) -> str:
-    """Why a new plan is due now; empty where none is."""
+    """Return why a new plan is due now; empty if none is."""
     steps = state.get("steps", [])
     since = steps[max((plan["step"] for plan in state.get("plans", [])), default=0) :]
     if not every or not since:
@@ -120,7 +119,7 @@ async def replan(state: State, context: Context, functions: Sequence[str], why: 
 
 
 def plan_text(plan: NewPlan) -> str:
-    """A new plan as the answering model reads it; empty where there is none."""
+    """Return a new plan as the answering model reads it; empty without a plan."""
     parts = [("Known", plan["known"]), ("To find", plan["to_find"]), ("Plan", plan["plan"])]
     return "\n".join(f"{name}:\n" + "\n".join(f"- {line}" for line in lines) for name, lines in parts if lines)
 
@@ -145,7 +144,7 @@ _COMPUTES = re.compile(
 
 
 def kind_of(question: str, files: Iterable[str] = ()) -> str:
-    """The kind of a question: that of its first file, else of its address, else what its words ask for."""
+    """Return the kind of a question: by its first file, else its address, else its words."""
     for name in files:
         return _BY_ENDING.get(PurePath(name).suffix.lower().lstrip("."), "data file")
     addresses = addresses_in(question)

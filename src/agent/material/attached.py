@@ -1,4 +1,4 @@
-"""The files that came with a question: looked at once, shown as data in prompts, granted to programs."""
+"""The files that came with a question: inspected once, shown as data in prompts, granted to programs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def with_files(
 ) -> dict[str, list[AttachedFile]]:
     """The attached files with those that the web brought: they can be read, and programs may open them.
 
-    What comes from the address `source` is left out where the guard keeps it from the agent.
+    A file from the address `source` is left out if the guard blocks it.
     """
     before = state.get("attached", [])
     known = {file["path"] for file in before}
@@ -118,7 +118,7 @@ def _letters(name: str) -> str:
 
 
 def granted(state: State, context: Context) -> tuple[Path, ...]:
-    """What programs may read: the files that are there, the folders of what was made of them, and the workspace."""
+    """Return the paths that programs may read: files, folders with extracted contents, and the workspace."""
     made = [[Path(path).parent for path in file["data"]] for file in state.get("attached", []) if file["data"]]
     folders = [Path(os.path.commonpath(parents)) for parents in made]
     if (folder := state.get("folder")) is not None:
@@ -135,7 +135,7 @@ def present(state: State, context: Context) -> tuple[Path, ...]:
 
 
 def is_missing(file: AttachedFile) -> bool:
-    """Whether there is no such file, or nobody may open it."""
+    """Return True if there is no such file, or nobody may open it."""
     return file["facts"].get("problem") == "missing"
 
 
@@ -180,9 +180,9 @@ async def _source_of_tool(name: str, context: Context) -> Path | None:
 
 
 async def file_in_folder(name: str, state: State, context: Context) -> Path | None:
-    """A copy of a file in the user's folder, by its path there; what is or is behind a link is none.
+    """Return a copy of a file in the user's folder, by its path there; links are not followed.
 
-    Whoever reads it reads the copy: a program may put a link in the place of the file at any time.
+    Readers get the copy, since a program may replace the file by a link at any time.
     """
     if (folder := state.get("folder")) is None:
         return None
@@ -202,10 +202,10 @@ def path_made(name: str, state: State, context: Context) -> Path | None:
 
 
 def paths_by_name(files: Sequence[AttachedFile]) -> dict[str, str]:
-    """The paths of files by every name that means one of them alone.
+    """Return the paths of files by each unambiguous name.
 
     A file of an archive is called `pack.zip/data/in.txt`, and by the end of that, `data/in.txt` or `in.txt`, unless it
-    is another file's whole name. A name that several files have means none of them.
+    is another file's whole name. A name that several files share is left out.
     """
     whole, ends = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for file in files:
@@ -228,7 +228,7 @@ def with_paths(arguments: dict[str, Json], state: State) -> dict[str, Json]:
 
 
 def no_such_file(name: str, state: State) -> str:
-    """What is said of a name that means no file, or several."""
+    """Return the message for a name that matches no file, or several."""
     files = state.get("attached", [])
     if (folder := state.get("folder")) is not None:
         return f"There is no file {name!r} in {folder['path']}, or it is a link or too large; programs list the folder."
@@ -240,23 +240,23 @@ def no_such_file(name: str, state: State) -> str:
 
 
 def unread_files(state: State) -> list[AttachedFile]:
-    """The files of which nothing was read yet, without those of earlier turns."""
+    """Return the unread files, without files of earlier turns."""
     new = (file for file in readable(state) if file.get("since") != 0)
     return [file for file in new if not was_read(file, state.get("steps", []))]
 
 
 def was_read(file: AttachedFile, steps: Sequence[Step]) -> bool:
-    """Whether a step has read in a file, or tried to."""
+    """Return True if a step has read in a file, or tried to."""
     reads = re.compile(rf"read_file {re.escape(file['name'])}(?: find .*)?(?: page \d+)?", re.DOTALL)
     return any(step["action"] == "read_file" and reads.fullmatch(step["input"]) for step in steps)
 
 
 def files_text(files: Sequence[AttachedFile], room: int = ROOM_OF_ALL) -> DataText:
-    """All files as a prompt shows them: what they are, how they begin, and how much of them that is, marked as data.
+    """Return all files as a prompt shows them: kind, beginning and the share shown, marked as data.
 
-    Their beginnings have `room` characters, all together: what a short one leaves, the others have. Of the members of
-    an archive that are alike in all but numbers in their names, all are shown if there is room, else the first one, and
-    the others are named.
+    Their beginnings have `room` characters, all together: what a short one leaves, the others have. Members of an
+    archive that differ only in numbers in their names are all shown if there is room; else the first is shown and the
+    others are named.
     """
     fits = sum(len(part) for file in files for part in file["parts"]) <= room
     archives = [file["name"] for file in files if file["kind"] in ARCHIVES]
@@ -308,11 +308,11 @@ _SIDE_FILES = {
     ".transcript.json": """{"engine": …, "text": "…", "pieces": [{"start": 0.5, "end": 2, "text": "…"}]} in seconds""",
     _TEXT_COPY: "its whole text",
 }
-"""What is in the files that readers make."""
+"""Contents of the files that readers make."""
 
 
 def _for_programs(file: AttachedFile, *, is_whole: bool) -> str:
-    """Where programs find what was made of a file; no copy of a text that is shown whole."""
+    """Return the paths of a file's extracted contents for programs, without a text that is shown whole."""
     for name, path in _members(file).items():
         return f"For programs, unpacked in the folder: {path.removesuffix(f'/{name}')}"
     made = [path for path in file["data"] if path != file["path"] and not (is_whole and path.endswith(_TEXT_COPY))]

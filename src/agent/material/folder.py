@@ -1,4 +1,4 @@
-"""The user's folder: programs may read it, or work on a copy whose changes the user accepts afterwards."""
+"""The user's folder: programs may read it, or change a copy; the user accepts the changes afterwards."""
 
 from __future__ import annotations
 

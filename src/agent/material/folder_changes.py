@@ -43,7 +43,7 @@ _MOST_SHOWN = 300
 """Lines of one file's difference."""
 _REPOSITORIES = frozenset([".git", ".hg", ".svn", ".bzr", ".jj"])
 _PARTS_OF_GIT = ("config", "commondir", "objects", "refs")
-"""Beside a file `HEAD` they make any folder a repository, whose settings name programs to run."""
+"""Next to a file `HEAD` they make any folder a repository with settings that name programs to run."""
 _OF_GIT = re.compile(r"(head|config|config\.worktree|commondir|(objects|refs|hooks|info|modules|worktrees)/.*)")
 _ACTING = frozenset(
     [
@@ -200,7 +200,7 @@ def _is_repository(name: str) -> bool:
 
 
 def _bare_repositories(names: Iterable[str]) -> list[str]:
-    """The folders, with a slash, that git takes for repositories whatever they are called; in small letters."""
+    """Return the folders, with a slash and in lower case, that git takes for repositories."""
     known = {name.casefold() for name in names}
     above = {name.removesuffix("head") for name in known if f"/{name}".endswith("/head")}
     parts = {f"{folder}{part}": folder for folder in above for part in _PARTS_OF_GIT}

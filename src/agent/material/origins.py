@@ -1,4 +1,4 @@
-"""Where everything comes from that a run knows: the user, files, pages, servers."""
+"""Origins of the texts that a run knows: the user, files, pages, servers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def origins_of(state: State, context: Context) -> Origins:
-    """Where everything comes from that the run knows so far."""
+    """Return the texts that the run knows so far, by origin."""
     files = [text for file in state.get("attached", []) for text in (file["name"], file["summary"], *file["parts"])]
     if (folder := state.get("folder")) is not None:
         files.append(folder["listing"])
@@ -40,7 +40,7 @@ def origins_of(state: State, context: Context) -> Origins:
 
 
 def parts_of_input(asked: str) -> dict[str, str]:
-    """What a step asked with, in parts."""
+    """Return the arguments of a step, in parts."""
     action, _, rest = asked.partition(" ")
     if action == "read_file" and is_address(rest.split(" ")[0]):
         return parts(rest.split(" ")[0])
@@ -50,14 +50,14 @@ def parts_of_input(asked: str) -> dict[str, str]:
 
 
 def results_of(server: str, state: State, context: Context) -> list[str]:
-    """What a server gave to the run: it may be asked for more of it."""
+    """Return the results of a server; the run may send them back to it."""
     own = [tool["name"] for tool in state.get("tools", []) if tool.get(SERVER) == server]
     given = (done["finding"] for done in state.get("steps", []) if done["input"].partition("(")[0] in own)
     return [*given, *context.python.results.get(server, ())]
 
 
 def is_private(done: Step, state: State) -> bool:
-    """Whether a step found what is the user's, and not everybody's."""
+    """Return True if a step found what is the user's, and not everybody's."""
     if done["action"] == "use_tool":
         name = done["input"].partition("(")[0]
         return any(SERVER in tool and tool["name"] == name for tool in state.get("tools", []))

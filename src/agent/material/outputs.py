@@ -24,8 +24,8 @@ from mcp_tools.small_files import is_text, plain_files
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from agent.context import Context
     from agent.state import Step
+    from agent.store.journal import Journal
 
 FOLDER = "outputs"
 MAX_LISTED = 50
@@ -36,7 +36,7 @@ _PLAIN = re.compile(r"[\w./-]{1,60}")
 class Outputs:
     """The folder, in which programs begin and may write.
 
-    Links and special files in it are no outputs: whoever opened one would be led elsewhere.
+    Links and special files do not count: a link would lead elsewhere.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -60,7 +60,7 @@ class Outputs:
     def kept_since(self, before: dict[str, tuple[int, int]]) -> list[OutputFile]:
         """Return the files that are new or changed; none are kept if they are more than the folder may hold.
 
-        A file whose name is no text is not among them: nothing could show it.
+        Files with undecodable names are left out.
         """
         files = [file for file in self.written_since(before) if is_text(file.name)]
         if files and self.is_full:
@@ -69,7 +69,7 @@ class Outputs:
         return files
 
     def remove_new_folders(self, before: Iterable[str]) -> None:
-        """Remove the folders that hold none of the files of before, however deep they are and whatever their modes."""
+        """Remove the folders without earlier files, at any depth and with any modes."""
         kept = {".", *(str(parent) for name in before for parent in Path(name).parents)}
         for place in sorted(self.folder / name for name in kept):
             with contextlib.suppress(OSError), os.scandir(place) as entries:
@@ -93,7 +93,7 @@ class Outputs:
 async def copied(
     files: Iterable[OutputFile], folder: Path, may_replace: Callable[[Path], Awaitable[bool]]
 ) -> tuple[list[Path], list[Path]]:
-    """Copy a run's files into a folder of the user's, and return the copies and what was left as it is.
+    """Copy a run's files into a folder of the user's, and return the copies and the files that were kept.
 
     Args:
         files: The files; each keeps its name below the folder.
@@ -117,7 +117,7 @@ async def copied(
 
 
 def _what_stands_at(target: Path, folder: Path) -> Literal["nothing", "file", "other"]:
-    """What a copy would replace; the folders above it are made."""
+    """Return what a copy would replace; make the folders above it."""
     with os_errors_as(StorageError, f"{target} cannot be written", "Choose another folder."):
         target.parent.mkdir(parents=True, exist_ok=True)
         if not target.parent.resolve().is_relative_to(folder.resolve()):
@@ -128,7 +128,7 @@ def _what_stands_at(target: Path, folder: Path) -> Literal["nothing", "file", "o
 
 
 def _copy(path: str, target: Path) -> None:
-    with os_errors_as(StorageError, f"{path} cannot be read", "Ask again to make it anew."):
+    with os_errors_as(StorageError, f"{path} cannot be read", "Ask the question again to make it."):
         source = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(source, "rb") as content, whole_file(target, shared=True) as copy:
         shutil.copyfileobj(content, copy)
@@ -138,19 +138,18 @@ T = TypeVar("T")
 
 
 async def with_outputs(
-    context: Context, wanted: bool, call: Callable[[Path | None], Awaitable[T]]
+    outputs: Outputs, journal: Journal, wanted: bool, call: Callable[[Path | None], Awaitable[T]]
 ) -> tuple[T, list[OutputFile]]:
     """Make a call that may write into the run's folder, if it wants to, and return what it gave and wrote."""
     if not wanted:
         return await call(None), []
-    outputs = context.outputs
     before = outputs.snapshot()
-    result = await call(outputs.make() if context.journal.is_live else outputs.folder)
+    result = await call(outputs.make() if journal.is_live else outputs.folder)
 
     async def written() -> Json:
         return [asdict(file) for file in await asyncio.to_thread(outputs.kept_since, before)]
 
-    recorded, _ = await context.journal.recorded("outputs", {}, list[dict[str, Any]], written)
+    recorded, _ = await journal.recorded("outputs", {}, list[dict[str, Any]], written)
     return result, [OutputFile(**file) for file in recorded]
 
 

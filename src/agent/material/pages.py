@@ -37,12 +37,12 @@ _SCRIPTS = {
 
 @dataclass(frozen=True, slots=True)
 class ShownPage:
-    """What a step shows of a page."""
+    """The part of a page that a step shows."""
 
     finding: str
-    """What others wrote, and where it stands: for a block of data."""
+    """Foreign text with its place, for a block of data."""
     note: str
-    """What alita says of it, without a word of the page."""
+    """alita's own text, without words of the page."""
     text: str
     """The part of the page alone."""
     links: dict[str, str]
@@ -65,14 +65,14 @@ def shown_page(
 
     Args:
         page: The page.
-        decision: With the part or the words that are wanted.
+        decision: The decision, with the part or the words.
         source: The number by which the run cites the page.
         known: The links that have numbers already; the others get the next ones.
         reading: Characters of the part.
         addresses: Characters of the addresses of its links, all together.
-        workspace: Where the page is kept for programs.
-        is_new: Whether the run has not read in it before; else its forms and its files were told already.
-        is_previewed: Whether it is a file whose preview is shown beside it: of data the first page says nothing more.
+        workspace: The workspace, which keeps the page for programs.
+        is_new: True at the first reading of the page; later ones repeat neither its forms nor its files.
+        is_previewed: True if it is a file with a preview, to which the first page of data adds nothing.
 
     Raises:
         WebProblem: There is no such part.
@@ -84,14 +84,14 @@ def shown_page(
     is_found = bool(decision.find.strip())
     screen = screen_of(page, decision.page, decision.find, size=reading)
     if is_previewed and addresses and page.kind in DATA and not is_found and decision.page == 1:
-        screen = Screen("", "the preview of the file, which is kept as it is")
+        screen = Screen("", "the preview of the file, which is kept unchanged")
     text = printable(screen.text)
     about, files = _kept(page, links, source, workspace if is_new and page.path is None else None)
     finding = [
         _head(page, decision, source),
         f"{screen.label}{':' if text else '.'}" if is_found else "",
         text,
-        *([_listed(text, links, addresses), *(_about_forms(page) if is_new else []), *about] if addresses else []),
+        *([_link_lines(text, links, addresses), *(_about_forms(page) if is_new else []), *about] if addresses else []),
         " ".join(page.notes) if is_new else "",
     ]
     has_links = "`link N` follows the link [text](link N), now and later." if _SHOWN.search(text) else ""
@@ -106,7 +106,7 @@ def shown_page(
 
 
 def text_for_program(page: Page) -> str:
-    """What a program gets of a page: the text of a file as it stands in it, else the page as Markdown."""
+    """Return a page for a program: the unchanged text of a file, else the page as Markdown."""
     from agent.files.contents import FileProblem, Source
     from agent.files.text import text_encoding
 
@@ -120,7 +120,7 @@ def text_for_program(page: Page) -> str:
 
 
 def cut_for_program(text: str, rest: str = "") -> str:
-    """The text; where it is too long, its beginning, with a last line that says so."""
+    """Return the text; if it is too long, its beginning with a last line that says so."""
     if len(text) <= _LONGEST_TEXT:
         return text
     told = "; ".join(filter(None, [f"the first {_LONGEST_TEXT:,} characters", rest]))
@@ -128,12 +128,12 @@ def cut_for_program(text: str, rest: str = "") -> str:
 
 
 def means_page(decision: Decision) -> bool:
-    """Whether a decision is to read a page, and not a file."""
+    """Return True if a decision is to read a page, and not a file."""
     return decision.action == "read_file" and (is_address(decision.file) or _link_of(decision.file) is not None)
 
 
 def resolved(decision: Decision, state: State) -> Decision:
-    """The decision with the address in place of a link, where there is such a link."""
+    """Return the decision with the address of a link, if the link exists."""
     name = _link_of(decision.file) if decision.action == "read_file" else None
     return replace(decision, file=state.get("links", {}).get(name or "", decision.file))
 
@@ -149,12 +149,12 @@ def no_such_link(decision: Decision, state: State) -> str | None:
 
 
 def is_page_read(step: Step) -> bool:
-    """Whether a step read a page of the web."""
+    """Return True if a step read a page of the web."""
     return step["action"] == "read_file" and is_address(step["input"].removeprefix(_READ).split(" ")[0])
 
 
 def was_read(url: str, steps: Sequence[Step]) -> bool:
-    """Whether a step has read in a page."""
+    """Return True if a step has read in a page."""
     read = (step["input"].removeprefix(_READ).split(" ")[0] for step in steps if step["ok"] and is_page_read(step))
     return canonical(url) in map(canonical, read)
 
@@ -185,8 +185,8 @@ def _head(page: Page, decision: Decision, source: int) -> str:
     return f"read_file {page.url}{where} [{source}]: {one_line(page.title, 160)} ({page.kind}{dated})"
 
 
-def _listed(text: str, links: Mapping[str, str], room: int) -> str:
-    """The addresses of the links that a part shows, short where they are paths of one site."""
+def _link_lines(text: str, links: Mapping[str, str], room: int) -> str:
+    """Return the addresses of a part's links, shortened to paths for one site."""
     shown = {number: links[number] for number in _SHOWN.findall(text) if number in links}
     if not shown:
         return ""
@@ -213,7 +213,7 @@ def _about_forms(page: Page) -> list[str]:
 
 
 def _kept(page: Page, links: Mapping[str, str], source: int, workspace: Workspace | None) -> tuple[list[str], str]:
-    """The page in files: what is said of them in the page's words, and in alita's own."""
+    """Save the page in files; return the texts about them in the page's words and in alita's own."""
     if workspace is None:
         return [], ""
     files = [f"its whole text {workspace.keep_text(f'page_{source}.txt', page.whole)}"]

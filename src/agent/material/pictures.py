@@ -6,25 +6,22 @@ Pictures are shown to the answering model if it sees, else described by `vision`
 
 from __future__ import annotations
 
-import base64
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
 from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note
 from agent.files.contents import READERS, module_of
-from agent.models.films import FILMS_AND_SOUNDS, part_of, with_parts
-from agent.models.protocol import Message, Request, Role
-from agent.state import AttachedFile, Picture, State, Step
+from agent.material.picture_messages import parts_of
+from agent.models.films import FILMS_AND_SOUNDS, part_of
+from agent.models.protocol import Role
+from agent.state import AttachedFile, Picture, State
 from agent.web.page import Page, WebProblem
 from agent.web.reading.videos import YOUTUBE, video_id
-from mcp_tools.prompt import data_block, load_prompt
-from mcp_tools.small_files import RECORD, read_small
-from mcp_tools.text import one_line, printable
+from mcp_tools.prompt import load_prompt
 
 if TYPE_CHECKING:
     from agent.context import Context
@@ -35,54 +32,25 @@ FILMS = frozenset(kind for kind in READERS if module_of(kind) == "video")
 _FRAMES = (".png", ".jpg")
 MOST_OF_ONE = 6
 """Pictures that one reading shows."""
-_MOST = 16
-_MOST_BYTES = 12_000_000  # of all pictures of a request; beyond either limit those of the oldest steps are named only
-SHOWS = (
-    "- You see pictures: `read` shows a picture, a page of a scan or the pictures of a document; in a program, "
-    "`show(image)` shows a PIL image, such as a part that is enlarged."
-)
-"""What a model that sees is told."""
-_WATCHED = "- `read` has a film watched, or a sound heard, with the question in mind."
 _TOKENS = 600
 _MOST_READ = 1_500  # characters that OCR may say of one picture
 _NAMED = re.compile(r"\[picture ([\w.-]+\.\w+)")  # how readers of documents name the pictures that they have saved
 
 
-@dataclass
-class Sight:
-    """Which models look at the pictures of a run."""
-
-    is_shown: bool = False
-    """Whether the answering model is shown pictures; no longer once its endpoint has refused one."""
-    has_vision: bool = False
-    """Whether the role `vision` has a model that reads pictures."""
-    watches: bool = False
-    """Whether the role `media` has a model that takes films and sounds."""
-    watched: dict[tuple[str, str], str] = field(default_factory=dict)
-    """What it said, by place and question."""
-    told: dict[str, str] = field(default_factory=dict)
-    """What was said instead of pictures that the answering model should have been shown, by their paths."""
-
-    @property
-    def abilities(self) -> str:
-        """What the answering model is told of them."""
-        return "\n".join([SHOWS] * self.is_shown + [_WATCHED] * self.watches)
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a picture is."""
+    """The place of a picture."""
 
     name: str
     path: Path
     page: int = 1
-    """Of a PDF."""
+    """The page of a PDF."""
 
 
 async def seen_pictures(
     places: Sequence[Place], context: Context, question: str, *, is_read: bool
 ) -> tuple[list[Picture], str]:
-    """Pictures for the answering model; where it does not see, what a model of `vision` or OCR says of them.
+    """Return pictures for the answering model; if it does not see, the text of `vision` or OCR.
 
     `is_read` says that their text is known already.
     """
@@ -117,14 +85,14 @@ def places_in(file: AttachedFile, part: Mapping[str, Any], page: int) -> list[Pl
 
 
 def _spread(places: list[Place]) -> list[Place]:
-    """At most `MOST_OF_ONE` of them, evenly spread, with the first and the last."""
+    """At most `MOST_OF_ONE` places, evenly spread, with the first and the last."""
     if len(places) <= MOST_OF_ONE:
         return places
     return [places[number * (len(places) - 1) // (MOST_OF_ONE - 1)] for number in range(MOST_OF_ONE)]
 
 
 async def prepared(place: Place, context: Context) -> Picture | None:
-    """A picture as models take it; None where there is none, or none that can be shown."""
+    """A picture as models take it; None if there is no picture that can be shown."""
     copy = await context.reader.picture(place.path, place.name, page=place.page)
     if problem := copy.get("problem"):
         context.emit(Note(f"{place.name} is not shown: {problem}"))
@@ -137,7 +105,7 @@ async def prepared(place: Place, context: Context) -> Picture | None:
 
 
 async def _described(pictures: Sequence[Picture], context: Context, question: str) -> str:
-    """What the role `vision` says of pictures, for the question; empty where it cannot say."""
+    """Return the text of the role `vision` about pictures, for the question; empty if it has none."""
     if not pictures:
         return ""
     messages = load_prompt("agent", "picture").render(question=question)
@@ -151,14 +119,14 @@ async def _described(pictures: Sequence[Picture], context: Context, question: st
 
 
 async def _read(place: Place, context: Context) -> str:
-    """The text in a picture, with how sure OCR is of it; empty where it found none."""
+    """Return the text in a picture with OCR's certainty; empty if there is none."""
     part = await context.reader.read(place.path, place.name, page=place.page, find="", limit=_MOST_READ)
     text = str(part.get("text", ""))
     return f"{place.name}, {part['where']}:\n{text}" if text and not text.startswith("(") else ""
 
 
 async def tell_instead(state: State, context: Context, why: str) -> None:
-    """Has the pictures of a conversation told that its model's endpoint does not take; none is sent any more."""
+    """Describe the pictures of a conversation in text, since its model's endpoint refuses them."""
     context.sight.is_shown = False
     context.emit(Note(f"pictures are not shown to the model: {why}"))
     holders = [*state.get("attached", []), *state.get("steps", [])]
@@ -169,98 +137,12 @@ async def tell_instead(state: State, context: Context, why: str) -> None:
         context.sight.told[path] = told
 
 
-def parts_of(pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-    """Parts of a message that name pictures; the pictures themselves are put in when the message is sent."""
-    parts: list[dict[str, Any]] = []
-    for picture in pictures:
-        place = f"{Path(picture['path']).as_uri()}#{picture['kind']}"
-        note = f" ({picture['note']})" if picture["note"] else ""
-        parts.append({"type": "text", "text": f"{_shown_name(picture)}{note}:"})
-        parts.append({"type": "image_url", "image_url": {"url": place}})
-    return parts
-
-
-def _shown_name(picture: Picture) -> str:
-    return one_line(printable(picture["name"]), 120)
-
-
-class PicturesOfSteps:
-    """What a conversation shows of pictures: each once, and those of the oldest steps by their names only.
-
-    Those of `first` stand beside the question, and the calls of `in_short` are shown in short.
-    """
-
-    def __init__(self, sight: Sight, first: Sequence[Picture], steps: Sequence[Step], in_short: set[str]) -> None:
-        self._sight = sight
-        self._sent = {picture["path"] for picture in first}
-        self._dropped = set(in_short)
-        count, size = len(first), _bytes(first)
-        waiting: list[Step] = []
-        for step in (step for step in steps if step.get("pictures")):
-            waiting.append(step)
-            count, size = count + len(step["pictures"]), size + _bytes(step["pictures"])
-            # whenever there is no room, half of it is made free, for the sake of caches
-            while len(waiting) > 1 and (count > _MOST or size > _MOST_BYTES):
-                while len(waiting) > 1 and (count > _MOST // 2 or size > _MOST_BYTES // 2):
-                    oldest = waiting.pop(0)
-                    count, size = count - len(oldest["pictures"]), size - _bytes(oldest["pictures"])
-                    self._dropped.add(oldest["call"])
-
-    def of(self, step: Step) -> list[dict[str, Any]]:
-        """The parts for one step, in the order of the conversation."""
-        return [part for picture in step.get("pictures", []) for part in self._parts(picture, step["call"])]
-
-    def _parts(self, picture: Picture, call: str) -> Iterator[dict[str, Any]]:
-        name, path = _shown_name(picture), picture["path"]
-        if not self._sight.is_shown:
-            yield {"type": "text", "text": not_shown(picture, self._sight)}
-        elif call in self._dropped:
-            yield {"type": "text", "text": f"{name} is not shown any more; show({path!r}) in a program shows it again."}
-        elif path in self._sent:
-            yield {"type": "text", "text": f"{name} is shown above."}
-        else:
-            self._sent.add(path)
-            yield from parts_of([picture])
-
-
-def not_shown(picture: Picture, sight: Sight) -> str:
-    """What is said in place of a picture that could not be shown."""
-    name, told = _shown_name(picture), sight.told.get(picture["path"], "")
-    head = f"{name} could not be shown to you"
-    return f"{head}, but this is known of it:\n{data_block(name, told)}" if told else f"{head}."
-
-
-def _bytes(pictures: Sequence[Picture]) -> int:
-    return sum(picture["bytes"] for picture in pictures)
-
-
-def without_pictures(messages: Sequence[Message]) -> list[Message]:
-    """The messages, in which the text alone is left."""
-    return with_parts(messages, lambda part: part if part.get("type") == "text" else None)
-
-
-def with_pictures(request: Request) -> Request:
-    """The request with the data of the pictures that its messages name by their place."""
-    return replace(request, messages=with_parts(request.messages, _filled))
-
-
-def _filled(part: dict[str, Any]) -> dict[str, Any]:
-    if part.get("type") != "image_url":
-        return part
-    place = urlsplit(part["image_url"]["url"])
-    try:
-        data = base64.b64encode(read_small(Path(unquote(place.path)), RECORD)).decode()
-    except OSError as error:
-        return {"type": "text", "text": f"(it cannot be shown any more: {error.strerror})"}
-    return {"type": "image_url", "image_url": {"url": f"data:{place.fragment};base64,{data}"}}
-
-
 _FILM_TOKENS = 2_000
 _SEEN = "What a model sees and hears in it, asked the question"
 
 
 async def watched(place: str | Path, kind: str, context: Context, question: str) -> str:
-    """What a model says of a film or a sound, for the question; empty where there is none, or it cannot say.
+    """Return a model's text about a film or a sound, for the question; empty without a model or a text.
 
     The place is an address at YouTube, or a file.
     """
@@ -281,10 +163,10 @@ async def watched(place: str | Path, kind: str, context: Context, question: str)
 
 
 async def page_watched(url: str, context: Context, question: str) -> Page:
-    """A page; of a video, or of a file that is a film or a sound, what a model says of it comes first.
+    """Return a page; for a video, film or sound, a model's text comes first.
 
     Raises:
-        WebProblem: It could not be had, and nobody can watch it.
+        WebProblem: It could not be fetched, and no model can watch it.
         StoppedError: The run's time is over.
     """
     number = video_id(url)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from agent.answer import has_words
-from agent.consent.origins import Origins
 from agent.consent.permission import refusal_of_action
 from agent.consent.provenance import of_query
 from agent.errors import StoppedError
-from agent.state import CitedSource
+from agent.material.research_request import ResearchRequest
 from agent.web.address import canonical, source_of
 from agent.web.evidence import LEVELS, Evidence, Quote, Source, credibility_of, relevance_of
 from agent.web.page import Page, Result, WebProblem
@@ -32,26 +31,9 @@ _PAGES = 3  # pages that are read at first; one more where nothing was found
 _MORE_PAGES = 2  # pages that are read after a follow-up
 _BATCHES = 2  # of pages, where some cannot be read
 _LATE = 8  # how slowly a place further down in an engine's list loses weight
-_BELIEVED = 0.15  # what a level of credibility is worth beside the question's words, which weigh 1 together
+_BELIEVED = 0.15  # weight of a level of credibility; the question's words together weigh 1
 _OF_ONE_SOURCE = 2  # pages of one source that are read together, while there are others
 _MOST_MISSING = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be found out."""
-
-    question: str
-    query: str = ""  # what the coordinator wants to know; empty where it is the question
-    source: str = ""  # the engine to ask; empty for all
-    known: Sequence[CitedSource] = ()  # the sources that the run has already, whose numbers stay
-    origins: Origins = field(default_factory=lambda: Origins(""))
-    """What the run knows, by where it comes from: no query carries away what is the user's."""
-
-    @property
-    def aim(self) -> str:
-        """What to look for."""
-        return self.query or self.question
 
 
 @dataclass(slots=True)
@@ -82,7 +64,7 @@ class Hits:
             hit.place += _LATE / (_LATE + place)
 
     def take(self, count: int) -> list[Result]:
-        """The best pages that were not tried yet, at most so many, which then are."""
+        """Return at most this many of the best untried pages, and mark them as tried."""
         left = [hit for hit in self._hits.values() if not hit.tried]
         left.sort(key=lambda hit: -(0.5 * hit.place + hit.words))
         of_source: Counter[str] = Counter()
@@ -103,7 +85,7 @@ class Hits:
 
 
 async def research(
-    wanted: Wanted,
+    wanted: ResearchRequest,
     context: Context,
     queries: Sequence[str],
     *,
@@ -111,12 +93,12 @@ async def research(
     follow_ups: int = 2,
     answer: Callable[[Sequence[ReadPage], Quotes], Awaitable[str]] | None = None,
 ) -> Evidence:
-    """What the web says about it; what a limit of the run ended is given as far as it came.
+    """Return evidence from the web; at a limit of the run, the evidence so far.
 
     Args:
-        wanted: What is to be found out.
+        wanted: The request.
         context: The run's web, consent and budget.
-        queries: What is searched for first.
+        queries: The first queries.
         quotes: Quotations of the best page; of each other page one less.
         follow_ups: Further queries where something named is missing.
         answer: Copies the answer from the quotations; empty where they do not state it.
@@ -135,7 +117,7 @@ async def research(
 class _Inquiry:
     """One search under way."""
 
-    def __init__(self, wanted: Wanted, context: Context, most: int) -> None:
+    def __init__(self, wanted: ResearchRequest, context: Context, most: int) -> None:
         self.evidence = Evidence()
         self.pages: list[ReadPage] = []
         self.quotes: dict[str, tuple[Quote, ...]] = {}
@@ -180,7 +162,7 @@ class _Inquiry:
             return []
 
     async def _read(self, count: int, terms: Terms) -> bool:
-        """Reads so many of the best pages, others in place of those that cannot be read; whether there was one."""
+        """Read this many of the best pages, and others in place of unreadable ones; return True if one was read."""
         before = len(self.pages)
         summaries: list[Result] = []
         for _ in range(_BATCHES):
@@ -206,7 +188,7 @@ class _Inquiry:
             return None
 
     def _assess(self) -> None:
-        """Takes the best passages of each page; what is named in the question and in none of them is missing."""
+        """Take the best passages of each page; names of the question that no passage has are missing."""
         there: set[str] = set()
         for place, read in enumerate(sorted(self.pages, key=lambda read: -read.best)):
             chosen = read.passages[: self._most - (place > 0)]
@@ -216,7 +198,7 @@ class _Inquiry:
         self.evidence.missing = missing[:_MOST_MISSING]
 
     def _missing_queries(self) -> Sequence[str]:
-        """What would find what is missing: the name first, then what is asked of it."""
+        """Return queries for the missing names: the name first, then the words of the question."""
         if not any(read.passages for read in self.pages):
             return ()
         queries = []

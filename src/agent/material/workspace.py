@@ -1,4 +1,4 @@
-"""A run's workspace: what was read and computed, kept whole in files that prompts name and programs open.
+"""A run's workspace: complete texts and results in files that prompts name and programs open.
 
 | name | what it is |
 |---|---|
@@ -36,7 +36,7 @@ _REMEDY = "Make it writable, or free some space."
 class Workspace:
     """The files of a run.
 
-    A name that another content has gets a number, so that a run that goes on has the same paths: prompts show them.
+    If another content has the name, it gets a number, so that a resumed run has the same paths, which prompts show.
 
     Args:
         folder: Made when the first file comes; below a folder that only its user may enter.
@@ -45,7 +45,7 @@ class Workspace:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
         self.is_used = False
-        """Whether this run has kept anything so far; what a later process finds there says nothing about that."""
+        """True if this run has kept anything so far; what a later process finds there says nothing about that."""
 
     def open(self) -> None:
         """Make the folder, which programs may read from now on.
@@ -76,7 +76,7 @@ class Workspace:
         return self.keep_text(name, out.getvalue())
 
     def file(self, name: str) -> Path | None:
-        """The path of a file that is kept here, by its path or its name; None where there is none."""
+        """The path of a file that is kept here, by its path or its name; None if there is no such file."""
         path = self.folder / name
         if path.parent != self.folder or not path.is_file() or path.is_symlink():
             return None
@@ -106,7 +106,7 @@ class Workspace:
 
 
 def _holds(path: Path, content: bytes) -> bool:
-    """Whether a file, and no link to one, has this content."""
+    """Return True if a file, and no link to one, has this content."""
     with contextlib.suppress(OSError):
         return read_small(path, len(content), follow=False) == content
     return False

@@ -69,7 +69,7 @@ class ChatModel:
     """A model that speaks Chat Completions."""
 
     called: str
-    """What the user calls it."""
+    """The user's name for it."""
     wire: Wire
     """Carries the requests."""
     _: KW_ONLY
@@ -80,9 +80,9 @@ class ChatModel:
     slots: Slots = field(default_factory=lambda: asyncio.Semaphore(8))
     """Limits the calls in flight; models at one endpoint share it."""
     retry: Retry = field(default_factory=Retry)
-    """How often a failed call is repeated."""
+    """Number of times that a failed call is repeated."""
     traits: TraitsCache = field(default_factory=TraitsCache)
-    """What is known of the endpoint, shared and kept."""
+    """The endpoint's known traits, shared and stored."""
     notify: Notify | None = None
     """Told when a call waits."""
     suspected: list[Changes] = field(default_factory=list)
@@ -92,7 +92,7 @@ class ChatModel:
 
     @property
     def name(self) -> str:
-        """What the user calls it; of `auto`, what it turned out to be."""
+        """The user's name for it; for `auto`, what it turned out to be."""
         return self.wire.endpoint.model if self.called == FIRST_LISTED else self.called
 
     async def complete(self, request: Request) -> Completion:
@@ -113,14 +113,14 @@ class ChatModel:
             raise error from None
 
     def _ladder(self, request: Request) -> Ladder:
-        """The ways in which the endpoint may be asked, from what is known of it."""
+        """Return the ways to ask the endpoint, by its known traits."""
         messages, schema, known = request.messages, request.schema, self.known
         if request.tools:
             return (
                 RUNGS,
                 FunctionRequest(messages, request.tools, request.tool_choice).step,
                 known.tools,
-                # A reply without calls comes from an endpoint that does not heed functions, too.
+                # An endpoint that ignores functions also replies without calls.
                 lambda rung, completion: self._learn(tools=rung) if completion.tool_calls else None,
             )
         if known.tools in ("schema", "text") and any(m["role"] == "tool" for m in messages):
@@ -154,7 +154,7 @@ class ChatModel:
             raise PicturesRefusedError(failure.error().message, remedy=_NO_PICTURES) from None
         completion = read_completion(response, self.wire.endpoint, self.price)
         if shown:
-            with contextlib.suppress(NoJsonError):  # whoever asked hears of it, too
+            with contextlib.suppress(NoJsonError):  # the caller gets it, too
                 shown.end(completion.text if request.schema is not None else step.read(completion).text)
         return completion
 
@@ -164,12 +164,12 @@ class ChatModel:
 
     @property
     def known(self) -> Traits:
-        """What was learned of the endpoint; of one with a grammar, that it holds answers to a schema."""
+        """Return what was learned about the endpoint, for example that it has a grammar for schemas."""
         known = self.traits.get(self.wire.endpoint)
         return replace(known, rung="schema") if self.enforced else known
 
     def forget(self) -> None:
-        """Asks the endpoint anew what it can do."""
+        """Test again what the endpoint supports."""
         self.traits.set(self.wire.endpoint, Traits())
 
     def _learn(self, **changes: Any) -> None:

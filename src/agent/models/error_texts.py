@@ -42,7 +42,7 @@ _OTHER_LENGTH = re.compile(
     r"|per[ -]min|per[ -](second|hour|day)|rate.?limit|concurren",
     re.IGNORECASE,
 )
-"""What is too long or too many, and no conversation."""
+"""Things that are too long or too many, but are not a conversation."""
 _OUTPUT_LENGTH = re.compile(
     r"max_(completion_|output_|new_)?tokens|max(imum)?[ _-]?(output|completion|new|generated)?[ _-]?tokens"
     r"|(output|completion|generated)[ _-]?tokens|in the (completion|output)|tokens you requested",
@@ -58,7 +58,7 @@ NO_TOOLS = re.compile(
     r"|tools?\b.{0,20}\brequires?\b",
     re.IGNORECASE,
 )
-"""How endpoints say that a model calls no functions; some with the status of an unknown model or of an overload."""
+"""Texts of endpoints for a model without functions; some use the status of an unknown model or of an overload."""
 _PICTURES = r"(image|picture|vision|multi-?modal|mmproj)\w*"
 _TAKES = r"(support|accept|enabl|allow)\w*"
 NO_PICTURES = re.compile(
@@ -69,7 +69,7 @@ NO_PICTURES = re.compile(
     r"|valid string.{0,40}content",
     re.IGNORECASE,
 )
-"""How endpoints say that a model takes no pictures; some with the status of an unknown model or of an overload."""
+"""Texts of endpoints for a model without pictures; some use the status of an unknown model or of an overload."""
 NO_CREDIT = re.compile(
     r"insufficient[_ ](quota|balance|funds|credit)|billing|exceeded your current quota|credit|arrear|欠费|余额",
     re.IGNORECASE,
@@ -95,7 +95,7 @@ FILTERED = re.compile(r"content_filter|content management policy|safety", re.IGN
 
 
 def is_too_long(said: str) -> bool:
-    """Whether an endpoint says that the conversation exceeds the model's context."""
+    """Return True if an endpoint says that the conversation exceeds the model's context."""
     if _TOO_LONG_CODES.search(said):
         return True
     if _OTHER_LENGTH.search(said) and "context" not in said:
@@ -128,7 +128,7 @@ class OutputLimit:
 
 
 def output_limit(status: int | None, said: str, asked: int) -> OutputLimit | None:
-    """The limit that stands against `asked` tokens of output; None where the error is about something else."""
+    """Return the limit that forbids `asked` tokens of output; None where the error is about something else."""
     said = re.sub(r"(?<=\d)[,_](?=\d{3}\b)", "", said)
     numbers = [int(number) for number in re.findall(r"(?<![\d.])\d{1,9}(?![\d.]*\d)", said)]
     if status in (401, 403, 404, 429) or not (_OUTPUT_LENGTH.search(said) or asked in numbers):
@@ -151,7 +151,7 @@ _LEAST_OUTPUT = 100
 _UNKNOWN = re.compile(
     r"un(supported|known|recognized|expected)|not (supported|permitted|allowed)|instead|extra|no such", re.IGNORECASE
 )
-"""How endpoints say that they do not know a parameter, whatever its value."""
+"""Texts of endpoints for an unknown parameter."""
 
 
 def seconds_named(said: str) -> float | None:
@@ -167,7 +167,7 @@ _MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DO
 
 
 def error_body(body: object) -> tuple[str, str, str | None]:
-    """The message, the code and the parameter in an error's body, whatever its shape."""
+    """Return the message, the code and the parameter of an error's body, in any known shape."""
     if isinstance(body, list) and body:
         body = body[0]
     error: Any = body

@@ -1,4 +1,4 @@
-"""What went wrong at an endpoint, in one vocabulary: each kind has its error, its message and its retries.
+"""Failures of endpoints by kind, each with its error, message and number of retries.
 
 This is the one place where the errors of openai and httpx2 become ours.
 """
@@ -55,14 +55,14 @@ _AGAIN = "`alita resume` tries again, in a session /continue."
 _OR = "Or choose another model: --model, in a session /model."
 _ANOTHER = f"or{_OR[2:]}"
 _REACH = "Check --base-url and the network; `alita doctor` shows what can be reached."
-_API = "Check that the base URL is that of an OpenAI-compatible API (most end in /v1)."
+_API = "Check that the base URL belongs to an OpenAI-compatible API (most end in /v1)."
 _TIME = "Try again, or allow more time for each call with the setting `timeout`."
 _SHORTER = "Ask a shorter question, or choose a model with a larger context (--model)."
 _CHECK = "Check the model's name and what the endpoint supports."
 
 
 class Kind(Enum):
-    """What went wrong: its error, what that says, and what to do about it."""
+    """A failure: its error, message and remedy."""
 
     AUTH = (ModelAuthError, "{host} {key}", "{set_key}, or use --model embedded, which needs none.")
     UNKNOWN_MODEL = (ModelUnknownError, "{host} has no model {model!r}", _CHOOSE)
@@ -108,7 +108,7 @@ class Endpoint:
         return parts._replace(netloc=self.host, query="", fragment="").geturl()
 
     def redact(self, text: str) -> str:
-        """The text on one line, with this endpoint's key and whatever else looks like a key left out."""
+        """Return the text on one line, without this endpoint's key and other texts that look like keys."""
         if self.api_key and len(self.api_key) >= _SHORTEST_KEY:
             text = text.replace(self.api_key, "[key]")
         return one_line(_KEY_LIKE.sub("[key]", text), 300)
@@ -136,12 +136,12 @@ class Failure(Exception):
 
     @property
     def is_about_pictures(self) -> bool:
-        """Whether the endpoint takes no pictures for this model, whatever they are."""
+        """True if the endpoint takes no pictures at all for this model."""
         return self.kind is Kind.REFUSED and NO_PICTURES.search(self.detail) is not None
 
     @property
     def is_about_one_function(self) -> bool:
-        """Whether the endpoint objects to the definition of one function, and not to functions as such."""
+        """True if the endpoint objects to the definition of one function, and not to functions as such."""
         said = f"{self.parameter} {self.detail}"
         return re.search(r"\btools\W?\d|function '", said) is not None
 
@@ -165,7 +165,7 @@ class Failure(Exception):
 
 
 def status_failure(endpoint: Endpoint, status: int, body: object, headers: Mapping[str, str] | None = None) -> Failure:
-    """What an HTTP status of 400 or more means, given the body that came with it."""
+    """Return the failure for an HTTP status of 400 or more and its body."""
     detail, code, parameter = error_body(body)
     after = retry_after(headers or {})
     after = seconds_named(detail) if after is None else after
@@ -174,7 +174,7 @@ def status_failure(endpoint: Endpoint, status: int, body: object, headers: Mappi
 
 
 def response_failure(endpoint: Endpoint, response: httpx2.Response) -> Failure:
-    """What a response with a status of 400 or more means, once it was read."""
+    """Return the failure for a response with a status of 400 or more that has been read."""
     try:
         body = response.json()
     except ValueError:
@@ -233,7 +233,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def transport_failure(endpoint: Endpoint, exc: Exception) -> Failure:
-    """What an exception of httpx2 means."""
+    """Return the failure for an exception of httpx2."""
     import httpx2
 
     if isinstance(exc, httpx2.ConnectTimeout | httpx2.PoolTimeout):
@@ -248,7 +248,7 @@ def transport_failure(endpoint: Endpoint, exc: Exception) -> Failure:
 
 
 def openai_failure(endpoint: Endpoint, exc: Exception) -> Failure | None:
-    """What an exception of the openai SDK means; None if it is not one that a model call can raise."""
+    """Return the failure for an exception of the openai SDK; None if it is not one that a model call can raise."""
     import httpx2
     import openai
 
@@ -265,7 +265,7 @@ def openai_failure(endpoint: Endpoint, exc: Exception) -> Failure | None:
 
 
 def event_failure(endpoint: Endpoint, body: object, *, status: int | None = None) -> Failure:
-    """What an error means that came inside an answer or a stream."""
+    """Return the failure for an error inside an answer or a stream."""
     detail, code, parameter = error_body(body)
     said = f"{code} {detail}"
     for number in re.findall(r"\b[45]\d\d\b", code):
@@ -291,7 +291,7 @@ Notify = Callable[[str], None]
 
 Pause = Callable[[], contextlib.AbstractContextManager[None]]
 PAUSE: ContextVar[Pause] = ContextVar("PAUSE", default=contextlib.nullcontext)
-"""Entered while an endpoint makes a call wait: whoever measures work sets it."""
+"""Context manager that is entered while an endpoint makes a call wait; the run's budget sets it."""
 
 
 class Slots(Protocol):
@@ -321,11 +321,11 @@ SLOTS: ContextVar[Callable[[str, int], Slots]] = ContextVar("SLOTS", default=_ow
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How often a failed call is repeated."""
+    """Number of times that a failed call is repeated."""
 
     busy: int = 4
     unreachable: int = 2
-    """Few: a wrong URL should be told soon."""
+    """Few, so that a wrong URL is reported soon."""
     timeout: int = 1
     base: float = 0.5
     """Seconds before the first repetition at most; doubled for each further one."""
@@ -336,7 +336,7 @@ class Retry:
     rng: random.Random = field(default_factory=random.Random)
 
     def limit(self, kind: Kind) -> int:
-        """How often a failure of this kind is repeated."""
+        """Return how many times a call is repeated after a failure of this kind."""
         limits = {Kind.BUSY: self.busy, Kind.TIMEOUT: self.timeout}
         return limits.get(kind, self.unreachable if kind in (Kind.UNREACHABLE, Kind.CUT, Kind.BROKEN) else 0)
 

@@ -14,7 +14,7 @@ from agent.models.wire import Body
 from mcp_tools.small_files import read_small
 
 LARGEST = 14_000_000
-"""Bytes of a file that goes into a request: Gemini takes 20 MB of one, and base64 makes a third more of it."""
+"""Bytes of a file that goes into a request: Gemini takes 20 MB, and base64 adds a third."""
 _TYPES = {
     **{"mp4": "video/mp4", "mov": "video/mov", "webm": "video/webm", "mkv": "video/x-matroska", "avi": "video/avi"},
     **{"mp3": "audio/mp3", "wav": "audio/wav", "m4a": "audio/mp4", "flac": "audio/flac", "ogg": "audio/ogg"},
@@ -34,7 +34,7 @@ def part_of(place: str | Path, kind: str = "") -> dict[str, Any]:
 
 
 class NamedMedia(NamedTuple):
-    """What a part names: a file, or an address of the web."""
+    """Return the file or web address that a part names."""
 
     url: str
     path: Path | None
@@ -85,7 +85,7 @@ def with_films(body: Body, endpoint: Endpoint) -> Body:
 
 
 def with_parts(messages: Sequence[Message], change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> list[Message]:
-    """The messages with each part of them changed, or left out where it becomes None."""
+    """Return the messages with each part changed, or removed if it becomes None."""
     changed = []
     for message in messages:
         content = message.get("content")

@@ -1,4 +1,4 @@
-"""Calls of functions, whatever the endpoint can do: functions → one JSON form → JSON in text.
+"""Function calls on every kind of endpoint: functions, else one JSON form, else JSON in text.
 
 The conversation that is handed in is in native form. The two lower rungs rewrite it: the functions are listed in the
 system message, a call is the JSON that the model would have written, and results are messages of the user.
@@ -40,7 +40,7 @@ _CHOICES: dict[ToolChoice, str] = {
 
 
 def _sent(tool: dict[str, Any]) -> dict[str, Any]:
-    """A function as it is sent: that it takes no other arguments is checked here, and need not be said."""
+    """Return a function as it is sent, without the rule against other arguments, which is checked here."""
     function = tool["function"]
     parameters = {name: value for name, value in function["parameters"].items() if name != "additionalProperties"}
     return {**tool, "function": {**function, "parameters": parameters}}
@@ -56,7 +56,7 @@ class FunctionRequest:
         self._tools = list(tools)
 
     def step(self, rung: Rung) -> RungRequest:
-        """How a rung asks."""
+        """The way in which a rung asks."""
         choice: dict[str, Any] = {"tool_choice": self._choice} if self._choice != "auto" else {}
         if rung == "native":
             extra = {"tools": [*map(_sent, self._tools)], **choice}
@@ -67,7 +67,7 @@ class FunctionRequest:
         return RungRequest(messages, response_format("reply", self._form()), self._read_written, tells_whole=True)
 
     def checked(self, completion: Completion) -> Completion:
-        """The completion with an id of its own for each call, and what stands against those that cannot be made.
+        """Return the completion with a unique id for each call, and the problem of each call that cannot be made.
 
         Raises:
             NoJsonError: It calls nothing, though it must.
@@ -200,7 +200,7 @@ def _unreadable_schemas() -> tuple[type[Exception], ...]:
 
 
 def _both(first: Any, second: Any, between: str = "\n\n") -> Any:
-    """Two contents as one: texts, or parts where there are pictures."""
+    """Return two contents as one: texts, or parts if there are pictures."""
     if isinstance(first, str) and isinstance(second, str):
         return f"{first}{between}{second}" if first and second else first or second
     return [*_parts(first), *_parts(second)]

@@ -29,7 +29,7 @@ _BLOCKED = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII")
 
 
 def is_gemini(url: str) -> bool:
-    """Whether an address is that of Gemini's OpenAI-compatible endpoint, or of what stands in its place."""
+    """Return True for the address of Gemini's OpenAI-compatible endpoint or of its replacement."""
     return _COMPATIBLE.fullmatch(url) is not None
 
 

@@ -18,9 +18,9 @@ _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
 """A comma before a bracket, outside of texts: these stand in the group."""
 _MOST_STARTS = 50
-"""Opening brackets that are tried: prose full of them should not cost seconds."""
+"""Maximum number of opening brackets that are tried, so that prose with many brackets does not cost seconds."""
 _MOST_MISFITS = 5
-"""Places of one value that are named, so that one reply can mend them all."""
+"""Maximum number of misfits that are reported together, so that one reply can fix them all."""
 
 
 class NoJsonError(ValueError):
@@ -29,14 +29,14 @@ class NoJsonError(ValueError):
     def __init__(self, problem: str, *, is_json: bool = False) -> None:
         super().__init__(problem)
         self.is_json = is_json
-        """Whether there is JSON, of another form."""
+        """True if there is JSON, of another form."""
 
 
 def fitting_json(text: str, schema: dict[str, Any]) -> Any:
     """The first JSON value in the text that fits the schema.
 
     Raises:
-        NoJsonError: There is none; the message names the misfit of the first value found.
+        NoJsonError: There is no such value; the message names the misfit of the first value found.
     """
     problem = ""
     for value in _values(text):
@@ -57,10 +57,10 @@ def all_fitting(text: str, schema: dict[str, Any]) -> list[Any]:
 
 
 def misfit(value: Any, schema: dict[str, Any], *, lengths: bool = False) -> str | None:
-    """Where and how a value fails to fit the schema, in up to five places; None when it fits.
+    """Return where and how a value fails to fit the schema, in up to five places; None when it fits.
 
-    A text that is longer than `maxLength` fits unless `lengths` count: in schemas of ours that is a grammar's hold on a
-    model that rambles; asking again would cost more than the words too many.
+    A text that is longer than `maxLength` fits unless `lengths` count. In our schemas, a maximum length stops a model
+    that rambles; asking again would cost more than the extra words.
     """
     if not lengths:
         schema = _without_lengths(schema)
@@ -107,7 +107,7 @@ def _values(text: str) -> Iterator[Any]:
 
 
 def _standing(text: str, brackets: str) -> Iterator[tuple[int, Any, int]]:
-    """Where values begin, at brackets that a pattern finds, the values, and where they end."""
+    """Yield the start, value and end of each JSON value at a bracket that a pattern finds."""
     for start in [found.start() for found in re.finditer(brackets, text)][:_MOST_STARTS]:
         try:
             value, end = DECODER.raw_decode(text, start)

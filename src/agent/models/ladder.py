@@ -26,7 +26,7 @@ RUNGS: tuple[Rung, ...] = ("native", "schema", "text")
 """Functions of the endpoint's own, one JSON form, JSON in text: for a structured answer the last two."""
 
 _KEPT_FOR = 24 * 3600.0
-"""Seconds after which an endpoint is asked anew: endpoints learn."""
+"""Seconds after which an endpoint is tested again, since endpoints get new features."""
 
 
 TRAITS = "endpoints.json"
@@ -35,7 +35,7 @@ TRAITS = "endpoints.json"
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What is known of one model at one endpoint."""
+    """Known traits of one model at one endpoint."""
 
     rung: Rung | None = None
     """The rung that holds for structured answers; None before the first one."""
@@ -46,17 +46,17 @@ class Traits:
     tools: Rung | None = None
     """The rung that holds for functions; None before the first call of one."""
     is_blind: bool = False
-    """Whether the endpoint refused pictures for this model."""
+    """True if the endpoint refused pictures for this model."""
     at: float = field(default=0.0, compare=False)
     """When it was learned, in seconds since 1970."""
 
     @property
     def shown(self) -> str:
-        """What the endpoint refuses, on one line; empty if nothing is known."""
+        """The refused features on one line; empty if none are known."""
         told = [f"without {', '.join(self.without)}"] if self.without else []
         told += [f"at most {self.most_output:,} tokens of output"] if self.most_output else []
         told += ["no pictures"] if self.is_blind else []
-        told += ["no functions of its own"] if self.tools in ("schema", "text") else []
+        told += ["no native functions"] if self.tools in ("schema", "text") else []
         told += ["no JSON Schema"] if self.rung == "text" else []
         return "; ".join(told)
 
@@ -72,14 +72,14 @@ class TraitsCache:
         self._known: dict[str, Traits] | None = None
 
     def get(self, endpoint: Endpoint) -> Traits:
-        """What is known; empty traits if nothing is."""
+        """Return the known traits; empty traits if nothing is known."""
         if self._known is None:
             known = self._file.remembered() if self._file else {}
             self._known = {key: traits for key, traits in known.items() if 0 <= time.time() - traits.at < _KEPT_FOR}
         return self._known.get(_key(endpoint), Traits())
 
     def all(self) -> dict[str, Traits]:
-        """What is known of each endpoint and model that is remembered."""
+        """Return the known traits of all stored endpoints and models."""
         self.get(Endpoint("", ""))
         return dict(self._known or {})
 
@@ -93,7 +93,7 @@ class TraitsCache:
         return forgotten
 
     def set(self, endpoint: Endpoint, traits: Traits) -> None:
-        """Remembers it, and writes it down beside what other processes wrote meanwhile."""
+        """Store the traits, and keep what other processes wrote in the meantime."""
         if traits == self.get(endpoint):
             return
         assert self._known is not None
@@ -109,16 +109,16 @@ def _key(endpoint: Endpoint) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RungRequest:
-    """How one rung asks, and how it reads the reply."""
+    """The request and the reading of replies of one rung."""
 
     messages: Sequence[Message]
     extra: dict[str, Any] = field(default_factory=dict)
     read: Callable[[Completion], Completion] = lambda completion: completion
     """Gives the completion as the caller wants it; raises `NoJsonError` where the reply does not fit."""
     tells_whole: bool = False
-    """Whether the text is told when it was read, and not in pieces as it arrives: it is part of a form."""
+    """True if the text is part of a form, so that it is passed on as a whole and not in pieces."""
     again: str = "Answer again, with the whole JSON and nothing else."
-    """What a model is told whose reply does not fit."""
+    """The message to a model after a reply that does not fit."""
 
 
 Send = Callable[[RungRequest], Awaitable[Completion]]
@@ -140,7 +140,7 @@ async def climb(
     Args:
         ask: Sends one request.
         rungs: The best first.
-        step: What each of them asks.
+        step: Request of each rung.
         held: The rung that gave a fitting reply before; there, a model is always shown once what does not fit.
         hold: Remembers it.
 
@@ -171,7 +171,8 @@ async def climb(
                     said = f"the model's answer does not fit what was asked: {problem}"
                     remedy = "Answer with JSON that fits the schema."
                     raise ModelOutputError(said, remedy=remedy, text=text, usage=spent) from None
-                # One that writes other JSON may heed the form; one that writes none, or that again, does not.
+                # A model that writes other JSON may still follow the form; one that writes no JSON, or the same
+                # again, does not.
                 if is_shown or (rung not in (held, rungs[-1]) and not problem.is_json):
                     break
                 told = f"That does not fit: {problem}. {asked.again}"
@@ -187,7 +188,7 @@ async def climb(
 def structured_request(
     messages: Sequence[Message], schema: Schema, rung: Rung, *, enforced: bool = False
 ) -> RungRequest:
-    """How a rung asks for a value that fits the schema.
+    """Return the rung's request for a value that fits the schema.
 
     Where this is `enforced`, the endpoint holds the output to any schema by a grammar, be it that of an object or not.
     """
@@ -200,7 +201,7 @@ def structured_request(
 
 
 def response_format(name: str, schema: Schema) -> dict[str, Any]:
-    """What asks for a reply that fits a schema."""
+    """Return the request for a reply that fits a schema."""
     return {"response_format": {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}}
 
 
@@ -219,7 +220,7 @@ def _with_examples_in_objects(messages: Sequence[Message], schema: Schema) -> li
 
 
 def _with_schema_in_text(messages: Sequence[Message], schema: Schema) -> list[Message]:
-    """The schema stands at the end, so that the prefix stays the same and cached."""
+    """The schema is at the end, so that the prefix stays the same and cached."""
     wanted = f"Answer with one JSON value that fits this JSON Schema, and nothing else:\n{json.dumps(schema)}"
     last = messages[-1] if messages else {}
     if last.get("role") == "user" and isinstance(last.get("content"), str):
@@ -237,7 +238,7 @@ def _object(schema: Schema) -> Schema:
 
 
 def _read(completion: Completion, *, schema: Schema) -> Completion:
-    """The completion with its parsed value: that of the text, or of the object around it."""
+    """Return the completion with its parsed value, from the text or the object around it."""
     wrapped = _object(schema)
     loose: Schema = {"type": "object"} | ({} if wrapped is schema else {"required": ["value"]})
     try:

@@ -1,4 +1,4 @@
-"""Models that the settings name, `[models.NAME]`: each with an endpoint, a key and a price of its own."""
+"""Models that the settings name, `[models.NAME]`: each with its endpoint, key and price."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, SCRIPTED, Price, StrategyName
 
 NAME = re.compile(r"\w[\w.+-]*")
-"""What a model may be called: a list of names has commas between them, a script's name a colon."""
+"""Pattern of a model's name: commas separate a list of names, and a script's name has a colon."""
 _SEEING = re.compile(
     r"vision|(\b|\d|[-.])vl\b|\bllava|bakllava|pixtral|multimodal|minicpm-?v|internvl|moondream|molmo|glm-4[.\d]*v\b"
     r"|\b(chat)?gpt-4o(?!.*(audio|realtime|transcri|tts))|\bgpt-4(\.\d|-turbo)|\bgpt-[5-9]"
@@ -60,14 +60,14 @@ class NamedModel(BaseModel):
     dialect: Literal["chat", "responses"] = "chat"
     strategy: StrategyName = "auto"
     sees: bool | None = None
-    """Whether it reads pictures; None if its name tells."""
+    """True if it reads pictures; None to decide by its name."""
     watches: bool = False
-    """Whether it takes films and sounds."""
+    """True if it takes films and sounds."""
     hears: bool = False
-    """Whether it writes down speech: `speech_model` may name it."""
+    """True if it writes down speech: `speech_model` may name it."""
     price: Price | None = None
     temperature: float | None = Field(None, ge=0, le=2)
-    """Sent with every call, whatever the call wants."""
+    """Sent with every call."""
 
     @field_validator("model")
     @classmethod
@@ -101,7 +101,7 @@ class NamedModel(BaseModel):
 
     @property
     def shown(self) -> str:
-        """All of it on one line; the key's variable, never the key."""
+        """Return all fields on one line, with the key's variable and never the key."""
         told = self.model_dump(exclude_defaults=True, exclude={"model", "base_url", "price"})
         told |= {"price": "/".join(f"{dollars:g}" for dollars in _dollars(self.price))} if self.price else {}
         details = ", ".join(f"{name} {_word(value)}" for name, value in told.items())

@@ -44,7 +44,7 @@ _NO_KEY = "the key has characters that no key has"
 class HttpWire:
     """Carries requests over HTTP, by the client of the openai package.
 
-    A reply is taken as bytes, so that its length is bounded and odd forms of it can be read.
+    A reply is read as bytes, to limit its length and to accept unusual forms.
     A model `auto` becomes the first that the endpoint lists.
     Its `timeout` is the time that one call may take, streamed or not.
     """
@@ -304,7 +304,7 @@ def withheld_headers(url: str) -> Any:
 
 
 class ModelList(NamedTuple):
-    """The models that an endpoint lists, in its order. Empty where it has no such list, too."""
+    """The models that an endpoint lists, in its order. Also empty if it has no such list."""
 
     listed: tuple[str, ...] = ()
     failure: Failure | None = None
@@ -319,7 +319,7 @@ class ModelList(NamedTuple):
 def ask_models(endpoint: Endpoint, seconds: float = 5.0) -> ModelList:
     """Asks an endpoint for its models (`GET /models`)."""
     try:
-        return ModelList(_listed(endpoint, seconds))
+        return ModelList(_models_at(endpoint, seconds))
     except Failure as failure:
         return ModelList(failure=failure)
 
@@ -330,12 +330,12 @@ def usable_models(endpoint: Endpoint) -> Sequence[str]:
     Raises:
         Failure: The list is unavailable or empty.
     """
-    if not (listed := tuple(dict.fromkeys(_listed(endpoint)))):
+    if not (listed := tuple(dict.fromkeys(_models_at(endpoint)))):
         raise Failure(Kind.NONE_LISTED, endpoint)
     return [name for name in listed if not OTHER_USE.search(name)] or listed
 
 
-def _listed(endpoint: Endpoint, seconds: float = 5.0) -> tuple[str, ...]:
+def _models_at(endpoint: Endpoint, seconds: float = 5.0) -> tuple[str, ...]:
     import httpx2
 
     try:

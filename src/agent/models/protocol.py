@@ -16,7 +16,7 @@ Message = dict[str, Any]
 
 Finish = Literal["stop", "length", "tool_calls", "content_filter"]
 ToolChoice = Literal["auto", "required"]
-"""Whether a model may reply without a call, or must call at least one function."""
+"""True if a model may reply without a call, or must call at least one function."""
 StrategyName = Literal["auto", "standard", "small"]
 """`auto`: small for the embedded model, standard for every other one."""
 EMBEDDED = "embedded"
@@ -30,12 +30,12 @@ _UNREADABLE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a call cost. Adding two gives the sum; an unknown price stays unknown."""
+    """Tokens and cost of a call. Adding two gives the sum; an unknown price stays unknown."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
-    """Of the input tokens, those served from the provider's prompt cache."""
+    """Input tokens served from the provider's prompt cache."""
     calls: int = 0
     cost: float | None = 0.0
     """US dollars; None when the model's price is unknown."""
@@ -65,7 +65,7 @@ class Price:
     input: float
     output: float
     cached: float | None = None
-    """Of input tokens read from the provider's cache; None if they cost like others."""
+    """Price of input tokens read from the provider's cache; None if they cost like others."""
 
     def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
         """US dollars for one call; `cached_tokens` are among `input_tokens`."""
@@ -80,7 +80,7 @@ _DATED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|latest|preview(-[\d-]+)?)$")
 
 @cache
 def price_of(model: str) -> Price | None:
-    """The list price of a well-known model; None where it is unknown, which is never free.
+    """The list price of a well-known model; None if it is unknown, which does not mean free.
 
     The name may have a provider and a date: `openai/gpt-4o-2024-08-06`.
     """
@@ -92,15 +92,18 @@ def price_of(model: str) -> Price | None:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a model is asked."""
+    """A request to a model."""
 
     messages: Sequence[Message]
     """Oldest first, with earlier calls and their results in native form."""
     schema: dict[str, Any] | None = None
     """JSON Schema that `parsed` must fit; the implementation climbs down its ladder to get it."""
     tools: Sequence[dict[str, Any]] | None = None
-    """Chat Completions definitions of functions. `tool_calls` holds the calls whatever the endpoint can do; a reply
-    without any is `text`. Not together with a schema."""
+    """Chat Completions definitions of functions.
+
+    `tool_calls` holds the calls on every kind of endpoint; a reply without calls is `text`. Not together with a
+    schema.
+    """
     tool_choice: ToolChoice = "auto"
     max_tokens: int | None = None
     temperature: float | None = None
@@ -121,7 +124,7 @@ class ToolCall:
     """Unique in its conversation; the message with the result names it."""
     name: str
     arguments: str
-    """JSON text of an object that fits the function's schema; where there is a problem, what the model wrote."""
+    """JSON text of an object that fits the function's schema; if there is a problem, the model's text."""
     problem: str = ""
     """Why the call cannot be made, for the model to read: no such function, no JSON, arguments that do not fit."""
 
@@ -140,7 +143,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model answered."""
+    """A model's reply."""
 
     text: str
     usage: Usage = field(default_factory=Usage)
@@ -149,12 +152,12 @@ class Completion:
     tool_calls: tuple[ToolCall, ...] = ()
     finish: Finish = "stop"
     model: str = ""
-    """What the endpoint calls it."""
+    """The endpoint's name for it."""
     by: str = ""
-    """What the user calls the model that answered; empty where only one was asked."""
+    """The user's name for the model that answered; empty if only one was asked."""
 
     def as_message(self) -> Message:
-        """The reply as a message of the conversation that goes on, whose calls the following messages answer."""
+        """Return the reply as a message of the conversation; the next messages answer its calls."""
         message: Message = {"role": "assistant", "content": self.text or (None if self.tool_calls else "")}
         for call in self.tool_calls:
             arguments = call.arguments
@@ -174,14 +177,14 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user calls it: `gpt-5-mini`, `embedded`, `scripted:FILE`."""
+        """The user's name for it: `gpt-5-mini`, `embedded`, `scripted:FILE`."""
 
     async def complete(self, request: Request) -> Completion:
         """Completes messages.
 
         Raises:
-            agent.errors.ModelError: The endpoint failed after its retries, or no rung of the ladder held.
-            agent.errors.ModelOutputError: The output does not fit the schema, or a required call is missing.
+                agent.errors.ModelError: The endpoint failed after its retries, or no rung of the ladder held.
+                agent.errors.ModelOutputError: The output does not fit the schema, or a required call is missing.
         """
 
     async def aclose(self) -> None:

@@ -44,7 +44,7 @@ _UNCLEAR = ("temperature", "seed", "stop", "stream_options", "tool_choice")
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is left out of a request, or changed in it."""
+    """A part of a request that is removed or changed."""
 
     without: frozenset[str] = frozenset()
     most_output: int | None = None
@@ -56,7 +56,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What to change after a refusal."""
+    """The change after a refusal."""
 
     changes: Changes
     is_clear: bool
@@ -64,7 +64,7 @@ class Change:
 
 
 def change_for(failure: Failure, body: Body) -> Change | None:
-    """The change that may make an endpoint take a request that it refused; None if there is none."""
+    """The change that may make an endpoint take a request that it refused; None if no change helps."""
     if failure.status in (401, 403, 404, 429) or failure.kind in (Kind.AUTH, Kind.FILTERED, Kind.TIMEOUT):
         return None
     if failure.kind not in (Kind.REFUSED, Kind.TOO_LONG) and failure.status not in (400, 402, 422, 500, 501):
@@ -162,7 +162,7 @@ def _can_join(last: Message, message: Message) -> bool:
 
 
 def _joined(first: Any, second: Any) -> Any:
-    """Two contents as one: texts, or parts where there are pictures."""
+    """Return two contents as one: texts, or parts if there are pictures."""
     if isinstance(first, str) and isinstance(second, str):
         return f"{first}\n\n{second}"
     parts = [[{"type": "text", "text": each}] if isinstance(each, str) else each or [] for each in (first, second)]

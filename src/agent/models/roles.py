@@ -52,9 +52,9 @@ _SHOWN = 20
 
 
 class FallbackModel:
-    """Asks the first model that works, in order of preference, and tells why it asks another one.
+    """Asks the first model that works, in order of preference, and reports why it asks another one.
 
-    A model whose key or name is refused is not asked again; one that is busy or unreachable rests for a minute.
+    A model is not asked again if its key or name is refused; a busy or unreachable one rests for a minute.
     A refused request (too long, filtered) moves only this call to the next model.
     """
 
@@ -76,7 +76,7 @@ class FallbackModel:
         return self._models[self._order()[0]].name
 
     async def complete(self, request: Request) -> Completion:
-        """What the first model gives that does not fail; the first failure is raised if all do."""
+        """Return the first successful result; if all models fail, raise the first failure."""
         order = self._order()
         failures: list[ModelError] = []
         for place, i in enumerate(order):
@@ -100,7 +100,7 @@ class FallbackModel:
             await model.aclose()
 
     def _order(self) -> list[int]:
-        """The models that do not rest; all of them, the soonest first, if every one does."""
+        """Return the models that do not rest; if all rest, all models, soonest first."""
         now = self._clock()
         awake = [i for i, until in enumerate(self._rests_until) if until <= now]
         return awake or sorted(range(len(self._models)), key=self._rests_until.__getitem__)
@@ -121,7 +121,7 @@ def endpoint_of(settings: Settings, name: str) -> Endpoint:
 
 
 def with_named_model(settings: Settings) -> Settings:
-    """The settings with the name of a model. Where they leave it to the endpoint, the endpoint is asked.
+    """The settings with the name of a model. If they leave it to the endpoint, the endpoint decides.
 
     Raises:
         SettingsError: The endpoint has several, and the user named none.
@@ -145,7 +145,7 @@ def with_named_model(settings: Settings) -> Settings:
 
 
 def _is_own(host: str) -> bool:
-    """Whether a host is this machine or on the user's network: by its address, or a name without a domain."""
+    """Return True if a host is this machine or on the user's network: by its address, or a name without a domain."""
     try:
         return ip_address(host).is_private
     except ValueError:
@@ -153,9 +153,9 @@ def _is_own(host: str) -> bool:
 
 
 class Models:
-    """The models of a process, opened as they are asked for; they belong to one event loop.
+    """The models of a process, opened on first use; they belong to one event loop.
 
-    Nothing is connected or loaded before the first call.
+    Connections and weights are opened at the first call.
     """
 
     def __init__(self, settings: Settings, notify: Notify | None = None) -> None:
@@ -212,7 +212,7 @@ class Models:
                 notify=self._notify,
             )
         endpoint, named = endpoint_of(s, name), s.models.get(name)
-        # What a server of one's own costs is not in a price list, whatever its model is called.
+        # A price list does not apply to a user's own server, even for a model with a known name.
         listed = None if _is_own(urlsplit(endpoint.url).hostname or "") else price_of(endpoint.model)
         return ChatModel(
             name,

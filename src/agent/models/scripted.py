@@ -145,7 +145,7 @@ class ScriptedModel:
         self._script = script if isinstance(script, Script) else Script.of(script)
         self._role = role
         self.requests: list[list[Message]] = []
-        """What was asked, for tests to look at."""
+        """The requests so far, for tests."""
 
     @property
     def name(self) -> str:
@@ -171,7 +171,7 @@ class ScriptedModel:
             raise ModelOutputError(f"{line.where}: {problem}", text=completion.text) from None
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing, since nothing is open."""
 
     def _completion(self, line: ScriptLine) -> Completion:
         entry = line.entry

@@ -1,4 +1,4 @@
-"""A model's thoughts in its text: told apart from the answer, and kept out of what is shown while it arrives."""
+"""A model's thoughts in its text: separated from the answer, and hidden from the text that is shown as it arrives."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _WRAPPED = re.compile(
 
 
 def code_places(text: str) -> list[tuple[int, int]]:
-    """Where fenced blocks and code spans begin and end."""
+    """Return the ranges of fenced blocks and code spans."""
     return [found.span() for found in _CODE.finditer(text)] if "`" in text or "~~~" in text else []
 
 
 def is_within(place: int, spans: list[tuple[int, int]]) -> bool:
-    """Whether a place is within one of the spans."""
+    """Return True if a place is within one of the spans."""
     return any(start <= place < end for start, end in spans)
 
 
 def answer_of(text: str) -> str:
     """The text behind its thoughts; empty where the model was still thinking.
 
-    Text that talks about such tags, in code or within a sentence, stays as it is.
+    Text that mentions such tags, in code or within a sentence, is not changed.
     """
     if "<|channel|>" in text:
         text = _of_channels(text)
@@ -68,7 +68,7 @@ def answer_of(text: str) -> str:
 
 
 def _end_of_thoughts(rest: str) -> int | None:
-    """The end of the closing tag. One that is quoted, with another behind it, is part of the thoughts."""
+    """The end of the closing tag. A quoted tag with another one after it belongs to the thoughts."""
     found = list(_CLOSE.finditer(rest))
     for place, closed in enumerate(found):
         around = rest[closed.start() - 1 : closed.start()], rest[closed.end() : closed.end() + 1]
@@ -91,7 +91,7 @@ def _is_mentioned(text: str, closed: re.Match[str]) -> bool:
 
 
 def _of_channels(text: str) -> str:
-    """The final messages of a reply in channels (harmony); calls are left as they stand, for who reads them."""
+    """Return the final messages of a reply in channels (harmony); calls are not changed."""
     first = text.find("<|channel|>")
     if is_within(first, code_places(text)):
         return text
@@ -122,7 +122,7 @@ _LONGEST = 24
 class ShownText:
     """Passes an answer's text on as it arrives, without thoughts and, given functions, without calls.
 
-    Nothing is passed on twice when the request is repeated.
+    If the request is repeated, no text is passed on twice.
     """
 
     def __init__(self, show: Callable[[str], None], *, functions: bool = False) -> None:

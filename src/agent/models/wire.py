@@ -82,7 +82,7 @@ async def assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, end
 
 
 ENDED: dict[str, Any] = {}
-"""The chunk that stands for `[DONE]`, or for the end of a body whose length the server gave."""
+"""The chunk that means `[DONE]`, or the end of a body with a known length."""
 
 
 def raise_error(answer: dict[str, Any], endpoint: Endpoint) -> None:
@@ -111,7 +111,7 @@ def text_of(content: Any) -> str:
 
 
 def calls_of(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """The calls in a message or a piece of one, those of the older form `function_call` included."""
+    """Return the calls in a message or a piece of one, including the older form `function_call` included."""
     calls = message.get("tool_calls") or []
     calls = [calls] if isinstance(calls, dict) else calls
     if not calls and message.get("function_call"):
@@ -120,7 +120,7 @@ def calls_of(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 class StreamedCalls:
-    """Calls put together from their pieces, whatever the pieces say of index and id."""
+    """Calls that are joined from pieces, even if these lack index or id."""
 
     def __init__(self) -> None:
         self.calls: list[dict[str, Any]] = []
@@ -172,7 +172,7 @@ def _is_whole(call: dict[str, Any]) -> bool:
 def response_of(
     model: str | None, message: Message, finish: str, tokens: tuple[int, int, int] | None
 ) -> dict[str, Any]:
-    """A response of Chat Completions; the tokens are those of the input, of the output, and of the input the cached."""
+    """Return a response of Chat Completions; the tokens are input, output and cached input."""
     usage = tokens and {
         "prompt_tokens": tokens[0],
         "completion_tokens": tokens[1],
@@ -184,7 +184,10 @@ def response_of(
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How an endpoint wants Chat Completions to be said. What reads an answer raises Failure where it is none."""
+    """The form of Chat Completions for an endpoint.
+
+    Functions that read an answer raise Failure if it has another form.
+    """
 
     path: str
     request: Callable[[Body], Body]

@@ -52,11 +52,11 @@ def written_calls(text: str, functions: Functions, asked: str = "") -> tuple[lis
 
     Args:
         text: The reply, without thoughts.
-        functions: Those offered, by name.
+        functions: The offered functions, by name.
         asked: The user's words: who asks about calls gets an answer about calls.
 
     Raises:
-        UnreadCallError: It calls something, and it cannot be told what.
+        UnreadCallError: It has a call without a recognisable function.
     """
     code = code_places(text)
     mark = next((m for m in _MARK.finditer(text) if _is_real(text, m, code, asked)), None)
@@ -134,7 +134,7 @@ def _object_in(text: str) -> dict[str, Any] | None:
 
 
 def _of_json(text: str) -> Iterator[ToolCall]:
-    """Calls in JSON, wherever an object or a list of them begins."""
+    """Yield calls in JSON, at each beginning of an object or a list."""
     place = 0
     for _ in range(50):
         if (found := re.compile(r"[\[{]").search(text, place)) is None:

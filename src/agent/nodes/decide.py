@@ -19,7 +19,6 @@ from agent.material.origins import origins_of
 from agent.material.pages import means_page, resolved
 from agent.models.protocol import Role
 from agent.state import Decision, State
-from agent.steps import most_steps
 
 Route = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "ask", "answer"]
 _LONGEST_ANSWER = 4_000
@@ -73,7 +72,7 @@ def _limit(state: State, context: Context, turns: int) -> str | None:
 
 def _go(decision: Decision, turn: int, state: State, update: dict[str, Any], context: Context) -> Command[Route]:
     context.journal.mark(decision.action, decision.why)
-    context.emit(StepStarted(max(turn, 1), most_steps(state, context), decision.action, decision.why))
+    context.emit(StepStarted(max(turn, 1), context.most_steps(state), decision.action, decision.why))
     closing = decision.action == "answer"
     more = {"turns": turn, "closing": closing, "decision": decision.as_json()}
     return Command(goto=decision.action, update={**update, **more})

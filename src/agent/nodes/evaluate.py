@@ -76,7 +76,7 @@ async def _in_schema(state: State, schema: dict[str, Any], context: Context) -> 
 
 
 def _is_form_asked(question: str) -> bool:
-    """Whether the question asks for a bare number, date or time, for named values, or for a list with separators."""
+    """Return True if the question asks for a number, date, time, named values or a separated list."""
     from agent.answering.answer_format import asked_of
 
     asked = asked_of(question)

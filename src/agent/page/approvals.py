@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from agent.consent.consent import CallProposal, PackagesToInstall, ToolToApprove
 from agent.consent.hosts import NEW_TOOL, HostToReach
+from agent.consent.questions import CallProposal, PackagesToInstall, ToolToApprove
 from agent.page.shown import text
 from mcp_tools.text import count_of
 
 if TYPE_CHECKING:
-    from agent.consent.consent import Asked, Scope
+    from agent.consent.consent import Asked
+    from agent.consent.questions import Scope
 
 
 def described(asked: Asked) -> str:

@@ -11,7 +11,7 @@ from agent.page.shown import with_request
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from agent.consent.consent import Scope
+    from agent.consent.questions import Scope
     from agent.page.visits import Visit, Visits
 
 _EMPTY = '<p class="empty">Ask a question, with files if you like. Steps are shown while they happen.</p>'

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.alita import Alita
 from agent.chat import Chat
-from agent.consent.consent import ToolToApprove, UserReply
+from agent.consent.questions import ToolToApprove, UserReply
 from agent.errors import AlitaError, RunError
 from agent.events import AnswerWritten, Event, ModelCalled, ModelStarting, RunStarted
 from agent.models.protocol import Usage
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from agent.answer import Answer
     from agent.configuration.settings import Settings
-    from agent.consent.consent import Asked, Scope
+    from agent.consent.consent import Asked
+    from agent.consent.questions import Scope
     from agent.conversation import Turn as StoredTurn
     from agent.page.visitors import Visitor, Visitors
     from agent.store.sessions import StoredSession

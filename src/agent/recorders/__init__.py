@@ -1,1 +1,1 @@
-"""What every outside call of a run goes through: into its journal, and within its budget."""
+"""Recorders of a run's outside calls: each call enters the journal and is held to the budget."""

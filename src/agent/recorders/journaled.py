@@ -1,4 +1,4 @@
-"""A model, a sandbox and a library whose every call goes through a journal, and within the budget of the run."""
+"""A run's models, sandbox and library, with calls in the journal and within the budget."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from agent.budget import Budget
 from agent.consent.consent import Consent
 from agent.learning.gap_records import GapRecord, GapRecords
-from agent.material.pictures import with_pictures
+from agent.material.picture_messages import with_pictures
 from agent.models.protocol import Completion, Model, Request
 from agent.models.roles import Models
 from agent.records import as_plain, from_plain
@@ -39,7 +39,7 @@ _SHORTEST = 0.5
 
 
 class JournaledModel:
-    """A model whose completions are recorded and replayed; None for a replay, which asks none."""
+    """A model with completions that are recorded and replayed; None for a replay, which asks none."""
 
     def __init__(
         self, model: Model | None, journal: Journal, budget: Budget | None = None, *, name: str = "", role: str = ""
@@ -57,7 +57,7 @@ class JournaledModel:
         return self._answering
 
     async def complete(self, request: Request) -> Completion:
-        """Completes, or gives the recorded completion, whose text `on_delta` gets in one piece."""
+        """Complete, or return the recorded completion; `on_delta` gets its text in one piece."""
 
         async def ask() -> Json:
             model = made_by(self._model)
@@ -73,7 +73,7 @@ class JournaledModel:
         return completion
 
     def _key(self, request: Request) -> dict[str, Any]:
-        """What makes the call the same as a recorded one: all but who listens, and what stands as it always does."""
+        """Return the fields that identify a recorded call: all but the listener and default values."""
         given = {field.name: getattr(request, field.name) for field in fields(request) if field.name != "on_delta"}
         key = {name: value for name, value in given.items() if value is not None and value != "auto"}
         return {"model": self._wanted, **key}
@@ -98,7 +98,7 @@ class RunModels:
 
 
 class JournaledSandbox:
-    """A sandbox whose outcomes are recorded and replayed; None for a replay. No call outlasts the run's budget."""
+    """A sandbox with outcomes that are recorded and replayed; None for a replay. No call outlasts the run's budget."""
 
     def __init__(self, sandbox: Sandbox | None, journal: Journal, budget: Budget | None = None) -> None:
         self._sandbox = sandbox
@@ -186,7 +186,7 @@ class JournaledGaps:
 
 
 class JournaledLibrary:
-    """A library whose answers are recorded, and which a replay neither reads nor changes."""
+    """A library with recorded answers; a replay neither reads nor changes it."""
 
     def __init__(self, library: Library, journal: Journal, consent: Consent | None = None, question: str = "") -> None:
         self._consent = consent
@@ -217,14 +217,14 @@ class JournaledLibrary:
         """The tool of a name, which stays the same for the whole run once it was asked for.
 
         Raises:
-            UnknownToolError: There is none.
+            UnknownToolError: There is no such tool.
         """
         if name not in self._known:
             self._known[name] = await self._recorded({"get": name}, Tool, lambda: self._library.get(name))
         return self._known[name]
 
     async def flaws(self) -> list[str]:
-        """What stands in the folder and is no tool, each with its remedy."""
+        """Return files of the folder that are no tools, each with its remedy."""
         request: dict[str, Json] = {"flaws": True}
         flaws = self._library.flaws
         return await self._recorded(request, list[str], lambda: [f"{f.message} ({f.remedy})" for f in flaws()])
@@ -249,7 +249,7 @@ class JournaledLibrary:
         return registered
 
     async def merge(self, tool: Tool, name: str) -> Tool:
-        """Lets a tool be found by the name of another that does the same."""
+        """Make a tool known by the name of an equivalent one."""
         request: dict[str, Json] = {"merge": tool.name, "name": name}
         merged = await self._recorded(request, Tool, lambda: self._library.merge(tool, name))
         self._known[tool.name] = merged

@@ -1,4 +1,4 @@
-"""Reads attached files through the journal: a replay opens none of them."""
+"""Attached files, read through the journal: a replay opens no file."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class JournaledFiles:
         self._pictures: dict[tuple[Path, int], dict[str, Any]] = {}
 
     async def look(self, path: Path, name: str, *, section: int = SECTION, ocr: bool = True) -> AttachedFile:
-        """What a file is and how it begins; why it cannot be read is in the result."""
+        """Return the kind and beginning of a file, or why it cannot be read."""
         nothing: AttachedFile = {
             "name": name,
             "path": str(path),
@@ -92,7 +92,7 @@ class JournaledFiles:
             return nothing | asdict(seen) | told
 
         def unread(problem: FileProblem) -> dict[str, Json]:
-            return {**nothing, "facts": {"problem": problem.reason}, "problem": _told(problem)}
+            return {**nothing, "facts": {"problem": problem.reason}, "problem": _problem_text(problem)}
 
         request = {
             "do": "preview",
@@ -125,11 +125,13 @@ class JournaledFiles:
 
         request = {"do": "read", "path": str(path), "name": name, "page": page, "find": find, "limit": limit}
         request |= {"section": section, **({} if ocr else {"ocr": False})}
-        part: dict[str, Any] = await self._call(request, perform, lambda p: {"problem": _told(p)}, "It was not read")
+        part: dict[str, Any] = await self._call(
+            request, perform, lambda p: {"problem": _problem_text(p)}, "It was not read"
+        )
         return part
 
     async def picture(self, path: Path, name: str, *, page: int = 1) -> dict[str, Any]:
-        """How a picture, or a page of a PDF, looks, as a copy that models take.
+        """Return a copy of a picture, or of a PDF's page, that models take.
 
         Returns:
             See `agent.files.media.image.save_shown`; or a `problem`.
@@ -241,6 +243,6 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _told(problem: FileProblem) -> str:
+def _problem_text(problem: FileProblem) -> str:
     """The problem for a model, which can do nothing about a file that is not there."""
     return problem.message if problem.reason == "missing" else f"{problem.message} {problem.remedy}".strip()

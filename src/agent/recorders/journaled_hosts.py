@@ -45,7 +45,7 @@ def whoever_is(tool: Tool, needs: Needs) -> HostToReach:
 
 
 def packages_of_call(tool: Tool, needs: Needs) -> tuple[str, ...]:
-    """The packages that a call imports, with those of the tools that it imports; a program has all that it declares."""
+    """Return the packages that a call and its imported tools import; for a program, all that it declares."""
     if not tool.name:
         return needs.and_packages(tool.capabilities.packages)
     return needs.and_packages(imported(tool.source, tool.capabilities.packages))
@@ -67,7 +67,7 @@ async def carrying(
     doubts: Doubts | None = None,
     leaks: LeakGuard | None = None,
 ) -> AsyncIterator[Carry | None]:
-    """What carries the requests of one call or program, with the user's keys and guard; None if it needs no hosts.
+    """Open the carrier for the requests of one call or program, with the user's keys and guard; None without hosts.
 
     With `doubts`, requests of which it says so are asked about even where others are allowed unasked.
 
@@ -142,8 +142,8 @@ async def carried(
 ) -> AsyncIterator[Carry | None]:
     """Permits one call of a tool outside of a run, and carries its requests; see `carrying`.
 
-    A tool without a name is a program. `is_new`: nobody has approved the tool yet. `is_only_reviewed`: nobody wants to
-    approve it either, so no rule and no setting allows it anything unasked, whatever its file says.
+    A tool without a name is a program. `is_new`: nobody has approved the tool yet. `is_only_reviewed`: nobody is about
+    to approve it, so no rule and no setting allows it anything without asking.
 
     Raises:
         NotPermittedError: It needs what it may not use.
@@ -182,10 +182,10 @@ class JournaledHosts:
         self._leaks = leaks
         self._is_closed = is_closed
         self._numbers: Counter[str] = Counter()
-        """Counts of each request, so that equal ones are told apart when a run is resumed."""
+        """Counts of each request, which distinguish equal ones when a run is resumed."""
 
     async def stored_keys(self) -> str:
-        """Tell the model which keys are stored, and for which hosts; empty if there are none."""
+        """Return a text about the stored keys and their hosts, for the model; empty without keys."""
         stored = self._settings.keys if self._settings is not None else {}
         named = sorted(name.replace(OF_HOST, " for ", 1) for name in stored if OF_HOST in name)
         request: dict[str, Json] = {"keys": True}

@@ -64,11 +64,11 @@ class JournaledWeb:
         self._budget = budget or Budget()
         self._pages: dict[str, Page] = {}
         self._ahead: dict[str, asyncio.Task[Any]] = {}
-        """What was begun before its step came, by address or query."""
+        """Work that began before its step, by address or query."""
         self.links: dict[str, str] = {}
         """The pages, what they link to and what searches found, by each form of an address that means it."""
         self.texts: list[str] = []
-        """What engines say of their hits, and what pages say: an address that only stands there is no link."""
+        """Texts of hits and pages; an address in them is no link."""
 
     def _web(self) -> tuple[Engines, PageReader]:
         self._opened = self._opened or made_by(self._open_web)()
@@ -151,7 +151,7 @@ class JournaledWeb:
         return shown
 
     def _begun(self, key: str) -> asyncio.Task[Any] | None:
-        """What was begun ahead, once; None for the task itself."""
+        """Return the task that was begun ahead, once; None for the task itself."""
         task = self._ahead.get(key)
         return None if task is None or task is asyncio.current_task() else self._ahead.pop(key)
 
@@ -159,7 +159,7 @@ class JournaledWeb:
         """The page at an address; a page is read once in a run.
 
         Raises:
-            WebProblem: It could not be had, or is a known leak.
+            WebProblem: It could not be fetched, or is a known leak.
             StoppedError: The run's time is over.
         """
         if (begun := self._begun(url)) is not None:
@@ -171,7 +171,7 @@ class JournaledWeb:
         try:
             page = await self._page_at(url)
         except WebProblem as problem:
-            if problem.reason != "leak":  # which was told already
+            if problem.reason != "leak":  # which was reported already
                 self._tell(PageRead(url, ok=False, message=problem.message, seconds=time.monotonic() - started))
             raise
         self._tell(PageRead(page.url, page.title, page.via, len(page.whole), seconds=time.monotonic() - started))
@@ -182,7 +182,7 @@ class JournaledWeb:
         """The page, past the guard.
 
         Raises:
-            WebProblem: It could not be had, or is a known leak.
+            WebProblem: It could not be fetched, or is a known leak.
         """
         if self._leaks(url):
             raise WebProblem("leak", f"{url} is not opened.", remedy=LEAK_REMEDY)
@@ -203,7 +203,7 @@ class JournaledWeb:
 
 
 async def _outcome(call: Awaitable[T], as_json: Callable[[T], dict[str, Json]]) -> dict[str, Json]:
-    """The outcome of a call as it is recorded: a problem is one too, which a resumed run need not meet again."""
+    """Return the outcome of a call as it is recorded; a resumed run does not repeat a call with a problem."""
     try:
         return as_json(await call)
     except WebProblem as problem:
@@ -228,7 +228,7 @@ class JournaledBrowser:
 
     settings: Settings
     folder: Path
-    """Where the pictures of its steps, and downloads, are kept."""
+    """Folder of its screenshots and downloads."""
     journal: Journal
     budget: Budget
     tell: Callable[[Event], None]
@@ -237,7 +237,7 @@ class JournaledBrowser:
     async def do(
         self, question: str, url: str, files: tuple[Path, ...], ask: AskModel, *, origins: Origins
     ) -> BrowserOutcome:
-        """Does a task, or gives what came of it.
+        """Do a task, or return its recorded outcome.
 
         Raises:
             WebProblem: There is no browser, it does not start, or the address is a known leak.
@@ -278,10 +278,10 @@ class JournaledBrowser:
         return outcome
 
     def may_open(self, url: str) -> bool:
-        """Whether an address is at one of the hosts that the user allows."""
+        """Return True if an address is at one of the hosts that the user allows."""
         return is_among(url, self.settings.browser_hosts)
 
     @property
     def has_logins(self) -> bool:
-        """Whether it may sign in somewhere."""
+        """True if it may sign in somewhere."""
         return self.settings.logins is not None

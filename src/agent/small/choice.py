@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from agent.actions.refusals import refusal_of, unread
+from agent.actions.read import has_unread_file
+from agent.actions.registry import refusal_of
 from agent.actions.server_tools import RANK, external_of
+from agent.actions.tools import asked_before
 from agent.answering.answer_format import answer_text
 from agent.answering.final_answer import in_asked_format
 from agent.consent.external_tools import SERVER, arguments_schema
@@ -20,7 +22,6 @@ from agent.small.evidence import copied_answer, found_steps
 from agent.small.program import openable
 from agent.state import AttachedFile, Decision, State, Step
 from agent.steps import evidence_text, reading_of
-from agent.strategy import asked_before
 from agent.web.address import addresses_in
 from agent.web.queries import terms_of
 from mcp_tools.particulars import without_quotes
@@ -90,7 +91,7 @@ def _material(state: State) -> Decision | None:
     shut = [file for file in unread_files(state) if file not in openable(state)]
     if shut:
         return _reading(shut[0], state, "The attached file is read.")
-    if not state.get("attached") and unread(state.get("files", []), steps):
+    if not state.get("attached") and has_unread_file(state):
         return Decision("read_file", "The attached file is read.")
     addresses = addresses_in(without_quotes(state["question"]))
     pages = [Decision("read_file", "The question names this page.", file=url) for url in addresses]

@@ -12,9 +12,10 @@ from agent.consent.external_tools import SERVER
 from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.events import InstructionFound, Note
-from agent.material.research import Quotes, Wanted, research
+from agent.material.research import Quotes, research
+from agent.material.research_request import ResearchRequest
 from agent.models.protocol import Role
-from agent.state import Action, State, Step
+from agent.state import ActionName, State, Step
 from agent.steps import reading_of
 from agent.web.evidence import Evidence
 from agent.web.queries import queries_by_rule
@@ -40,7 +41,7 @@ _ATTEMPTS = 2
 _SENTENCE = re.compile(r"(?<=[.!?;:…。])\s+")
 _VALUE = re.compile(r"\S*\d\S*|(?:[A-ZÀ-ÖØ-Þ][\w'’-]+ ?)+")
 """A number or a name."""
-_FINDING: frozenset[Action] = frozenset({"search", "browse", "read_file", "use_tool"})
+_FINDING: frozenset[ActionName] = frozenset({"search", "browse", "read_file", "use_tool"})
 
 
 def found_steps(state: State) -> list[Step]:
@@ -73,7 +74,7 @@ async def copied_answer(texts: Texts, question: str, context: Context, room: int
     return answer if any(stands_there(answer, text, question) for _, text in texts) else ""
 
 
-async def research_with_copy(wanted: Wanted, context: Context) -> Evidence:
+async def research_with_copy(wanted: ResearchRequest, context: Context) -> Evidence:
     """Search by rule; the model copies the answer from the quotations."""
 
     async def copied(pages: Sequence[ReadPage], quoted: Quotes) -> str:

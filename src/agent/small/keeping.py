@@ -18,13 +18,12 @@ from agent.actions.creation import short_path, tell_creation
 from agent.answering.answer_format import answer_text
 from agent.answering.arithmetic import compute
 from agent.answering.final_answer import in_asked_format
-from agent.context import Context
+from agent.context import Context, Update
 from agent.errors import AlitaError
 from agent.events import Note, ToolRegistered
 from agent.models.protocol import Role
 from agent.small.program import code_in
 from agent.state import State
-from agent.strategy import Update
 from mcp_tools.checks.source import free_names, parameters
 from mcp_tools.create.examiner import CRASHES, exception_of
 from mcp_tools.create.interfaces import Proposal, Test

@@ -13,13 +13,12 @@ from typing import Any
 
 from agent.answering.answer_format import answer_text
 from agent.answering.final_answer import in_asked_format
-from agent.context import Context
+from agent.context import Context, Update, failed
 from agent.events import ToolCalled
 from agent.material.attached import TABLES, TREES, file_named, files_text, granted, is_missing, readable
 from agent.models.protocol import Message, Role
-from agent.state import Action, AttachedFile, State
-from agent.steps import decision_of, failed, preview, reading_of, step, value_text
-from agent.strategy import Update
+from agent.state import ActionName, AttachedFile, State
+from agent.steps import decision_of, preview, reading_of, step, value_text
 from mcp_tools.errors import StoppedError
 from mcp_tools.packages import file_packages, imported
 from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt
@@ -42,7 +41,7 @@ _NOTHING = re.compile(r"nan|NaN|NaT|None|<NA>|Empty DataFrame\n.*|Series\(\[\], 
 _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception)[:(]|Traceback \(")
 _MAX_ANSWER_CHARS = 2_000
-_TEXT_ACTIONS: frozenset[Action] = frozenset({"read_file", "search", "browse"})
+_TEXT_ACTIONS: frozenset[ActionName] = frozenset({"read_file", "search", "browse"})
 _MAX_TEXT_CHARS = 6_000
 """Characters of all texts together."""
 

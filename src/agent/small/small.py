@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.browser.tasks import BrowserOutcome
 from agent.consent.origins import Origins
-from agent.context import Context
+from agent.context import Context, NextActions, PromptLimits, Strategy, Update
 from agent.conversation import Conversation
 from agent.errors import ModelError
 from agent.models.protocol import Role
@@ -18,12 +18,11 @@ from agent.small.program import answer_by_program, run_script
 from agent.small.restate import restate
 from agent.state import State
 from agent.steps import decision_of, evidence_text
-from agent.strategy import NextActions, PromptLimits, Strategy, Update
 from mcp_tools.prompt import load_prompt
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from agent.material.research import Wanted
+    from agent.material.research_request import ResearchRequest
     from agent.web.evidence import Evidence
 
 _MAX_ANSWER_TOKENS = 200
@@ -65,7 +64,7 @@ class Small(Strategy):
         text = completion.text.strip()
         return "" if text.lower() in _UNKNOWN else text
 
-    async def research(self, wanted: Wanted, context: Context) -> Evidence:
+    async def research(self, wanted: ResearchRequest, context: Context) -> Evidence:
         """Search and quote by rule; the model copies the answer."""
         return await research_with_copy(wanted, context)
 

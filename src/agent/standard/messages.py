@@ -1,4 +1,4 @@
-"""The conversation with a capable model: written anew from the state at each decision, and growing only at its end."""
+"""The conversation with a capable model: built from the state at each decision, and only extended at its end."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from agent.actions.tools import DRAFT, NEAR
 from agent.answering.answer_format import answer_of, variables_in, wanted_form
 from agent.configuration.specialists import prompt_of
 from agent.consent.external_tools import SERVER
-from agent.context import SHORT, Room
+from agent.conversation import SHORT, Room
 from agent.learning.planner import brief_text, plan_text
 from agent.material.attached import files_text
-from agent.material.pictures import PicturesOfSteps, Sight, not_shown, parts_of, without_pictures
+from agent.material.picture_messages import PicturesOfSteps, Sight, not_shown, parts_of, without_pictures
 from agent.models.protocol import Message
 from agent.state import AttachedFile, Reply, State, Step
 from agent.steps import preview
@@ -57,11 +57,11 @@ def messages_for(
     """The system prompt, the question with its files, and each reply with what it brought.
 
     Args:
-        state: Of the run.
-        replies: All of them; a refused one may not be in the state yet.
+        state: The state of the run.
+        replies: All replies; a refused one may not be in the state yet.
         most_steps: The limit of steps, of which the last ones are announced; a reply with its calls is one.
-        room: How long the results may be.
-        sight: Whether the model is shown pictures; None where there are none.
+        room: The space for results.
+        sight: True if the model is shown pictures; None without pictures.
     """
     room = room or Room()
     messages: list[Message] = load_prompt("agent", "standard").render(
@@ -137,7 +137,7 @@ def _question(state: State, room: Room) -> str:
 
 
 def _folder(state: State) -> list[str]:
-    """What is said of the user's folder."""
+    """Return the text about the user's folder."""
     if (folder := state.get("folder")) is None:
         return []
     said = _COPIED_FOLDER if folder["writes"] else _FOLDER
@@ -146,20 +146,20 @@ def _folder(state: State) -> list[str]:
 
 
 def _new_plans(state: State, replies: int) -> list[Message]:
-    """The plans that were made after so many replies; one without a text could not be made."""
+    """Return the plans made after this many replies; a failed plan has no text."""
     texts = [plan_text(plan) for plan in state.get("plans", []) if plan["replies"] == replies]
     head = "A new plan, made from what is known so far:"
     return [{"role": "user", "content": f"{head}\n{data_block('plan', text)}"} for text in texts if text]
 
 
 def _interjections(state: State, replies: int) -> list[Message]:
-    """What the user said after so many replies."""
+    """Return the user's messages after this many replies."""
     said = (message["text"] for message in state.get("interjections", []) if message["replies"] == replies)
     return [{"role": "user", "content": f"Meanwhile, the user says:\n{text}"} for text in said]
 
 
 def _servers(state: State, room: Room) -> list[str]:
-    """What connected servers say of their tools, without those that an earlier turn has shown."""
+    """Return connected servers' descriptions of their tools, without tools that an earlier turn showed."""
     earlier = "\n".join(
         str(message["content"]) for turn in room.earlier for message in turn if message["role"] == "user"
     )
@@ -187,9 +187,9 @@ def _observation(
     step = by_call.get(call["id"])
     if step is None:
         is_under_way = state.get("decision", {}).get("call") == call["id"]
-        return _STOPPED if is_under_way else "Not done: the run went on without it."
+        return _STOPPED if is_under_way else "Not done: the run continued without it."
     size = SHORT if call["id"] in short else room.one
-    shown = preview(step.get("result") or step["finding"].removeprefix("read_file "), size)  # the call stands above
+    shown = preview(step.get("result") or step["finding"].removeprefix("read_file "), size)  # the call is above
     if _WORD.search(shown):  # numbers alone give no orders
         shown = data_block(call["function"]["name"], shown)
     note = f"\n{step['note']}" if step.get("note") else ""
@@ -199,7 +199,7 @@ def _observation(
 
 
 def _files_text(brought: Sequence[AttachedFile], shown: str) -> str:
-    """The files that a step brought; of those whose text is shown already, only where they are."""
+    """Return the files that a step brought; only the paths of files with text shown before."""
     known = [
         file
         for file in brought
@@ -213,7 +213,7 @@ def _files_text(brought: Sequence[AttachedFile], shown: str) -> str:
 
 
 def _no_answer(done: Step, question: str) -> str:
-    """Why a result is not the answer that it was to be; empty where it is, or was not to be."""
+    """Return why a result meant as the answer is not one; empty if it is, or was not meant as the answer."""
     try:
         answer_of(done, question)
     except ValueError as misfit:
@@ -224,9 +224,9 @@ def _no_answer(done: Step, question: str) -> str:
 
 
 def _shown_in_short(steps: Sequence[Step], room: Room) -> set[str]:
-    """The calls whose observations are too old to be shown whole.
+    """Return the calls with observations too old to be shown whole.
 
-    Whenever there is no room left, half of it is made free, so that the conversation stays the same for many replies.
+    When the room is full, half is freed, so that the conversation stays the same for many replies.
     """
     short, whole, size = set[str](), list[Step](), 0
     for step in steps:

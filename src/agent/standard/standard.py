@@ -11,45 +11,46 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agent.actions.python_session import run_in_session
-from agent.actions.refusals import refusal_of
+from agent.actions.create_tool import propose_tool
+from agent.actions.registry import refusal_of
+from agent.actions.run_python import run_in_session
+from agent.actions.tools import asked_before
 from agent.answering.answer_format import answer_text, problem_of
 from agent.browser.tasks import BrowserOutcome
 from agent.consent.origins import Origins
 from agent.consent.permission import is_asked_for
 from agent.consent.provenance import FINE, of_address
-from agent.context import Context
+from agent.context import Context, NextActions, PromptLimits, Strategy, Update
 from agent.conversation import programs_in
 from agent.errors import ModelError, ModelOutputError, ModelTooLongError, PicturesRefusedError
 from agent.events import Note
 from agent.learning.planner import brief, replan, why_replan
 from agent.material.attached import ROOM_OF_ALL, unread_files
 from agent.material.origins import origins_of
-from agent.material.pictures import tell_instead, without_pictures
+from agent.material.picture_messages import without_pictures
+from agent.material.pictures import tell_instead
 from agent.models.protocol import Completion, Message, Role, ToolCall
 from agent.standard.functions import decision_of_call, functions_for
 from agent.standard.messages import messages_for
-from agent.standard.proposing import propose_tool
 from agent.state import Decision, Interjection, Reply, State
-from agent.steps import most_steps, preview, step_number
-from agent.strategy import NextActions, PromptLimits, Strategy, Update, asked_before
+from agent.steps import preview, step_number
 from agent.web.address import addresses_in
 from mcp_tools.prompt import data_block, data_blocks
 from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
-    from agent.material.research import Wanted
+    from agent.material.research_request import ResearchRequest
     from agent.web.evidence import Evidence
 
 ATTEMPTS = 3
-"""How often a reply in which nothing can be carried out is asked again, each time with the reasons."""
+"""Number of attempts after replies without a usable call; each shows the reasons."""
 _MOST_CALLS = 8
-"""Of one reply."""
+"""Limit of one reply."""
 _INCOMPLETE = re.compile(r"[?&][^=&]*=$|…|[{}]")  # an address that wants a value: `…/search?q=`, `/boats/{name}`
 _MOST_PAGES = 4
-"""That are read before the model is asked."""
+"""Maximum number of pages read before the model is asked."""
 _TOKENS = 8_000
-"""Of one reply; it may hold a whole module."""
+"""Limit of one reply, in tokens; it may hold a whole module."""
 _EMPTY = "Your reply was empty. Call a function, or reply with the answer."
 _NO_CALL = "A tool is wanted and not an answer: call a function."
 _GIVES_UP = "no tool could be created, as the model says"
@@ -85,7 +86,7 @@ class Standard(Strategy):
     limits = LIMITS
 
     async def decide(self, state: State, context: Context) -> NextActions:
-        """The next actions: a call that needs no model, else what the model calls, or its answer."""
+        """Return the next actions: a rule's call, else the model's calls or answer."""
         if not state.get("steps"):
             if (known := asked_before(state)) is not None:
                 return _by_rule([known], state)
@@ -147,7 +148,7 @@ class Standard(Strategy):
         return await self._ask(state, context, replies, closing)
 
     def _messages(self, state: State, replies: Sequence[Reply], context: Context) -> list[Message]:
-        most, room, sight = most_steps(state, context), context.room, context.sight
+        most, room, sight = context.most_steps(state), context.room, context.sight
         return messages_for(state, replies, most_steps=most, room=room, sight=sight)
 
     async def _make_room(self, state: State, context: Context) -> bool:
@@ -186,11 +187,11 @@ class Standard(Strategy):
         return True
 
     async def _fold(self, state: State, context: Context) -> bool:
-        """Has the older half of the calls summarised; false where there is too little to fold."""
+        """Summarise the older half of the calls; return False if there are too few."""
         room, replies = context.room, state.get("replies", [])
         if (half := (len(replies) - room.folded) // 2) == 0:
             return False
-        older = messages_for(state, replies[: room.folded + half], most_steps=most_steps(state, context), room=room)
+        older = messages_for(state, replies[: room.folded + half], most_steps=context.most_steps(state), room=room)
         asked = [*older, {"role": "user", "content": _SUMMARISE}]
         try:
             summary = (await context.complete(Role.COORDINATOR, asked, max_tokens=_SUMMARY_TOKENS)).text.strip()
@@ -207,8 +208,8 @@ class Standard(Strategy):
         why = f"the limit of {limit} is reached" if limit else "the calls so far could not be carried out"
         return (await self._ask(state, context, [], _LAST.format(why))).text.strip()
 
-    async def research(self, wanted: Wanted, context: Context) -> Evidence:
-        """What the best pages say, quoted by rules."""
+    async def research(self, wanted: ResearchRequest, context: Context) -> Evidence:
+        """Return quotations from the best pages, by rules."""
         from agent.material.research import research
         from agent.web.queries import usable
 
@@ -256,7 +257,7 @@ def _names(state: State) -> list[str]:
 
 
 def _chosen(completion: Completion, state: State, replies: list[Reply]) -> NextActions:
-    """What can be done of a reply of the model."""
+    """Return the valid actions in a model's reply."""
     message = completion.as_message()
     if not completion.tool_calls:
         text, is_cut = completion.text.strip(), completion.finish == "length"
@@ -280,7 +281,7 @@ def _chosen(completion: Completion, state: State, replies: list[Reply]) -> NextA
 
 
 def _refusal_of(decision: Decision, before: Sequence[Decision], state: State) -> str:
-    """Why a call is not carried out; empty where it is."""
+    """Return why a call is not carried out; empty if it is."""
     if len(before) == _MOST_CALLS:
         return f"More than {_MOST_CALLS} calls at once."
     if any(decision.input == other.input for other in before):
@@ -309,7 +310,7 @@ def _pages_named(state: State, context: Context) -> list[Decision]:
 
 
 def _by_rule(decisions: Sequence[Decision], state: State, *, is_free: bool = False) -> NextActions:
-    """Decisions that no model made, in the form of calls, so that the conversation tells of them."""
+    """Return decisions by rules in the form of calls, so that the conversation shows them."""
     calls = []
     for number, decision in enumerate(decisions, step_number(state)):
         name, arguments = decision.tool, decision.arguments
@@ -337,7 +338,7 @@ def _tool_wanted(state: State) -> Decision | None:
 
 
 def _fallback(state: State) -> Decision | None:
-    """What needs no model where it fails: an unread file is read, else the question is searched for, once."""
+    """Return an action by rule for a model that failed: read an unread file, else search for the question once."""
     if state.get("wish") == "create":
         return None
     why = "The model chose nothing that can be done."

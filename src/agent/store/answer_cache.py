@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agent import alita_version
 from agent.answer import Answer
-from agent.store.databases import Database, has_store, open_store, storable
+from agent.store.databases import Database, has_store, open_store, signer_of, storable
 from agent.store.redact import Redactor
 from agent.store.runs import InputFile
-from agent.store.signature import Signer, signer_of
+from agent.store.signature import Signer
 from mcp_tools.create.question_template import form_of
 from mcp_tools.small_files import RECORD, json_of, read_small
 from mcp_tools.tool import Json

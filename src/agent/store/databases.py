@@ -19,6 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.errors import SettingsError, StorageError
+from agent.store import schema
+from agent.store.schema import SCHEMA, require_known, script
+from agent.store.signature import Signer
 from mcp_tools.database import open_database
 from mcp_tools.text import one_line
 
@@ -28,15 +31,10 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
 FILE = "alita.sqlite"
-SCHEMA = "alita"
-"""The schema in PostgreSQL. The usual one, `public`, is open to the web at some hosts."""
-REVISIONS: tuple[str, ...] = ("0001",)
-"""Every version that the database has had, the newest last."""
 _BUSY_SECONDS = 10.0
 _CONNECT_SECONDS = 5
 _LITTLE = 100_000
 """Free bytes on a disk that is as good as full."""
-SCRIPTS = Path(__file__).parent / "migrations"
 _OF_FILE = "Make it and its folder writable, free some space, or move it away: runs are taken anew from their folders."
 Values = Mapping[str, object]
 Row = Sequence[Any]
@@ -135,6 +133,11 @@ def has_store(settings: Settings) -> bool:
     return settings.database_url is not None or (settings.data_dir / FILE).exists()
 
 
+def signer_of(settings: Settings) -> Signer | None:
+    """Who signs what is in the store; nobody in a database of several machines, whose password keeps others out."""
+    return None if settings.database_url is not None else Signer(settings.data_dir)
+
+
 def place_of(settings: Settings) -> str:
     """What `alita runs path` prints: the file, or the address without its password."""
     if settings.database_url is None:
@@ -146,39 +149,9 @@ def _shown(address: URL) -> str:
     return address.set(drivername="postgresql").render_as_string(hide_password=True)
 
 
-def script(revision: str, dialect: str) -> list[str]:
-    """The statements that make a version from the one before it."""
-    parts = [SCRIPTS / f"{revision}.sql", SCRIPTS / f"{revision}_{dialect}.sql"]
-    text = "\n".join(part.read_text() for part in parts if part.exists())
-    code = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
-    code = code.replace("BIGINT", "INTEGER") if dialect == "sqlite" else code  # which alone can be its number of a row
-    return [statement.strip() for statement in code.split(";\n") if statement.strip()]
-
-
 def storable(value: object) -> object:
     """A value as every database takes it: of a text, what UTF-8 can say."""
     return value.replace("\0", "").encode("utf-8", "replace").decode() if isinstance(value, str) else value
-
-
-def require_known(place: str, revision: str | None, tables: Sequence[str]) -> bool:
-    """Returns True if a database has to be made or migrated.
-
-    Raises:
-        StorageError: It is somebody else's, or a later version of alita made it.
-    """
-    if revision is None and tables:
-        raise StorageError(
-            f"{place} is not alita's store: it has the {'table' if len(tables) == 1 else 'tables'} "
-            f"{one_line(', '.join(tables), 100)}.",
-            remedy="Move it away, or name another database in ALITA_DATABASE_URL.",
-        )
-    if revision is not None and revision not in REVISIONS:
-        raise StorageError(
-            f"A later version of alita made the store {place}: its version is {one_line(revision, 40)}, and this alita "
-            f"knows {REVISIONS[-1]}.",
-            remedy="Use that version, or name another database in ALITA_DATABASE_URL.",
-        )
-    return revision != REVISIONS[-1]
 
 
 class Sqlite:
@@ -221,11 +194,11 @@ class Sqlite:
             if not self._is_old():  # another process was faster
                 return
             if not self._database.execute("SELECT 1 FROM sqlite_master").fetchone():
-                for revision in REVISIONS:
+                for revision in schema.REVISIONS:
                     for statement in script(revision, self.dialect):
                         self._database.execute(statement)
                 self._database.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
-                self._database.execute("INSERT INTO alembic_version VALUES (?)", (REVISIONS[-1],))
+                self._database.execute("INSERT INTO alembic_version VALUES (?)", (schema.REVISIONS[-1],))
                 return
         from agent.store.migrating import migrate_sqlite
 

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from agent.store import databases
-from agent.store.databases import SCHEMA, require_known
+from agent.store import schema
+from agent.store.schema import SCHEMA, require_known
 
 _LOCK = 0x616C697461
 """The number of alita's advisory lock in PostgreSQL."""
@@ -19,7 +19,7 @@ _LOCK = 0x616C697461
 
 def _upgrade(connection: Connection) -> None:
     config = Config()
-    config.set_main_option("script_location", str(databases.SCRIPTS).replace("%", "%%"))
+    config.set_main_option("script_location", str(schema.SCRIPTS).replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
 

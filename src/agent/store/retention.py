@@ -170,7 +170,7 @@ def export(runs: Path, run_id: str, target: Path) -> list[str]:
     with whole_file(target) as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
         for each in ids:
             try:
-                archive.add(runs / each, each, filter=_plain)
+                archive.add(runs / each, each, filter=_without_owner)
             except OSError as error:
                 if error.filename is None:  # it is the archive that takes nothing more
                     raise
@@ -179,7 +179,7 @@ def export(runs: Path, run_id: str, target: Path) -> list[str]:
     return ids
 
 
-def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
     """Files and folders without their owner and without the user's folder; no link leads out of the archive."""
     if member.name.count("/") and member.name.split("/")[1] in (COPIED_FOLDER, MANIFEST, REMOVED_FILES):
         return None

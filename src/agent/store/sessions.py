@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 from agent.conversation import Conversation, Turn
 from agent.errors import RunError, SessionError, StorageError
-from agent.store.databases import Database, open_store, storable
+from agent.store.databases import Database, open_store, signer_of, storable
 from agent.store.own_runs import OwnRuns
 from agent.store.redact import Redactor
 from agent.store.runs import ID, Run, fitting_id, ids_in, list_runs, load_run, new_id
-from agent.store.signature import Signer, signer_of
+from agent.store.signature import Signer
 from agent.user_files import write_file, writing
 from mcp_tools.atomic import private_folder
 from mcp_tools.small_files import RECORD, json_of, read_small

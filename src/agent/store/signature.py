@@ -13,15 +13,11 @@ import os
 import secrets
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agent.user_files import writing
 from mcp_tools.atomic import private, private_folder
 from mcp_tools.small_files import read_small
 from mcp_tools.tool import Json
-
-if TYPE_CHECKING:
-    from agent.configuration.settings import Settings
 
 _FIELD = "mac"
 _BYTES = 32
@@ -67,8 +63,3 @@ class Signer:
                     os.link(draft, self._path)
                 draft.unlink()
             return read_small(self._path, _BYTES, follow=False)
-
-
-def signer_of(settings: Settings) -> Signer | None:
-    """Who signs what is in the store; nobody in a database of several machines, whose password keeps others out."""
-    return None if settings.database_url is not None else Signer(settings.data_dir)

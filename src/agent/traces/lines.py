@@ -14,7 +14,7 @@ from mcp_tools.tool import call_text
 LONGEST_NOTE = 2_000
 LONGEST_SPOKEN = 400
 _SPOKEN = {" → ": " gives ", " ✗ ": " failed: ", " — ": ", because: ", " · ": ", "}
-"""What the signs of a line say, so that a reader does not say their names."""
+"""Spoken forms of a line's signs, for screen readers."""
 
 
 class Line(NamedTuple):

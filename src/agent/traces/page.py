@@ -1,4 +1,4 @@
-"""One HTML page that needs no network and no script: facts, tables, and sections of folded items."""
+"""One HTML page without network and scripts: facts, tables, and sections of folded items."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def render(trace: Trace, *, width: int, step: int | None = None, full: bool = Fa
     """The trace as text.
 
     Args:
-        trace: What is shown.
+        trace: The trace.
         width: Columns of a line that is a preview.
         step: Only this step, with sized previews of what went in and came out.
         full: Every text whole.
@@ -153,7 +153,7 @@ def _block(text: str, *, full: bool) -> list[str]:
 
 
 def render_page(trace: Trace, *, full: bool = False) -> str:
-    """The trace as a page; with `full`, every text whole, whatever its size."""
+    """Return the trace as a page; with `full`, all texts are complete."""
     seen = _Seen()
 
     def sized(text: str) -> str:

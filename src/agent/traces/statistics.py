@@ -33,13 +33,13 @@ _MOST_USED = 5
 
 
 def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool], cache_hits: int) -> dict[str, Json]:
-    """Return the figures of the runs of a period, as `--json` prints them. What is not known is None, never 0.
+    """Return the figures of the runs of a period, as `--json` prints them. Unknown values are None, never 0.
 
     Args:
         runs: Their folder.
         since: When the period begins, in seconds since 1970; None for all.
-        scores: Whether a run's answer was right, where that is known, by its id.
-        cache_hits: How many questions of the period were answered from the cache.
+        scores: True if a run's answer was right, where that is known, by its id.
+        cache_hits: Number of questions of the period that were answered from the cache.
     """
     statuses, used, made, failed = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     usage, costs, seconds = Usage(), list[float](), list[float]()
@@ -70,13 +70,13 @@ def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool]
         "questions": statuses.total(),  # neither plain arithmetic nor an answer from the cache makes a run
         "statuses": _ranked(statuses),
         "unreadable": unreadable,
-        "scored": len(scored),  # of benchmarks with learning, whose runs are kept elsewhere
+        "scored": len(scored),  # of benchmarks with learning, which keep their runs elsewhere
         "right": sum(scored),
         "accuracy": sum(scored) / len(scored) if scored else None,
         "cache_hits": cache_hits,
         "usage": {name: amount for name, amount in asdict(usage).items() if name != "cost"},
         "cost": sum(costs) if costs else None,
-        "priced": len(costs),  # runs whose price is known: `cost` is theirs
+        "priced": len(costs),  # runs with a known price: `cost` is theirs
         "tools_used": _ranked(used),
         "tools_created": created,
         "calls": {kind: made[kind] for kind in CALLS if made[kind]},
@@ -122,7 +122,7 @@ def rows_of(found: dict[str, Json]) -> list[tuple[str, str]]:
 
 
 def _calls(runs: Path, run: Run) -> Iterator[tuple[str, bool]]:
-    """The kind of each call of a run, and whether it failed; a line that is damaged tells nothing."""
+    """Yield the kind of each call of a run, and True if it failed; damaged lines are skipped."""
     try:
         lines = read_small(journal_path(runs, run.run_id), JOURNAL).splitlines()
     except OSError:
@@ -137,7 +137,7 @@ def _calls(runs: Path, run: Run) -> Iterator[tuple[str, bool]]:
 
 
 def _has_failed(output: Json) -> bool:
-    """True if an output tells of a failure: of a tool, a program, a file, or another server."""
+    """Return True if an output reports a failure of a tool, a program, a file, or another server."""
     if not isinstance(output, dict):
         return False
     return bool(output.get("problem")) or output.get("ok") is False or _has_failed(output.get("outcome"))

@@ -37,8 +37,8 @@ _MEMBERS = {
     "web": ("search read", "problem results title markdown told"),
     "browse": ("task", "text problem steps files"),
 }
-"""Of each kind, the members of its request that are shown, the main one last, and of its output, the main one first.
-Of other kinds, and of what has none of these, everything is shown."""
+"""By kind: the shown members of its request, the main one last, and of its output, the main one first.
+Other kinds, and calls without these members, are shown whole."""
 _LABELS = {"source": "code", "value": "result", "results": "found"}
 _TITLES = {"conversation": "earlier turns", "answers": "answers given before"}
 _SIGNS = str.maketrans("", "", '{}"')
@@ -47,7 +47,7 @@ _MISSHAPEN = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One text that went into a call or came out of it, whole."""
+    """One complete text of a call's input or output."""
 
     label: str
     text: str
@@ -61,9 +61,9 @@ class RecordedCall:
     kind: str
     title: str
     given: tuple[Passage, ...]
-    """What went in, the main text last."""
+    """Input texts, the main one last."""
     came: tuple[Passage, ...]
-    """What came out, the main text first."""
+    """Output texts, the main one first."""
     ok: bool
     seconds: float
     usage: Usage | None = None
@@ -77,12 +77,12 @@ class TraceStep:
 
     number: int
     action: str
-    """What the coordinator chose; empty where the journal does not say."""
+    """The coordinator's choice; empty if the journal does not say."""
     why: str
     calls: tuple[RecordedCall, ...]
     input: str = ""
     found: str = ""
-    """What it came to, in short; empty where the run ended before that."""
+    """Its result in short; empty if the run ended before."""
 
     @property
     def seconds(self) -> float:
@@ -91,7 +91,7 @@ class TraceStep:
 
     @property
     def usage(self) -> Usage:
-        """What its model calls used together."""
+        """Tokens and cost of its model calls together."""
         return sum((call.usage for call in self.calls if call.usage), Usage())
 
 
@@ -102,7 +102,7 @@ class Trace:
     run: Run
     steps: tuple[TraceStep, ...]
     flaws: tuple[str, ...] = ()
-    """What of the journal could not be read, one sentence each."""
+    """Unreadable parts of the journal, one sentence each."""
     traceback: str = ""
 
     @property
@@ -119,7 +119,7 @@ class Trace:
 
 
 def read_trace(runs: Path, run_id: str | None = None) -> Trace:
-    """Return the trace of a run, named by its id or the beginning or end of it; without one, of the newest.
+    """Return the trace of a run, by the beginning or end of its id; by default the newest run's.
 
     Raises:
         RunError: There is no such run, or its `run.json` is damaged.
@@ -169,13 +169,13 @@ def _whole_lines(path: Path) -> tuple[list[dict[str, Json]], list[str]]:
         return [], [f"the journal cannot be read: {error.strerror}"]
     lines, damaged = whole_lines(raw)
     if damaged:
-        return lines, [f"line {damaged} of the journal is damaged: it and what stands behind it are not shown"]
+        return lines, [f"line {damaged} of the journal is damaged: it and the following lines are not shown"]
     is_torn = raw and not raw.endswith(b"\n")
     return lines, ["the journal ends within a line: the run was stopped while it wrote"] if is_torn else []
 
 
 def call_of(record: Record) -> RecordedCall:
-    """Return a record as a call. One of an unknown kind, or of an unknown shape, is shown as it stands."""
+    """Return a record as a call. A call of an unknown kind or shape is shown unchanged."""
     usage, ok = None, True
     try:
         if record.kind == "model":
@@ -201,12 +201,12 @@ def _model(record: Record) -> tuple[str, list[Passage], list[Passage], Usage]:
     first = completions[0] if completions else {}
     title = f"{first.get('role') or ''} {first.get('by') or request.get('model', '')}".strip()
     given = [Passage(str(message["role"]), _said(message, "content")) for message in request["messages"]]
-    given += [Passage(name, _text(request[name])) for name in ("tools", "schema") if request.get(name)]
+    given += [Passage(name, _value_text(request[name])) for name in ("tools", "schema") if request.get(name)]
     return title, given, [Passage("reply", _said(completion, "text")) for completion in completions], usage
 
 
 def _said(message: dict[str, Any], content: str) -> str:
-    return "\n".join(_text(message[name]) for name in (content, "tool_calls") if message.get(name))
+    return "\n".join(_value_text(message[name]) for name in (content, "tool_calls") if message.get(name))
 
 
 def _other(record: Record) -> tuple[str, list[Passage], list[Passage], bool]:
@@ -217,8 +217,8 @@ def _other(record: Record) -> tuple[str, list[Passage], list[Passage], bool]:
         output = {"found": [item.get("name", item) if isinstance(item, dict) else item for item in output]}
     said = output or {}
     asked, told = (names.split() for names in _MEMBERS.get(record.kind, ("", "")))
-    given = [Passage(_LABELS.get(name, name), _text(request[name])) for name in asked if name in request]
-    came = [Passage(_LABELS.get(name, name), _text(said[name])) for name in told if name in said]
+    given = [Passage(_LABELS.get(name, name), _value_text(request[name])) for name in asked if name in request]
+    came = [Passage(_LABELS.get(name, name), _value_text(said[name])) for name in told if name in said]
     ok = bool(said.get("ok", True) and not said.get("problem") and said.get("reply", {}).get("ok", True))
     given, came = given or _all("request", request), came or _all("output", output)
     return _title(record.kind, request) or one_line(given[0].text.translate(_SIGNS), 100), given, came, ok
@@ -243,10 +243,10 @@ def _title(kind: str, request: dict[str, Any]) -> str:
 
 
 def _all(label: str, value: Json) -> list[Passage]:
-    return [] if value is None else [Passage(label, _text(value))]
+    return [] if value is None else [Passage(label, _value_text(value))]
 
 
-def _text(value: Json) -> str:
+def _value_text(value: Json) -> str:
     if value in (None, "", [], {}):
         return ""
     if isinstance(value, dict) and "message" in value:  # a problem

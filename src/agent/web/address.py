@@ -27,7 +27,7 @@ _BEHIND = ".,;:!?*_"  # signs that follow an address in a text, and are not part
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is the whole address of a page, and not a file's name."""
+    """Return True if a text is the whole address of a page, and not a file's name."""
     text = text.strip()
     return bool(_ADDRESS.fullmatch(text)) and bool(split_address(text).hostname)
 
@@ -45,7 +45,7 @@ def addresses_in(text: str) -> list[str]:
 
 
 def canonical(url: str) -> str:
-    """What two addresses of the same page have in common; it distinguishes pages, and is not for opening.
+    """Return the common form of addresses of one page; for comparing, not for opening.
 
     Scheme, `www.`, mobile hosts, the usual ports, fragments that are no routes, tracking parameters, the order of
     parameters and a final slash tell nothing.
@@ -62,7 +62,7 @@ def canonical(url: str) -> str:
 
 
 def links_by_form(addresses: Iterable[str]) -> dict[str, str]:
-    """Links by each form that means them: as they are, without a fragment, and `canonical`; the first one wins."""
+    """Return links by each of their forms: unchanged, without a fragment, and `canonical`; the first one wins."""
     found: dict[str, str] = {}
     for link in (links := list(addresses)):
         found.setdefault(link.partition("#")[0], link)
@@ -82,18 +82,18 @@ def route_of(url: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """The host without `www.` and the like, in lower case; empty where there is none."""
+    """Return the host without `www.` and the like, in lower case; empty if there is none."""
     host = (split_address(url.strip()).hostname or "").rstrip(".").lower()
     return _MOBILE_INSIDE.sub(r"\1.", _FRONT.sub("", host))
 
 
 def is_local(host: str) -> bool:
-    """Whether a host is named as those of a machine or its own network are."""
+    """Return True if a host has the name of a local machine or network."""
     return "." not in host or host.endswith(_LOCAL)
 
 
 def source_of(url: str) -> str:
-    """Who answers for a page: the domain that someone registered, as `bbc.co.uk`; an IP address as it is."""
+    """Return the registered domain of a page, as `bbc.co.uk`; an IP address unchanged."""
     host = host_of(url)
     with suppress(ValueError):
         return str(ip_address(host))

@@ -41,7 +41,7 @@ _PREFERENCES: dict[str, Any] = {
 }
 _START_SECONDS = 60
 _LONGEST_FOR_SOCKETS = 60
-"""Characters of a folder in which Chromium can make its socket, whose path has at most 107."""
+"""Maximum length of a folder for Chromium's socket: the path of a socket has at most 107 characters."""
 
 
 class Driver(Worker):
@@ -56,7 +56,7 @@ class Driver(Worker):
 
     @property
     def last_words(self) -> str:
-        """What it printed last, after a colon."""
+        """Its last output, after a colon."""
         lines = (self.folder / _ERRORS).read_text("utf-8", errors="replace").strip().splitlines()
         return f": {one_line(lines[-1], 200)}" if lines else ""
 
@@ -67,13 +67,13 @@ async def driver(module: str, *variables: str) -> AsyncIterator[Driver]:
 
     Args:
         module: Its name; `main` calls `serve`.
-        variables: What it inherits besides what every child does.
+        variables: Variables that it inherits besides those of every child.
 
     Raises:
         OSError: It does not start.
     """
     await asyncio.to_thread(sweep)
-    profile = new_profile()  # in no thread: whoever cancels that would not know of the folder
+    profile = new_profile()  # not in a thread: a cancelled caller would not know the folder
     environment = child.environment(_FONTS, *variables, HOME=str(profile), TMPDIR=str(profile))
     try:
         with (profile / _ERRORS).open("wb") as errors:
@@ -127,9 +127,9 @@ async def launched(
 
     Args:
         chrome: The program.
-        profile: A folder of its own, which the caller removes.
+        profile: A separate folder, which the caller removes.
         proxy: Through which every request goes, those to this machine too.
-        note: Told what the user should know of it.
+        note: Called with messages for the user.
         options: More of Playwright's `launch_persistent_context`; `args` in addition to ours.
 
     Raises:

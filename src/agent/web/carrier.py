@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MOST_REQUESTS = 50
 """Requests of one call of a tool, or of one program."""
 MOST_BYTES = 10_000_000
-"""Bytes of one response, unpacked; all responses of a call may have five times as many."""
+"""Limit of one response in bytes, unpacked; all responses of a call may have five times as many."""
 SECONDS = 30.0
 """Time limit of one request, redirects included; all requests of a call may take four times as long."""
 REDIRECTS = 10
@@ -78,7 +78,7 @@ async def _unrecorded(_: dict[str, Json], perform: Callable[[Sends], Awaitable[J
 def host_keys(stored: Mapping[str, str]) -> dict[str, HostKey]:
     """The keys that belong to a host, by name, from all stored keys.
 
-    One whose host cannot be read, or that could not be sent or masked, is left out: the file was edited by hand.
+    Keys with an unreadable host, and keys that could not be sent or masked, are left out: the file was edited by hand.
     """
     found = {}
     for place, value in stored.items():
@@ -93,7 +93,7 @@ def host_keys(stored: Mapping[str, str]) -> dict[str, HostKey]:
 class Carrier:
     """Carries the requests of one call, or of one program.
 
-    Each hop of a redirect is judged as a request of its own: only declared hosts, and only addresses that the guard
+    Each hop of a redirect is checked as a separate request: only declared hosts, and only addresses that the guard
     allows. A key is put in for its own host alone, and masked in all that comes back.
 
     Args:
@@ -104,7 +104,7 @@ class Carrier:
         secrets: Texts that no request may carry away.
         record: Records each exchange.
         leaks: Keeps known copies of a benchmark's answers from the code.
-        tls: What certificates are checked against; by default what the system trusts.
+        tls: Certificates to trust; by default those of the system.
         seconds: Time limit of one request.
     """
 
@@ -148,8 +148,8 @@ class Carrier:
         if self._is_closed:
             raise HostError("the call has ended: no request is made for it")
         if self._requests > MOST_REQUESTS:
-            raise HostError(f"one call may make {MOST_REQUESTS} requests, and made them: ask for more at once")
-        self._require_no_secret(request)  # before anything of it is recorded
+            raise HostError(f"one call may make {MOST_REQUESTS} requests, and made them: ask for more in one request")
+        self._require_no_secret(request)  # before it is recorded
         return await self._record(request.as_json(), lambda sends: self._exchange(request, sends))
 
     async def aclose(self) -> None:
@@ -319,7 +319,7 @@ class Carrier:
 
 @functools.cache
 def _trusted() -> ssl.SSLContext:
-    """What the system trusts; reading it takes longer than most requests."""
+    """Certificates that the system trusts; reading them takes longer than most requests."""
     import httpx2
 
     try:

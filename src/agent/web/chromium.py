@@ -44,13 +44,13 @@ FLAGS = (
 )  # fmt: skip
 """However it is started: nothing calls home, and nothing goes past the proxy."""
 SANDBOXES = (False,) if os.geteuid() == 0 else (True, False)
-"""Whether it is started in a sandbox of its own, in the order to try: root has none, and some machines allow none."""
+"""Values of Chromium's own sandbox in the order to try: root has none, and some machines allow none."""
 UNSANDBOXED = (
     "Chromium runs here without its own sandbox"
     + (", as it always does as root" if os.geteuid() == 0 else ": this machine does not allow it")
-    + ". A page that exploits it can do whatever your user can."
+    + ". A page that exploits it can do everything that your user can."
 )
-"""The note where it has none."""
+"""The note for a Chromium without a sandbox."""
 INSTALL = "apt-get install chromium, or: playwright install chromium"
 _PREFIX = "alita-browser-"
 _PROC = Path("/proc")
@@ -72,7 +72,7 @@ def find_chromium(chrome: Path | None = None) -> Chromium:
         chrome: The user's own choice, the setting `chrome` (ALITA_CHROME).
 
     Raises:
-        WebProblem: There is none (`browser`), or the chosen one is no program.
+        WebProblem: There is no browser (`browser`), or the chosen one is no program.
     """
     if chrome is not None:
         if own := shutil.which(chrome.expanduser()):
@@ -88,7 +88,7 @@ def find_chromium(chrome: Path | None = None) -> Chromium:
 
 
 def _cached() -> list[Path]:
-    """What Playwright installed, newest first: `chromium-1194` before `chromium-999`."""
+    """Return Playwright's browsers, newest first: `chromium-1194` before `chromium-999`."""
     told = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - unlike Path.home() it works for a user without one
     folders = [Path(told)] if told and told != "0" else [home / ".cache/ms-playwright"]
@@ -103,7 +103,7 @@ def _cached() -> list[Path]:
 
 
 def new_profile() -> Path:
-    """An empty folder of ours alone; its name says whose it is."""
+    """Return an empty private folder; its name has the number of the owning process."""
     return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
 
 
@@ -130,7 +130,7 @@ def sweep() -> None:
 
 
 def _using(profile: Path) -> Iterator[int]:
-    """The processes whose command line, or folder, is the profile."""
+    """Return the processes with the profile in their command line or as their folder."""
     name = os.fsencode(profile)
     for entry in _PROC.glob("[0-9]*"):
         if entry.name == str(os.getpid()):
@@ -185,7 +185,7 @@ async def ready_chromium(chrome: Path | None, note: Callable[[str], None], *, ma
 
 
 def _ways() -> dict[str, list[str]]:
-    """Where one can be had: from its vendor, and as a Debian package, which root alone installs."""
+    """Return ways to install one: from its vendor, or as a Debian package, which only root can install."""
     ways = {}
     if find_spec("playwright") is not None:
         ways["Playwright"] = [sys.executable, "-I", "-m", "playwright", "install", "chromium"]
@@ -195,7 +195,7 @@ def _ways() -> dict[str, list[str]]:
 
 
 async def _outcome(name: str, command: list[str]) -> str:
-    """What came of one way."""
+    """The outcome of one way."""
     environment = child.environment(*child.PROXIES, "PLAYWRIGHT_*", DEBIAN_FRONTEND="noninteractive")
     process = await child.start(command, env=environment, stdout=child.PIPE, stderr=subprocess.STDOUT)
     try:

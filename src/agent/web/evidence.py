@@ -1,4 +1,4 @@
-"""What a search found: graded quotations with their sources."""
+"""Results of a search: graded quotations with their sources."""
 
 from __future__ import annotations
 
@@ -71,23 +71,23 @@ class Source:
 
 @dataclass(slots=True)
 class Evidence:
-    """What was found; filled while the search goes on, so that one that is ended early is worth something too."""
+    """The results so far; filled during the search, so that a search that ends early still gives something."""
 
     queries: list[str] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     hits: int = 0  # different pages that the engines named
-    read: int = 0  # pages of them that were read
+    read: int = 0  # pages that were read
     answer: str = ""  # what the quotations state as the answer, copied from them; empty where they do not
     missing: list[str] = field(default_factory=list)  # what was named in the question and found nowhere
     failed: list[str] = field(default_factory=list)  # pages and searches that gave nothing, each with its reason
 
     @property
     def ok(self) -> bool:
-        """Whether anything can be quoted."""
+        """True if anything can be quoted."""
         return any(source.quotes for source in self.sources)
 
     def text(self, size: int) -> str:
-        """All of it for later steps, cited as [1], [2]; the last quotations are left out where it gets too long.
+        """Return all quotations for later steps, cited as [1], [2]; a text that is too long loses its last ones.
 
         The first quotations of each source come before further ones of any.
         """
@@ -163,11 +163,11 @@ def credibility_of(url: str) -> Grade:
 
 
 def relevance_of(stems: Iterable[str], terms: Terms, title: Iterable[str] = ()) -> Level:
-    """How relevant a page is, by which of the question's words it has.
+    """Return the relevance of a page, by the words of the question that it has.
 
     Args:
         stems: The words of its text, as `queries.stems_of` gives them.
-        terms: Those of the question.
+        terms: The words of the question.
         title: The words of its title: they may name what the text is about, and are no text.
     """
     there = set(stems)

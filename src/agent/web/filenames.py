@@ -24,7 +24,7 @@ def file_name(url: str, disposition: str = "") -> str:
     """The name of a file: of the header Content-Disposition, else of its address; never a path, never hidden.
 
     Args:
-        url: Where it was.
+        url: The address of the file.
         disposition: The header, `attachment; filename="a.pdf"`.
     """
     message, told = Message(), ""

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Resolver: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
-"""The addresses of a host and port, as text; raises OSError where there is none."""
+"""Return the addresses of a host and port, as text; raise OSError if there is none."""
 
-# Written out rather than asked of `ipaddress`, whose answers changed between releases of Python 3.11.
+# Listed here, since the answers of `ipaddress` changed between releases of Python 3.11.
 # Sources: IANA's special-purpose registries of IPv4 and IPv6.
 _PRIVATE_4 = tuple(
     IPv4Network(one)
@@ -54,7 +54,7 @@ class AddressGuard:
     """Says which addresses may be connected to.
 
     Args:
-        allow_private: Whether addresses of this machine and its network may.
+        allow_private: True if addresses of this machine and its network may be opened.
         allow_addresses: The only ones of these that may, as in the setting of this name.
         resolve: Looks up names.
     """
@@ -142,7 +142,7 @@ async def system_addresses(host: str, port: int) -> list[str]:
 
 
 def is_private(address: Address) -> bool:
-    """Whether it is no address of the public network."""
+    """Return True if it is no address of the public network."""
     if isinstance(address, IPv4Address):
         return any(address in network for network in _PRIVATE_4)
     if address.ipv4_mapped is not None or address in _WELL_KNOWN_64:
@@ -151,7 +151,7 @@ def is_private(address: Address) -> bool:
 
 
 def is_secret(address: Address) -> bool:
-    """Whether a cloud may hand out credentials there."""
+    """Return True if a cloud may hand out credentials there."""
     return any(address in network for network in _SECRET if network.version == address.version)
 
 

@@ -46,12 +46,12 @@ class Http:
     """A client for pages and for the APIs of engines, one for a run.
 
     Args:
-        allow_private: Whether addresses of this machine and its network may be opened.
+        allow_private: True if addresses of this machine and its network may be opened.
         allow_addresses: The only ones of these that may.
-        robots: Whether robots.txt is obeyed.
+        robots: True if robots.txt is obeyed.
         resolve: Looks up names; by default the system.
-        tls: What certificates are checked against; by default what the system trusts.
-        seconds: What one request may take, redirects and body included.
+        tls: Certificates to trust; by default those of the system.
+        seconds: Limit of one request in seconds, including redirects and body.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Http:
         seconds: float | None = None,
         patience: float = PATIENCE,
     ) -> Any:
-        """What an API answers to JSON, or to a question in its address; see `ask`.
+        """Return an API's answer to JSON, or to a query in its address; see `ask`.
 
         Raises:
             WebProblem: There was no answer, or one that is not JSON. A status of 300 and more is a `StatusProblem`.
@@ -111,14 +111,14 @@ class Http:
         seconds: float | None = None,
         patience: float = PATIENCE,
     ) -> Response:
-        """What an API answers: robots.txt is not for it, and redirects are not followed, since headers hold keys.
+        """Return an API's answer. It ignores robots.txt and follows no redirects, since headers hold keys.
 
         Args:
             method: `GET` or `POST`.
             url: Its address.
             headers: With its key.
             content: The body.
-            seconds: What it may take, where that is not the usual time.
+            seconds: Time limit in seconds, if it differs from the usual one.
             patience: Seconds of Retry-After up to which it is asked again.
 
         Raises:
@@ -142,10 +142,10 @@ class Http:
         Args:
             url: An address of http or https.
             take: Reads the content from the open response: `aiter_bytes`, unpacked, in pieces.
-            robots: Whether robots.txt counts for it.
+            robots: True if robots.txt counts for it.
 
         Raises:
-            WebProblem: It could not be had. A status of 400 and more is a `StatusProblem`.
+            WebProblem: It could not be fetched. A status of 400 and more is a `StatusProblem`.
         """
 
         async def call() -> T:
@@ -229,7 +229,7 @@ class Http:
             )
 
     async def _read_robots(self, site: str) -> Rules:
-        """The rules of a site. None where they cannot be had: what is wrong shows when the page is fetched."""
+        """The rules of a site. None if they cannot be fetched; the fetch of the page then shows the problem."""
         with suppress(WebProblem), foreign_errors(site, self._seconds):
             async with asyncio.timeout(self._seconds / 4), self._followed(site, robots=False) as opened:
                 if opened.status_code == 200:
@@ -283,7 +283,7 @@ class _Pace:
 
 
 def robots_rules(text: str) -> Rules:
-    """The rules of a robots.txt for us: those of the groups that name us, else those for everybody (RFC 9309)."""
+    """Return the rules of a robots.txt for us: those of groups that name us, else the general ones (RFC 9309)."""
     groups: dict[str, list[tuple[str, bool]]] = {}
     agents: set[str] = set()
     in_rules = False
@@ -299,23 +299,23 @@ def robots_rules(text: str) -> Rules:
             for agent in agents:
                 rules = groups.setdefault(agent, [])
                 if value and key != "crawl-delay":
-                    rules.append((_plain(value), key == "allow"))
+                    rules.append((_normalised_path(value), key == "allow"))
     return groups.get(TOKEN, groups.get("*", []))[:_MOST_RULES]
 
 
 def allows(rules: Rules, path: str) -> bool:
-    """Whether a path with its query may be read: the longest pattern decides, among equals the allowing one."""
-    plain = _plain(path)
+    """Return True if a path with its query may be read: the longest pattern decides, among equals the allowing one."""
+    plain = _normalised_path(path)
     return max(((len(pattern), allowed) for pattern, allowed in rules if _fits(pattern, plain)), default=(0, True))[1]
 
 
-def _plain(path: str) -> str:
+def _normalised_path(path: str) -> str:
     """One form for paths that are written with and without percent signs."""
     return quote(unquote(path), safe="/?&=*$%:@!'();,+~[]")
 
 
 def _fits(pattern: str, path: str) -> bool:
-    """Whether a path begins as the pattern says; `*` is any text, `$` at the end is the end."""
+    """Return True if a path begins as the pattern says; `*` is any text, `$` at the end is the end."""
     if "*" not in pattern and not pattern.endswith("$"):
         return path.startswith(pattern)
     literal = re.sub(r"([?[])", r"[\1]", pattern)  # what else fnmatch knows; it does not backtrack

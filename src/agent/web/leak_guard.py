@@ -33,14 +33,14 @@ def _known_leaks() -> tuple[list[tuple[str, str]], re.Pattern[str]]:
 
 
 def leak_in(address: str, text: str = "") -> str | None:
-    """Why an address, or the text found there, is a known copy of the dataset; None when it is none.
+    """Why an address, or the text found there, is a known copy of the dataset; None if the text is no address.
 
     Args:
-        address: A URL; without a scheme it is read as one all the same.
+        address: A URL, with or without a scheme.
         text: A title, a snippet or a page.
     """
     places, words = _known_leaks()
-    plain = _plain(address)
+    plain = _decoded(address)
     # an archive and a reader of pages get addresses in their path or query
     for one in [plain, *(f"https://{inner}" for inner in _SCHEME.split(plain)[1:])]:
         parts = split_address(one)
@@ -55,8 +55,8 @@ def leak_in(address: str, text: str = "") -> str | None:
     return None
 
 
-def _plain(address: str) -> str:
-    """The address as it is meant: decoded twice, since mirrors and caches carry addresses inside addresses."""
+def _decoded(address: str) -> str:
+    """Return the address decoded twice, since mirrors and caches carry addresses inside addresses."""
     return unquote(unquote(address.strip()))
 
 
@@ -70,7 +70,7 @@ class LeakGuard:
 
     Args:
         tell: Gets an event for each that was met.
-        question: What is asked.
+        question: The query.
     """
 
     def __init__(self, tell: Callable[[Event], None], question: str = "") -> None:
@@ -78,22 +78,22 @@ class LeakGuard:
         self._passages = frozenset(_passages(question))
 
     def blocks(self, address: str, text: str = "") -> bool:
-        """Whether an address must not be opened, or its text not be shown; a hit is reported.
+        """Return True if an address must not be opened, or its text not be shown; a hit is reported.
 
         Args:
-            address: Where it is.
-            text: What was found there, if it was opened already.
+            address: The address.
+            text: The text found there, if it has been opened.
         """
         return self._told(address, self._reason(address, text))
 
     async def blocks_page(self, address: str, text: str) -> bool:
-        """As `blocks`, for a text that may be long: others go on meanwhile."""
+        """As `blocks`, for a long text, without blocking other tasks."""
         return self._told(address, await asyncio.to_thread(self._reason, address, text))
 
     def _reason(self, address: str, text: str) -> str | None:
         if found := leak_in(address, text):
             return found
-        if self._passages and not self._passages.isdisjoint(_passages(f"{_plain(address)} {text}")):
+        if self._passages and not self._passages.isdisjoint(_passages(f"{_decoded(address)} {text}")):
             return f"it quotes {PASSAGE} words of the question"
         return None
 
@@ -103,7 +103,7 @@ class LeakGuard:
         return reason is not None
 
     def blocks_query(self, query: str) -> bool:
-        """Whether a search must not be made: it asks for the dataset itself; a hit is reported.
+        """Return True if a search must not be made: it asks for the dataset itself; a hit is reported.
 
         A query may well be the question, and may name any address.
         """

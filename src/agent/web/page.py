@@ -34,16 +34,16 @@ Reason: TypeAlias = Literal[
 
 LEAK_REMEDY = "It holds a benchmark's answers: find the facts elsewhere."
 SOURCES = {"web": "", "wikipedia": "wikipedia", "arxiv": "arxiv"}
-"""What a model may search, and the engine that is then asked; empty for all in their order."""
+"""Sources that a model may choose, with their engine; empty for all engines in order."""
 
 
 class WebProblem(ModelFixableError):
-    """Something of the web that could not be had.
+    """A page or search that failed.
 
     Args:
-        reason: What kind of problem it is.
-        message: What happened, with the address or the query.
-        remedy: What to do next.
+        reason: The kind of problem.
+        message: The event, with the address or the query.
+        remedy: Advice.
         retry_after: Seconds to wait, where the other side named them.
         path: A file that was fetched but cannot be read as a page; programs may open it.
     """
@@ -86,7 +86,7 @@ class Page:
     via: str = "plain"  # how it came: `plain`, `rendered`, `firecrawl`, `archive`, `transcript`
     fetched: str = ""  # ISO time, UTC
     published: str = ""  # ISO date, where the page has it
-    path: Path | None = None  # the downloaded file, where it is one
+    path: Path | None = None  # the downloaded file, if it is one
     notes: tuple[str, ...] = ()  # what was lost, or fell back, one sentence each; it may quote the page
     remarks: tuple[str, ...] = ()  # the same in alita's own words, without any of the page's
     forms: tuple[str, ...] = ()  # each on a line: `GET https://a.example/search: q (text)`
@@ -102,14 +102,14 @@ class Search(Protocol):
     """A search engine."""
 
     name: str
-    """What settings and events call it."""
+    """Its name in settings and events."""
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
         """The best hits, best first; none is an empty list.
 
         Args:
             query: In the engine's own words: operators such as quotes and `site:` are allowed.
-            limit: How many at most.
+            limit: Maximum number of hits.
             freshness: `day`, `week`, `month` or `year`: nothing older; empty for any age.
 
         Raises:
@@ -118,7 +118,7 @@ class Search(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Closes connections; most engines have none of their own."""
+        """Close connections; most engines have none."""
         return
 
 
@@ -126,13 +126,13 @@ class PageReader(Protocol):
     """Reads pages."""
 
     name: str
-    """What events call it."""
+    """Its name in events."""
 
     async def read(self, url: str) -> Page:
         """The page at an address.
 
         Raises:
-            WebProblem: It could not be had.
+            WebProblem: It could not be fetched.
         """
         ...
 

@@ -1,7 +1,7 @@
 """A proxy on loopback between a browser and the web: it connects only to what the address guard allows.
 
-A browser looks names up and follows redirects by itself; behind this proxy it does neither without the guard. Where
-the environment names a proxy, that one makes the connections, as for pages that are not drawn (`transport.Routed`).
+A browser looks names up and follows redirects by itself; behind this proxy it does neither without the guard. If the
+environment names a proxy, it makes the connections, as for pages that are not rendered (`transport.Routed`).
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class _Request:
 
     @classmethod
     def read(cls, head: bytes) -> _Request:
-        """Reads it; a ValueError where it is no request to a proxy."""
+        """Read it; raise ValueError if it is no request to a proxy."""
         line, *fields = head[:-4].split(b"\r\n")
         method, target, _ = line.split(b" ")
         is_tunnel = method == b"CONNECT"
@@ -158,7 +158,7 @@ async def _opened(addresses: list[str], port: int) -> _Side:
 
 async def _tunnel(request: _Request, here: _Side, there: _Side, upstream: str) -> None:
     """Bytes both ways, until either side is done."""
-    if upstream:  # its answer goes to the browser as it is
+    if upstream:  # its answer goes to the browser unchanged
         there.writer.write(request.head(upstream))
     else:
         here.writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
@@ -171,7 +171,7 @@ async def _tunnel(request: _Request, here: _Side, there: _Side, upstream: str) -
 
 
 async def _forward(request: _Request, here: _Side, there: _Side, upstream: str) -> None:
-    """One request and its answer. What the browser asks next may be for another host: this one does not get it."""
+    """One request and its answer. The browser's next request may be for another host, so this connection ends here."""
     there.writer.write(request.head(upstream))
     sending = asyncio.create_task(_pour(here, there, request.length))
     try:
@@ -191,7 +191,7 @@ def _kept(fields: list[bytes]) -> list[bytes]:
 
 
 async def _pour(source: _Side, sink: _Side, most: int | None = None) -> None:
-    """Bytes from one side to the other, until it ends, breaks, or there were so many; who is left sees the gap."""
+    """Copy at most `limit` bytes from one side to the other; stop at EOF or on an error."""
     left = _PIECE if most is None else most
     with contextlib.suppress(OSError):
         while left > 0 and (piece := await source.reader.read(min(_PIECE, left))):
@@ -215,7 +215,7 @@ async def _answer(here: _Side, status: str, said: str) -> None:
 
 
 def proxy_for(scheme: str, host: str) -> str:
-    """The proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY name for a host, except those of NO_PROXY; empty for none."""
+    """Return the proxy that the environment names for a host; empty for none, or if NO_PROXY has the host."""
     proxies = getproxies()
     proxy = proxies.get(scheme) or proxies.get("all") or ""
     if not proxy or proxy_bypass(host):

@@ -1,4 +1,4 @@
-"""What to search for: a question's words and names, the queries that they make, and the parts of a query."""
+"""Queries for a question: its words and names, and the parts of a query."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class Terms:
     """The words of a question that a page about it would have."""
 
     weights: dict[str, float]  # by stem; names and numbers weigh twice
-    names: tuple[str, ...]  # quoted texts, proper names and numbers as they are written
-    words: tuple[str, ...]  # as they are written, in order, each once
+    names: tuple[str, ...]  # quoted texts, proper names and numbers, unchanged
+    words: tuple[str, ...]  # unchanged, in order, each once
 
     def share(self, stems: Iterable[str]) -> float:
-        """How much of the question's weight such words carry, from 0 to 1."""
+        """Return the share of the question's weight that such words carry, from 0 to 1."""
         there = set(stems)
         total = sum(self.weights.values())
         return sum(weight for stem, weight in self.weights.items() if stem in there) / total if total else 0.0
@@ -95,7 +95,7 @@ def stems_of(text: str) -> list[str]:
 
 
 def stem_of(word: str) -> str:
-    """What forms of a word have in common, roughly; of a number its digits."""
+    """Return the approximate stem of a word; the digits of a number."""
     low = re.sub(r"['’]s$", "", plain(word))
     if low[:1].isdigit():
         return low.replace(",", "") if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", low) else low
@@ -146,12 +146,12 @@ def queries_by_rule(aim: str) -> tuple[str, ...]:
 
 
 def freshness_of(aim: str) -> str:
-    """How new hits must be; empty for any age."""
+    """Return the maximum age of hits; empty for any age."""
     return next((name for name, pattern in _FRESH.items() if pattern.search(aim)), "")
 
 
 def words_of(text: str) -> str:
-    """A query: what is quoted, as it is quoted, and the words that a page about it would have, in their order."""
+    """Return a query: quoted texts unchanged, and words that a page about it would have, in order."""
     terms = terms_of(text)
     quoted = [name for name in terms.names if f'"{name}"' in text or f"“{name}”" in text]
     inside = {plain(word) for name in quoted for word in name.split()}
@@ -219,7 +219,7 @@ def parse_query(text: str) -> Query:
 
 
 def oldest(freshness: str) -> datetime | None:
-    """The time before which nothing is wanted; None where any age will do.
+    """Return the earliest time of hits; None where any age will do.
 
     Args:
         freshness: `day`, `week`, `month` or `year`, or empty.

@@ -1,4 +1,4 @@
-"""What a page says about a question: its quotable passages, the most telling first."""
+"""Passages of a page that answer a question, best first."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """A paragraph as it is, or a long one by whole sentences, each piece as long as it may be."""
+    """Yield a paragraph, or a long one in pieces of whole sentences."""
     piece = ""
     for sentence in _sentences(text):
         if piece and len(piece) + len(sentence) + 1 > _LONGEST:
@@ -175,7 +175,7 @@ _KINDS = tuple(
         ),
     )
 )
-"""How a question asks for a date, a number or a person, and what holds one."""
+"""Patterns of questions for a date, a number or a person, and of texts that hold one."""
 
 
 class Scored(NamedTuple):

@@ -41,14 +41,14 @@ _WIDER = {
     "euc_kr": "cp949",
     "big5": "big5hkscs",
 }
-"""What browsers read under a narrower name (WHATWG, Encoding Standard)."""
+"""Encodings that browsers use for a narrower name (WHATWG, Encoding Standard)."""
 _NO_TEXT = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"})
-"""What Python counts among the encodings of text, and no page is written in."""
+"""Text encodings of Python that no page uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came from an address."""
+    """A response."""
 
     url: str  # after redirects
     status: int
@@ -66,7 +66,7 @@ async def response_of(opened: httpx2.Response, limit: int, *, cut: bool = False)
     """Reads the body, as far as the limit goes.
 
     Raises:
-        WebProblem: There is more of it, and it is not to be cut.
+        WebProblem: It exceeds the limit, and may not be cut.
     """
     body = bytearray()
     async for piece in pieces(opened, limit, cut=cut):
@@ -80,7 +80,7 @@ async def pieces(opened: httpx2.Response, limit: int, *, cut: bool = False) -> A
     """The body in pieces, unpacked, up to a limit.
 
     Raises:
-        WebProblem: There is more of it (`too_large`), and it is not to be cut.
+        WebProblem: It exceeds the limit (`too_large`), and may not be cut.
     """
     told = opened.headers.get("content-length", "")
     if told.isdecimal() and int(told) > limit and not cut:
@@ -97,11 +97,11 @@ async def pieces(opened: httpx2.Response, limit: int, *, cut: bool = False) -> A
 
 
 def too_large(url: str, limit: int, size: str) -> WebProblem:
-    """What is at an address is larger than what is read."""
+    """A response exceeds the limit."""
     return WebProblem(
         "too_large",
         f"{one_line(url, 200)} has {size}; at most {limit:,} are read.",
-        remedy="Use a page of it, or another source.",
+        remedy="Use one of its pages, or another source.",
     )
 
 
@@ -140,7 +140,7 @@ def media_type(content_type: str) -> str:
 
 
 def _fits(sample: bytes, name: str) -> bool:
-    """Whether nearly all of it can be read so."""
+    """Return True if nearly all bytes fit the encoding."""
     if name.startswith(("utf-16", "utf-32")):
         return sample[:512].count(0) > 0
     return sample.decode(name, "replace").count("\ufffd") <= len(sample) // 1000
@@ -153,7 +153,7 @@ class StatusProblem(WebProblem):
     """A site answered with a status of 300 or more.
 
     Args:
-        response: What it answered.
+        response: Its answer.
     """
 
     def __init__(self, response: Response) -> None:
@@ -176,12 +176,12 @@ class StatusProblem(WebProblem):
 
     @property
     def is_passing(self) -> bool:
-        """Whether it may go better in a moment."""
+        """True if it may go better in a moment."""
         return self.status in _PASSING and "cf-mitigated" not in self.response.headers
 
     @property
     def said(self) -> str:
-        """What an API's error says, whatever its shape; empty for a page."""
+        """Return the message of an API's error, in any known shape; empty for a page."""
         text = self.response.body[:4096].decode(errors="replace")
         try:
             found = json.loads(text)
@@ -197,11 +197,11 @@ def foreign_errors(url: str, seconds: float) -> Iterator[None]:
     """Errors of httpx2, of the network and of the clock become problems.
 
     Args:
-        url: What was asked.
-        seconds: What it was given.
+        url: The request.
+        seconds: Its limit in seconds.
 
     Raises:
-        WebProblem: For each of them.
+        WebProblem: For each problem.
     """
     import httpx2
 
@@ -212,12 +212,12 @@ def foreign_errors(url: str, seconds: float) -> Iterator[None]:
 
 
 def connection_problem(shown: str, error: Exception, seconds: float) -> WebProblem:
-    """What an error of httpx, httpx2, the network or the clock means.
+    """Return the problem for an error of httpx, httpx2, the network or the clock.
 
     Args:
-        shown: What was asked, as messages show it.
-        error: What was raised.
-        seconds: What it was given; connecting and reading have limits of their own.
+        shown: The request, as messages show it.
+        error: The exception.
+        seconds: Its limit in seconds; connecting and reading have separate limits.
     """
     causes = list(causes_of(error))
     elsewhere, later = "Use another source.", "Use another source, or try later."

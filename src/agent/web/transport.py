@@ -48,7 +48,7 @@ class Routed(httpx2.AsyncBaseTransport):
 
     Args:
         guard: Asked for the addresses of each host before a connection is made.
-        tls: What certificates are checked against.
+        tls: Certificates to trust.
     """
 
     def __init__(self, guard: AddressGuard, tls: ssl.SSLContext) -> None:
@@ -75,7 +75,7 @@ class Routed(httpx2.AsyncBaseTransport):
         if proxy not in self._proxied:
             try:
                 self._proxied[proxy] = httpx2.AsyncHTTPTransport(verify=self._tls, proxy=proxy, limits=_CONNECTIONS)
-            except (ImportError, ValueError):  # SOCKS, whose package is not there, or what is no proxy
+            except (ImportError, ValueError):  # SOCKS without its package, or no proxy
                 raise proxy_problem() from None
         return await self._proxied[proxy].handle_async_request(request)
 

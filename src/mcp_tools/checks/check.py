@@ -20,7 +20,7 @@ class Finding:
     rule: str
     """The id of the rule, kebab-case."""
     message: str
-    """What is wrong and what to change."""
+    """The problem, and the change that fixes it."""
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.rule}: {self.message}"

@@ -14,7 +14,7 @@ from mcp_tools.text import words
 
 _NO_NETWORK = "a tool has no network; take the data as a parameter, or declare hosts and use urllib.request"
 _FOR_HOSTS = frozenset({"urllib.request", "requests", "httpx"})
-"""What a tool with declared hosts may import."""
+"""Modules that a tool with declared hosts may import."""
 _REFUSED = {
     _NO_NETWORK: words(
         """
@@ -23,7 +23,7 @@ _REFUSED = {
         """
     ),
     "a tool starts no process; compute it here, in threads if that helps": words("subprocess multiprocessing pty"),
-    "a tool calls no native code of its own": words("ctypes cffi"),
+    "a tool may not call its own native code": words("ctypes cffi"),
     "a tool does not load code; use json for data": words(
         "pickle marshal shelve dill importlib imp runpy code codeop builtins pkgutil zipimport"
     ),
@@ -69,7 +69,7 @@ def allowed_imports(source: Source) -> Iterator[Remark]:
 
 
 def _with_fallback(source: Source) -> set[tuple[int, str]]:
-    """The line and top module of imports whose failing the source provides for."""
+    """Return the line and top module of imports that may fail, because the source handles it."""
     return {
         (line, module.partition(".")[0])
         for attempt in source.all_of(ast.Try)
@@ -107,7 +107,7 @@ _FORBIDDEN = {
 def undefined_name(source: Source) -> Iterator[Remark]:
     """Each name is a builtin, imported, or bound in its scope."""
     if "*" in source.origins:
-        return  # it may bind anything; `allowed-imports` speaks of it
+        return  # it may bind anything; `allowed-imports` reports it
     undefined = source.free_names - _BUILTINS
     lines: dict[str, int] = {}
     for node in source.all_of(ast.Name):

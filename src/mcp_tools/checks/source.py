@@ -1,4 +1,4 @@
-"""A source under check, parsed once, with the views of it that the rules share."""
+"""A source under check, parsed once, with the views that the rules share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Remark(NamedTuple):
     line: int
     """1 for the first line; 0 for the file as a whole."""
     message: str
-    """What is wrong and what to change."""
+    """The problem, and the change that fixes it."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Source:
 
     @cached_property
     def names(self) -> set[str]:
-        """What the module binds at its top level, also through `global` in its functions."""
+        """Names that the module binds at its top level, also through `global` in its functions."""
         return bound_names(self.scopes)
 
     @cached_property
@@ -103,7 +103,7 @@ class Source:
 
     @property
     def public_functions(self) -> list[Function]:
-        """The functions at the top level whose names do not start with an underscore."""
+        """The functions at the top level without a leading underscore."""
         return [node for node in self.functions if not node.name.startswith("_")]
 
     @cached_property
@@ -115,7 +115,7 @@ class Source:
 
     @cached_property
     def candidates(self) -> list[Function]:
-        """The public functions that may be the tool: those that no other uses, or of them the one with a docstring."""
+        """The public functions that may be the tool: unused by others; of several, the one with a docstring."""
         public = [function for function in self.public_functions if function.name != "main"] or self.public_functions
         others = {function.name: self.used_by(function.name) for function in public}
         used = {name for user, names in others.items() for name in names if name != user}
@@ -125,7 +125,7 @@ class Source:
         return documented if len(documented) == 1 else found
 
     def used_by(self, name: str) -> set[str]:
-        """The names of the module that one of them needs, directly or through others."""
+        """Return the module's names that one name needs, directly or through others."""
         found: set[str] = set()
         waiting = [name]
         while waiting:
@@ -150,7 +150,7 @@ class Source:
 
 
 def is_guard(node: ast.stmt) -> bool:
-    """Whether this is `if __name__ == "__main__":`."""
+    """Return True if this is `if __name__ == "__main__":`."""
     return isinstance(node, ast.If) and set(ast.unparse(node.test).split(" == ")) == {"__name__", "'__main__'"}
 
 
@@ -161,7 +161,7 @@ def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
 
 
 def bound_names(module: symtable.SymbolTable) -> set[str]:
-    """What a module binds at its top level, also through `global` in its functions."""
+    """Return the names that a module binds at its top level, also through `global` in its functions."""
     inside = {s.get_name() for t in _tables(module) for s in t.get_symbols() if s.is_declared_global()}
     return inside | {s.get_name() for s in module.get_symbols() if s.is_assigned() or s.is_imported()}
 
@@ -179,6 +179,6 @@ def parameters(node: Function | ast.Lambda) -> list[ast.arg]:
 
 
 def annotation_nodes(node: Function) -> list[ast.expr]:
-    """The annotations of a function's parameters and of its return, as far as they are there."""
+    """Yield the existing annotations of a function's parameters and of its return."""
     found = [parameter.annotation for parameter in parameters(node)] + [node.returns]
     return [annotation for annotation in found if annotation is not None]

@@ -13,7 +13,7 @@ from mcp_tools.text import words
 LARGEST = 64 * 1024
 """Bytes of the largest source."""
 _MOST_BITS = 14_000
-"""Of a whole number in a source: Python turns no number of more than 4,300 digits into text."""
+"""Limit of an integer in a source: Python turns no number of more than 4,300 digits into text."""
 DEEPEST = 150
 """Levels of the deepest syntax tree: what reads it walks recursively."""
 
@@ -56,7 +56,7 @@ def parses(source: Source) -> Iterator[Remark]:
     else:
         for node in source.all_of(ast.Constant):
             if isinstance(node.value, int) and node.value.bit_length() > _MOST_BITS:
-                yield Remark(node.lineno, "Python cannot print a number of so many digits; compute it")
+                yield Remark(node.lineno, "Python cannot print a number with that many digits; compute it")
 
 
 def nesting(source: Source) -> Iterator[Remark]:
@@ -128,7 +128,7 @@ def typed(source: Source) -> Iterator[Remark]:
 
 
 def docstring(source: Source) -> Iterator[Remark]:
-    """A docstring whose first line says when to use the tool."""
+    """A docstring with a first line that says when to use the tool."""
     if source.entry and not (ast.get_docstring(source.entry) or "").strip():
         yield Remark(
             source.entry.lineno,
@@ -154,7 +154,7 @@ def returns_value(source: Source) -> Iterator[Remark]:
 
 
 def _own_nodes(function: Function) -> Iterator[ast.AST]:
-    """The nodes of a body without those of the functions and classes inside it."""
+    """Yield the nodes of a body, without those of inner functions and classes."""
     waiting: list[ast.AST] = list(function.body)
     while waiting:
         node = waiting.pop(0)
@@ -186,7 +186,7 @@ def nothing_on_import(source: Source) -> Iterator[Remark]:
 
 
 def _acts(source: Source, function: ast.expr) -> bool:
-    """Whether a call does more than compute."""
+    """Return True if a call does more than compute."""
     match function:
         case ast.Name(id=name) if name in source.names:
             is_entry = source.entry is not None and name == source.entry.name

@@ -47,24 +47,24 @@ def configured(user_folder: Path, project: Path) -> Parsed:
 
 
 def read(path: Path, scope: Scope) -> Parsed:
-    """The servers of a file; none where there is no file."""
+    """Return the servers of a file; none if it does not exist."""
     try:
-        text = _text(path)
+        text = _file_text(path)
     except ServersFileError as error:
         return Parsed(problems=(Problem(str(path), error.message),))
     return Parsed() if text is None else parse(text, path, scope)
 
 
 def put(path: Path, name: str, entry: ServerEntry | None) -> Path | None:
-    """Adds a server to a file, changes it there, or removes it. What else is in the file stays.
+    """Adds a server to a file, changes it there, or removes it. The rest of the file is kept.
 
     Returns:
-        The copy of the old file; None if there was none, or if a server is only added to a file in our own form.
+        The copy of the old file; None if no file existed, or if a server is only added to a file in our own form.
 
     Raises:
         ServersFileError: The file cannot be read or written, or has comments that would be lost.
     """
-    before = _text(path)
+    before = _file_text(path)
     text = before or "{}"
     try:
         document = load_jsonc(text)
@@ -95,7 +95,7 @@ def _as_text(document: Json) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _text(path: Path) -> str | None:
+def _file_text(path: Path) -> str | None:
     with os_errors_as(ServersFileError, f"{path} cannot be read"):
         if not path.is_file():  # a FIFO would never end
             return None
@@ -115,7 +115,7 @@ HIDDEN = "[hidden]"
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """What is started or reached, with every variable in its place. Never printed, never written down."""
+    """Return the command or address with all variables filled in. Never printed, never written down."""
 
     entry: ServerEntry
     command: str

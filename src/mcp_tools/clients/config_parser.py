@@ -1,6 +1,7 @@
 """Settings files of MCP clients: `mcpServers` (Claude, Cursor, ours) and `servers` (VS Code), read as entries.
 
-What a file says is checked here and nowhere else. One bad entry is a problem with a message, and the others count.
+The contents of a file are checked here and nowhere else. One bad entry is a problem with a message, and the others
+count.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ from mcp_tools.tool import Json
 Scope = Literal["user", "project"]
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential|cookie|session", re.IGNORECASE)
 FORM_KEYS = words("type transport command args env cwd url serverUrl httpUrl headers disabled enabled alita")
-"""What of an entry in a settings file is read; the rest is left alone."""
+"""The parts of an entry in a settings file that are read; the rest is kept."""
 MOST_SERVERS = 200
 LONGEST_NAME = 100
 
 
 class ConnectionLimits(BaseModel):
-    """What one server may take of time and room. In a file, under the entry's key `alita`."""
+    """Limits of one server: time and size. In a file, under the entry's key `alita`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True)
     connect_seconds: Annotated[float, Field(gt=0, le=600)] = 30.0
@@ -55,18 +56,18 @@ class ConnectionLimits(BaseModel):
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a variable or a header of that name usually holds a secret."""
+    """Return True if a variable or a header of that name usually holds a secret."""
     return bool(_SECRET_NAME.search(name))
 
 
-def _listed(given: Mapping[str, str], sign: str) -> str:
+def _pairs_text(given: Mapping[str, str], sign: str) -> str:
     return ", ".join(k if is_secret_name(k) and "${" not in v else f"{k}{sign}{v}" for k, v in given.items())
 
 
 def _marked(given: Mapping[str, str]) -> str:
-    """A project's variables: one of no harmless form has its value and a mark, whatever its name says."""
+    """A project's variables. Unless its form is harmless, a variable is shown with its value and a mark."""
     return ", ".join(
-        _listed({k: v}, "=") if _HARMLESS.fullmatch(k) else f"{k}={v} (may change which code runs)"
+        _pairs_text({k: v}, "=") if _HARMLESS.fullmatch(k) else f"{k}={v} (may change which code runs)"
         for k, v in given.items()
     )
 
@@ -97,7 +98,7 @@ _Words = Annotated[dict[str, str], BeforeValidator(_written_out), AfterValidator
 
 
 class ServerEntry(BaseModel):
-    """What is known of a server without starting it. Variables stand in it as `${NAME}`."""
+    """A server as its settings describe it. Variables stand in it as `${NAME}`."""
 
     model_config = ConfigDict(frozen=True, validate_by_name=True)
     name: str
@@ -107,7 +108,7 @@ class ServerEntry(BaseModel):
     environment: Annotated[_Words, AfterValidator(_without_signs), Field(validation_alias="env")] = {}
     """Variables that its process gets besides PATH, HOME and LANG."""
     folder: Annotated[_Text, Field(validation_alias="cwd")] = ""
-    """Where its process works; empty for the project's folder, or for the home folder where the user defines it."""
+    """Working folder of its process; empty for the project's folder, or for the home folder if the user defines it."""
     url: Annotated[_Text, Field(validation_alias=AliasChoices("url", "serverUrl", "httpUrl"))] = ""
     headers: _Words = {}
     is_off: bool = False
@@ -125,16 +126,16 @@ class ServerEntry(BaseModel):
 
     @property
     def shown(self) -> str:
-        """What would run or be reached, exactly as the file says it, without the values of its variables."""
+        """Return the command or address, exactly as in the file, without the values of its variables."""
         return self.url or shlex.join([self.command, *self.arguments])
 
     @property
     def given(self) -> str:
-        """What it is given: variables and headers, without values that are secret, and a folder."""
-        variables = _marked(self.environment) if self.scope == "project" else _listed(self.environment, "=")
+        """Return its variables and headers, without secret values, and its folder."""
+        variables = _marked(self.environment) if self.scope == "project" else _pairs_text(self.environment, "=")
         parts = [
             f"variables {variables}" if variables else "",
-            f"headers {_listed(self.headers, ': ')}" if self.headers else "",
+            f"headers {_pairs_text(self.headers, ': ')}" if self.headers else "",
             f"in {self.folder}" if self.folder else "",
         ]
         return "; ".join(filter(None, parts))
@@ -201,7 +202,7 @@ class Parsed:
 
 
 def parse(text: str, path: Path, scope: Scope) -> Parsed:
-    """Reads the text of a settings file. Nothing in it raises."""
+    """Reads the text of a settings file. It never raises."""
     try:
         document = load_jsonc(text)
     except ValueError as error:
@@ -223,7 +224,7 @@ def parse_document(document: Json, path: Path, scope: Scope) -> Parsed:
                 raise ValueError(f"{REFUSED_VARIABLE.format(steering[0])}; put the server into your own file instead")
             entries.append(entry)
         except ValueError as wrong:
-            problems.append(Problem(f"{path}: {one_line(name, 60)}", _told(wrong)))
+            problems.append(Problem(f"{path}: {one_line(name, 60)}", _first_error(wrong)))
     if len(servers) > MOST_SERVERS:
         problems.append(Problem(str(path), f"it has {len(servers)} servers; the first {MOST_SERVERS} count"))
     return Parsed(tuple(entries), tuple(problems))
@@ -248,7 +249,7 @@ def _entry(name: str, form: Json, scope: Scope, path: Path) -> ServerEntry:
     return entry
 
 
-def _told(wrong: ValueError) -> str:
+def _first_error(wrong: ValueError) -> str:
     """The first of what is wrong, with its place in the entry."""
     if not isinstance(wrong, ValidationError):
         return str(wrong)
@@ -273,7 +274,7 @@ def as_form(entry: ServerEntry) -> dict[str, Json]:
 
 
 def steering_variables(entry: ServerEntry) -> list[str]:
-    """The variables of an entry that are known to change which code runs, whatever its command says."""
+    """Return the variables of an entry that are known to change which code runs."""
     return [name for name in entry.environment if _STEERING.fullmatch(name) and name not in _NOT_STEERING]
 
 
@@ -291,7 +292,7 @@ def load_jsonc(text: str) -> Json:
 
 
 def has_comments(text: str) -> bool:
-    """Whether the text is more than JSON: writing it anew would lose something."""
+    """Return True if the text has more than JSON, such as comments, which rewriting would lose."""
     try:
         json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):

@@ -1,6 +1,6 @@
 """One connection to one server, from its start to its end.
 
-Its scopes must be entered and left in one task: it lives in a task of its own, and others speak through it.
+Its scopes must be entered and left in one task, so it has a separate task, through which others call it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PROBE_SECONDS = 2.0
 _EXPLAINED = frozenset({"gone", "protocol", "timeout"})
 """Kinds of failures that what is known of the process may explain."""
 _EXTENSIONS = 10
-"""So many times its limit a call may take if it tells of progress."""
+"""Factor by which a call that reports progress may exceed its limit."""
 _RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )
@@ -66,7 +66,7 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be spoken to."""
+        """True if it can be spoken to."""
         return self._client is not None and self._life is not None and not self._life.done()
 
     @property
@@ -113,8 +113,8 @@ class Connection:
             self._failure = failure_of(error)
         finally:
             if not opened.done():
-                opened.set_exception(self._told(self._failure or ServerError("it ended at once", kind="gone")))
-                opened.exception()  # it may be told to nobody
+                opened.set_exception(self._told(self._failure or ServerError("it ended immediately", kind="gone")))
+                opened.exception()  # nobody may get it
 
     async def _until_over(self, client: Client) -> None:
         """Returns when the connection is to be closed, or the server has ended it."""
@@ -131,10 +131,10 @@ class Connection:
         """Listens for changed tools, where the protocol wants to be asked for that."""
         if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return
-        with contextlib.suppress(Exception):  # a server without such a stream just never tells
+        with contextlib.suppress(Exception):  # a server without such a stream never reports changes
             async with client.listen(tools_list_changed=True) as subscription:
                 async for _ in subscription:
-                    pass  # `_hear` is told as well
+                    pass  # `_hear` is called, too
 
     async def _hear(self, message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):
@@ -214,7 +214,7 @@ class Connection:
         return reply_of(result, self._server.hide, most=most_shown, schema=tool.output_schema)
 
     async def _result(self, tool: str, arguments: dict[str, Json], progressed: ProgressFnT) -> dict[str, Json]:
-        """The result of a call, as the server sent it. What the server asks back is answered with a refusal."""
+        """The result of a call, as the server sent it. Requests of the server are refused."""
         params = types.CallToolRequestParams(name=tool, arguments=arguments)
         for _ in range(_MOST_ROUNDS):
             # Not the session's call_tool: it fetches what an outputSchema refers to, wherever that is.
@@ -241,7 +241,7 @@ class Connection:
         return found
 
     async def answers(self) -> bool:
-        """Whether it still answers at all."""
+        """Return True if it still answers at all."""
         try:
             async with asyncio.timeout(_PROBE_SECONDS):
                 await self._session.list_tools()
@@ -275,7 +275,7 @@ class Connection:
             raise self._told(failure_of(error)) from None
 
     def _told(self, failure: ServerError) -> ServerError:
-        """The failure with what the wire knows of it, without secrets."""
+        """Return the failure with the connection's details, without secrets."""
         known = self._wire.account if failure.kind in _EXPLAINED else ""
         text = f"{failure.message} ({known})" if known not in failure.message else failure.message
         return ServerError(self._server.hide(text), kind=failure.kind, remedy=failure.remedy)

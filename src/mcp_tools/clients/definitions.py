@@ -1,6 +1,6 @@
 """The tools of external servers as we show them: valid unique names, cut descriptions, plain schemas.
 
-What a server says of its tools is data of a stranger. A definition with hidden characters is left out.
+Descriptions of a server's tools are untrusted data. A definition with hidden characters is left out.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from mcp_tools.tool import Json, Tool
 
 _LONGEST_HINT = 200
 _LARGEST_SCHEMA = 8_000
-"""Characters of JSON. What is larger is shown as its parameters' names and types."""
+"""Characters of JSON. Of a larger schema, only the names and types of parameters are shown."""
 _DEEPEST = 8
 _LONGEST_WORD, _MOST_WORDS = 64, 4
-"""Of a name or a choice; what is longer is prose."""
+"""Limit of a name or a choice; longer texts are prose."""
 _SHARED = (
     "minimum",
     "maximum",
@@ -40,9 +40,9 @@ def plain_schema(schema: dict[str, Json], *, described: bool = True) -> dict[str
 
     Args:
         schema: As its server, or its file, has it.
-        described: Whether prose stays: descriptions, and names and choices that are sentences.
+        described: True if prose stays: descriptions, and names and choices that are sentences.
     """
-    plain = {"properties": {}, **_plain(schema, schema, 0, described), "type": "object"}
+    plain = {"properties": {}, **_simple_schema(schema, schema, 0, described), "type": "object"}
     if len(json.dumps(plain)) > _LARGEST_SCHEMA:
         shown = list(plain["properties"].items())[:100]
         kinds = {name: {"type": one["type"]} if isinstance(one.get("type"), str) else {} for name, one in shown}
@@ -51,11 +51,11 @@ def plain_schema(schema: dict[str, Json], *, described: bool = True) -> dict[str
     return plain
 
 
-def _plain(schema: Json, root: dict[str, Json], depth: int, described: bool) -> dict[str, Any]:
+def _simple_schema(schema: Json, root: dict[str, Json], depth: int, described: bool) -> dict[str, Any]:
     if not isinstance(schema, dict) or depth > _DEEPEST:
         return {}
     if isinstance(schema.get("$ref"), str):
-        return _plain(_referenced(schema["$ref"], root), root, depth + 1, described)
+        return _simple_schema(_referenced(schema["$ref"], root), root, depth + 1, described)
     plain: dict[str, Any] = {}
     if _is_kind(schema.get("type")):
         plain["type"] = schema["type"]
@@ -68,11 +68,11 @@ def _plain(schema: Json, root: dict[str, Json], depth: int, described: bool) -> 
     for key in _SHARED:
         if isinstance(schema.get(key), int | float) and not isinstance(schema[key], bool):
             plain[key] = schema[key]
-    return plain | _parts(schema, lambda part: _plain(part, root, depth + 1, described), described)
+    return plain | _parts(schema, lambda part: _simple_schema(part, root, depth + 1, described), described)
 
 
 def _parts(schema: dict[str, Json], inner: Callable[[Json], dict[str, Any]], described: bool) -> dict[str, Any]:
-    """What is inside a schema: properties, items, choices."""
+    """Yield the parts of a schema: properties, items, choices."""
     plain: dict[str, Any] = {}
     properties, required = schema.get("properties"), schema.get("required")
     if isinstance(properties, dict):
@@ -125,7 +125,7 @@ def _type_of(schema: dict[str, Any], depth: int) -> str:
 
 
 def _is_plain(value: Json) -> bool:
-    """Whether a name or a choice is one, and no prose."""
+    """Return True if a name or a choice is one, and no prose."""
     return not isinstance(value, str) or (len(value) <= _LONGEST_WORD and len(value.split()) <= _MOST_WORDS)
 
 
@@ -139,7 +139,7 @@ def _is_kind(value: Json) -> bool:
 
 
 def _referenced(reference: str, root: dict[str, Json]) -> Json:
-    """What a reference inside the schema leads to; a reference to elsewhere leads nowhere."""
+    """Return the target of a reference within the schema; nothing for a reference to elsewhere."""
     if not reference.startswith("#/"):
         return {}
     target: Json = root
@@ -150,7 +150,7 @@ def _referenced(reference: str, root: dict[str, Json]) -> Json:
 
 SEPARATOR = "__"
 LONGEST_NAME = 64
-"""Of a function, at the models' endpoints; MCP allows twice as much."""
+"""Limit of a function's name at the models' endpoints; MCP allows twice as much."""
 LONGEST_DESCRIPTION = 600
 _REFUSED = frozenset({"shape", "depth", "hidden"})
 """Rules of the lint that leave a tool out. Long texts are cut here, and foreign names and schemas made plain."""
@@ -176,7 +176,7 @@ class ExternalTool:
         return Tool(self.name, self.description, self.input_schema, {}, "")
 
     def pinned(self) -> str:
-        """What its server says of it, as JSON: another text is another tool."""
+        """Return the server's description as JSON; a changed text makes it another tool."""
         schemas = {"inputSchema": self.input_schema, "outputSchema": self.output_schema}
         return json.dumps({"description": self.description, **schemas, "annotations": self.hints}, sort_keys=True)
 
@@ -195,13 +195,13 @@ class Listed:
 
     definitions: tuple[Json, ...] = ()
     notes: tuple[str, ...] = ()
-    """What is wrong with its pages."""
+    """The problem of its pages."""
 
 
 def listing_of(server: str, definitions: Sequence[Json], most: int, problems: Sequence[str] = ()) -> Listing:
     """The tools of a server's list, of which at most `most` are taken. A bad one is left out, with a note.
 
-    `problems` are those of the list's pages.
+    `problems` are problems of the list's pages.
     """
     tools: dict[str, ExternalTool] = {}
     notes = [f"the server {server}: {note}" for note in problems]
@@ -228,7 +228,7 @@ _OPTIONAL: dict[str, type] = {"title": str, "description": str, "annotations": d
 
 
 def _mended(given: dict[str, Json]) -> tuple[dict[str, Json], list[str]]:
-    """What is used of a definition, without parts that can be spared if they are wrong; these are named.
+    """Return the used parts of a definition, without optional parts that are wrong, and the names of these.
 
     A missing or empty inputSchema means that there are no arguments.
     """
@@ -283,7 +283,7 @@ def public_name(server: str, tool: str, *, is_shared: bool = False) -> str:
 
 
 def prefix_of(server: str) -> str:
-    """How the names of a server's tools begin."""
+    """Return the prefix of a server's tool names."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", f"{server}{SEPARATOR}")[: LONGEST_NAME - 9]
 
 
@@ -298,7 +298,7 @@ def _flaw(definition: dict[str, Json]) -> str:
 
 
 def suspicions_of(definition: dict[str, Json]) -> list[str]:
-    """What in a definition reads as if it was written to misuse a model; the tool is shown all the same."""
+    """Return parts of a definition that seem to be written to misuse a model; the tool is still shown."""
     return [f"{found.where}: {found.message}" for found in lint(definition) if found.severity == "warning"]
 
 

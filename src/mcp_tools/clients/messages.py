@@ -1,7 +1,8 @@
 """Messages of a server as the SDK takes them: which request a reply answers, and what is wrong with one that is broken.
 
 The SDK drops a reply that it cannot read, so that its caller waits until the time is over, and it refuses a whole list
-or result for one odd part. Here, a broken reply fails its request at once, and lists and results are kept as they came.
+or result for one odd part. Here, a broken reply fails its request immediately, and lists and results are kept
+unchanged.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class Mail:
         """The messages in a text; none if it is not meant as one. A broken reply becomes the failure of its request.
 
         Args:
-            text: One message as JSON, or a list of them.
+            text: One message as JSON, or a list of messages.
             reply_to: The request that any reply in the text answers, where the transport knows it.
         """
         try:
@@ -124,7 +125,7 @@ class Mail:
         return number
 
     def whole(self, meta: Mapping[str, Any] | None) -> dict[str, Json]:
-        """The result that a server sent, by the `_meta` of what the SDK got of it."""
+        """Return the original result of a server, by the `_meta` of the SDK's copy."""
         return self._kept.pop((meta or {})[RAW])
 
     def _broken(self, request: Any, problem: str) -> list[types.JSONRPCMessage]:
@@ -151,7 +152,7 @@ _KEPT_WHOLE: dict[str | None, dict[str, Json]] = {
     "tools/list": {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"},
     "tools/call": {"resultType": "complete", "content": []},
 }
-"""What the SDK gets of these results."""
+"""Return the SDK's copy of a result."""
 
 
 def _mirrored(tools: Json) -> list[Json]:
@@ -184,7 +185,7 @@ def _id_in(text: bytes | str) -> RequestId | None:
 
 
 def _first_misfit(error: ValidationError) -> str:
-    """Where a value does not fit, and why; of the forms that a message can have, the likeliest."""
+    """Return where and why a value does not fit the likeliest form of a message."""
     first = min(error.errors(include_url=False), key=lambda one: "Response" not in str(one["loc"]))
     place = ".".join(str(part) for part in first["loc"] if not str(part).startswith("JSONRPC"))
     return f"{place}: {first['msg']}" if place else str(first["msg"])

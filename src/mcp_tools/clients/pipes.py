@@ -66,7 +66,7 @@ class Pipes:
 
     @property
     def account(self) -> str:
-        """What is known of how the process ended: exit code, and what it last wrote to stderr."""
+        """Return the exit code and the last output on stderr."""
         code = self._process.returncode if self._process else None
         parts = [self.problem] if self.problem else []
         if code is not None and not self.problem:
@@ -169,7 +169,7 @@ class Pipes:
             pass
         finally:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), 0.2)  # its exit code tells more than its silence
+                await asyncio.wait_for(process.wait(), 0.2)  # its exit code says more than its silence
             inbound.close()
             self.ended.set()
 
@@ -215,7 +215,7 @@ async def _stop(process: Process) -> None:
 
 
 async def _ends(process: Process, seconds: float) -> bool:
-    """Whether the process ends in time. `wait` also waits for its pipes, which a child of it may hold."""
+    """Return True if the process ends in time. `wait` also waits for its pipes, which its children may hold."""
     end = asyncio.get_running_loop().time() + seconds
     while process.returncode is None:
         if asyncio.get_running_loop().time() >= end:

@@ -38,7 +38,7 @@ class ReplyFile:
     data: str = ""
     """Its bytes in base64, until they are saved."""
     path: str = ""
-    """Where it was saved."""
+    """Path of the saved file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class ServerReply:
     value: Json = None
     """The result, when it is a single number, truth value or short text."""
     kind: str = ""
-    """Of a failure: `tool`, `answer` (an error of the protocol), `arguments`, `timeout`, `gone`, `unknown` …"""
+    """For a failure: `tool`, `answer` (an error of the protocol), `arguments`, `timeout`, `gone`, `unknown` …"""
     seconds: float = 0.0
     files: tuple[ReplyFile, ...] = ()
     returned: tuple[Json, ...] = ()
@@ -170,7 +170,7 @@ def _joined(told: str, structured: Json, blocks: list[Json]) -> str:
 
 
 def _same(told: str, value: Json, blocks: list[Json]) -> bool:
-    """Whether a text, or the blocks that it was made of, say the same as a value."""
+    """Return True if a text, or the blocks that it was made of, say the same as a value."""
     if isinstance(value, str) and told.strip() == value.strip():
         return True
     texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]
@@ -197,7 +197,7 @@ def _single(told: str, structured: Json) -> Json:
 
 
 def _number(text: str) -> Json:
-    """The number that is all of a text, as it is written if JSON writes it otherwise; None if it is none."""
+    """Return the number that a text consists of, in its spelling if JSON's differs; None for other texts."""
     value = _read(text) if len(text) < 40 else None
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None

@@ -36,7 +36,7 @@ class Link:
     def __init__(self, server: Expanded, environment: Mapping[str, str], seen: Seen | None = None) -> None:
         self.name = server.entry.name
         self.notes: list[str] = []
-        """Sentences for the user that nobody has told yet."""
+        """Messages for the user that have not been shown."""
         self._server = server
         self._environment = environment
         self._seen = seen
@@ -61,7 +61,7 @@ class Link:
 
     @property
     def is_settled(self) -> bool:
-        """Whether its tools are known, or it is known that there are none."""
+        """True if its tools are known, or known to be none."""
         return self._aside is not None or not self._is_stale
 
     async def refresh(self) -> None:
@@ -80,7 +80,7 @@ class Link:
         """The server's own list, uncut.
 
         Raises:
-            ServerError: It cannot be had.
+            ServerError: It is unavailable.
         """
         return await (await self._connected()).definitions()
 
@@ -203,7 +203,7 @@ class Link:
             )
 
     def changed(self, tool: ExternalTool) -> Changed | None:
-        """What the server now says of a tool, where nobody has trusted that yet."""
+        """Return the server's present description of a tool, if nobody has trusted it yet."""
         return self._untrusted.get(tool.tool)
 
     def trust(self, tool: ExternalTool) -> None:
@@ -233,7 +233,7 @@ class Link:
 
 
 WAIT_SECONDS = 10.0
-"""How long a search waits for servers that are starting; their tools count once they are there."""
+"""Seconds that a search waits for servers that are starting; later ones count once they have started."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -242,9 +242,9 @@ class Servers:
 
     Args:
         servers: Their entries, expanded.
-        environment: Of which their processes get a few variables.
+        environment: Their processes get some of its variables.
         wait: Seconds that a first search waits for them.
-        seen: What they said of their tools before; without it, a change is not told.
+        seen: Their earlier descriptions; without it, changes are not reported.
     """
 
     def __init__(
@@ -276,7 +276,7 @@ class Servers:
             link.forgive()
 
     def notes(self) -> list[str]:
-        """Sentences for the user, each told once."""
+        """Return messages for the user, each once."""
         told, self._notes = self._notes, []
         for link in self._links:
             told += link.notes
@@ -284,7 +284,7 @@ class Servers:
         return list(dict.fromkeys(told))
 
     async def search(self, query: str, limit: int) -> list[ExternalTool]:
-        """The tools that fit a query best, best first; all of them where there are no more than the limit."""
+        """Return the tools that fit a query best, best first; all tools if they are within the limit."""
         await self._gather()
         if not self._tools:
             return []
@@ -300,7 +300,7 @@ class Servers:
         return found
 
     async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> ServerReply:
-        """Calls a tool by its `server__tool` name; whatever goes wrong is in the reply."""
+        """Calls a tool by its `server__tool` name; failures are in the reply."""
         if not await self.has(name):
             told = f"no external tool is called {one_line(name, 80)}. {did_you_mean(name, self._tools, most=3)}"
             return ServerReply(False, told.rstrip(". "), kind="unknown")
@@ -308,20 +308,20 @@ class Servers:
         return await link.call(tool, arguments, seconds)
 
     async def changed(self, name: str) -> Changed | None:
-        """What its server now says of a tool, where that is not what it said when it was trusted."""
+        """Return the server's present description of a tool, if it has changed since it was trusted."""
         if not await self.has(name):
             return None
         tool, link = self._tools[name]
         return link.changed(tool)
 
     def trust(self, name: str) -> None:
-        """Trusts what its server now says of a tool; one that is gone meanwhile is told when it is called."""
+        """Trust the server's present description of a tool. If the tool is gone, its next call says so."""
         if name in self._tools:
             tool, link = self._tools[name]
             link.trust(tool)
 
     async def has(self, name: str) -> bool:
-        """Whether a server offers a tool of that `server__tool` name."""
+        """Return True if a server offers a tool of that `server__tool` name."""
         if name not in self._tools:
             await self._gather()
         return name in self._tools

@@ -1,8 +1,7 @@
 """The user's decisions about what a project's files define, kept outside the project.
 
-A project's file is untrusted: starting a server of it runs code, or sends variables to an address, and a model of it
-decides what is done. A decision holds for one project and one content exactly as it stands; what was changed is asked
-about again.
+A project's file is untrusted: its servers run code or receive variables, and its models decide on actions. A decision
+holds for one project and exactly this content; changes are asked about again.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class _Document(BaseModel):
     projects: dict[str, _Project] = {}
 
     def of(self, project: Path) -> _Project:
-        """What was decided about a project."""
+        """Decisions about a project."""
         return self.projects.setdefault(str(project.resolve()), _Project())
 
 
@@ -45,7 +44,7 @@ class Decisions:
     """The decisions of this user.
 
     Args:
-        path: Their file, in the user's data folder. What cannot be read counts as undecided.
+        path: Their file, in the user's data folder. Unreadable decisions count as undecided.
     """
 
     def __init__(self, path: Path) -> None:
@@ -53,11 +52,11 @@ class Decisions:
         self._file = JsonFile(path, _Document, empty={"schema": 1})
 
     def of(self, digest: str, project: Path) -> Verdict | None:
-        """What was decided about a content of a project's file; None when nothing was."""
+        """Return the decision about a content of a project's file; None when nothing was."""
         return self._file.remembered().of(project).verdicts.get(digest)
 
     def is_off(self, entry: ServerEntry, project: Path) -> bool:
-        """Whether the user switched a project's server off for themselves."""
+        """Return True if the user switched a project's server off for themselves."""
         return entry.name in self._file.remembered().of(project).off
 
     def decide(self, digest: str, project: Path, verdict: Verdict) -> None:
@@ -70,7 +69,7 @@ class Decisions:
             decided.verdicts[digest] = verdict
 
     def switch(self, entry: ServerEntry, project: Path, *, off: bool) -> None:
-        """Switches a project's server off or on for this user; the project's file stays as it is.
+        """Switch a project's server off or on for this user; the project's file is not changed.
 
         Raises:
             ServersFileError: It cannot be written.
@@ -96,7 +95,7 @@ class Changed:
     server: str
     tool: str
     definition: str
-    """What it says now, as JSON."""
+    """Its present description as JSON."""
 
 
 class _Pin(BaseModel):
@@ -106,7 +105,7 @@ class _Pin(BaseModel):
 
 
 class Contact(BaseModel):
-    """How a server was found when it was last spoken to."""
+    """State of a server at its last call."""
 
     ok: bool
     notes: list[str] = []
@@ -125,7 +124,7 @@ class Seen:
     """The definitions that were seen: the first one of a tool is trusted, a later one once the user allows it.
 
     Args:
-        path: Their file. What cannot be read was not seen; what cannot be written is forgotten.
+        path: Their file. Unreadable entries count as unseen; entries that cannot be written are lost.
     """
 
     def __init__(self, path: Path) -> None:
@@ -141,7 +140,7 @@ class Seen:
         return {one.tool: one for one in _changes(entry, pins) if one.tool in listed}
 
     def contact(self, entry: ServerEntry) -> Contact | None:
-        """How a server was found when it was last spoken to; None if it never was."""
+        """Return the state of a server at its last call; None if it never was."""
         return self._file.remembered().contacts.get(entry.digest)
 
     def found(self, entry: ServerEntry, contact: Contact) -> None:
@@ -164,7 +163,7 @@ class Seen:
 
 
 def _noted(pins: _Pins, entry: ServerEntry, tools: Sequence[ExternalTool]) -> bool:
-    """Notes what a server says now, and tells whether that is new."""
+    """Note a server's present descriptions; return True if they are new."""
     known = pins.servers.setdefault(entry.digest, {})
     before = dict(known)
     for tool in tools:
@@ -200,7 +199,7 @@ class Standing:
 def standing_of(
     entry: ServerEntry, decisions: Decisions, environment: Mapping[str, str], project: Path, *, decided: bool = False
 ) -> Standing:
-    """Whether a server may be started.
+    """Return True if a server may be started.
 
     If the user asks for this very server now (`decided`), neither trust nor its being off matters.
     """

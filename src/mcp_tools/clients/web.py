@@ -1,7 +1,7 @@
 """A server at an address: the SDK's streamable HTTP transport, over a client of HTTP that keeps faults apart.
 
 The SDK ends the whole connection when one request fails, reads answers of any length, and keeps to itself what HTTP
-said. From this client it gets, for each request, a stream of events that it can read; whatever goes wrong is the reply.
+said. This client gives it a readable stream of events for each request; failures are replies.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from mcp_tools.text import one_line
 
 _WRITE_SECONDS = 30.0
 _NOTICE_SECONDS = 5.0
-"""How long a message that wants no reply may take."""
+"""Limit of a message without a reply, in seconds."""
 _EVENTS = "text/event-stream"
 _NO_SESSION = re.compile(r"session|not (?:been )?initiali[sz]ed|before initiali[sz]ation", re.IGNORECASE)
-"""What servers that answer 400 to a lost session say."""
+"""Texts of servers that answer 400 to a lost session."""
 
 
 class Web:

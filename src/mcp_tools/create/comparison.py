@@ -73,9 +73,9 @@ async def compare(
 
     Args:
         draft: The tool.
-        calls: Those to compare, the question's own among them.
+        calls: The calls to compare, including the question's own.
         near: Calls that the docstring seems to refuse.
-        known: Tests that the tool passes. A slow version that fails one of them is wrong, and not used.
+        known: Tests that the tool passes. If the slow version fails one, it is wrong and not used.
         reference: The slow version with what belongs to it; may be empty.
         runner: Runs both.
         tell: Gets the reason why the slow version is not used.

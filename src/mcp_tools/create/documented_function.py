@@ -17,7 +17,7 @@ from mcp_tools.sandbox.inside.docstring import parse_docstring
 from mcp_tools.tool import Capabilities, Json, Parameter, ToolSpec
 
 _LOOSE = frozenset({doctest.ELLIPSIS, doctest.SKIP})
-"""Options of examples whose result does not stand behind them in full."""
+"""Options of examples with an incomplete result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def read_function(source: str, name: str, capabilities: Capabilities) -> Documen
 
 
 def _examples(docstring: str, entry: Function) -> tuple[list[Test], list[str]]:
-    """The tests that examples make, and those expressions of them that make none."""
+    """Return the tests from examples, and the expressions that give no test."""
     tests, unused, assigned = list[Test](), list[str](), dict[str, ast.expr]()
     try:
         listed = doctest.DocTestParser().get_examples(docstring)
@@ -165,7 +165,7 @@ def read_value(text: str) -> Json:
     """The JSON value of a Python literal.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The text is no such call.
     """
     return _literal(_parsed(text))
 

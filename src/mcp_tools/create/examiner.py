@@ -1,7 +1,8 @@
 """The examiner: writes tests from a signature and a docstring alone, and reconsiders them where code and test disagree.
 
 A wrong test must not block right code for ever, and the writer must not wave away a test that its code fails. So a
-disputed test is put to the examiner a second time, without either result. It stands only if the same comes out again.
+disputed test is put to the examiner a second time, without either result. It counts only if the same result comes out
+again.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _ONE_OFF, _REFERENCE = "one_off", "reference"
 _HEADING = re.compile(r"^\s*Examples?:\s*$", re.MULTILINE)
 _EXAMPLES = re.compile(r"^[ \t]*>>>.*(?:\n[ \t]*\S.*)*", re.MULTILINE)
 _OPEN = "open"
-"""What stands in place of a result. A text would have quotes."""
+"""The text in place of a result. A text would have quotes."""
 _RAISED = re.compile(r"error|(?:raises? )?[A-Za-z_.]*(?:Error|Exception)\b(?:[:(].*)?", re.DOTALL)
 """Ways of saying that arguments are refused."""
 _ABOUT_FILES = (
@@ -74,7 +75,7 @@ class ModelExaminer:
         self._stands: set[tuple[str, str]] = set()
 
     async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test] | str:
-        """Each definition is examined once, whatever its examples; see `Examiner`."""
+        """Each definition is examined once, ignoring its examples; see `Examiner`."""
         known = _key(definition)
         if known not in self._tests:
             kinds = " and ".join(dict.fromkeys(path.suffix or "text" for path in files))
@@ -89,17 +90,17 @@ class ModelExaminer:
         return self._tests[known]
 
     def unread(self, definition: str) -> list[str]:
-        """What came with the tests; see `Examiner`."""
+        """Return the parts that came with the tests; see `Examiner`."""
         return self._unread.get(_key(definition), [])
 
     def reference(self, definition: str) -> str:
-        """What came with the tests; see `Examiner`."""
+        """Return the parts that came with the tests; see `Examiner`."""
         return self._references.get(_key(definition), "")
 
     async def reconsider(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
     ) -> list[Test | None]:
-        """A test that has stood before is not put again unless the writer objects to it; see `Examiner`."""
+        """A test that was confirmed before is not asked about again unless the writer objects; see `Examiner`."""
         open_ = [test for test in disputed if objection or (definition, test.key) not in self._stands]
         ruled: dict[str, Test | None] = {}
         if open_:
@@ -119,7 +120,7 @@ class ModelExaminer:
 
 
 def passes(test: Test, outcome: Outcome) -> bool:
-    """Whether an outcome is what a test expects."""
+    """Return True if an outcome is what a test expects."""
     problem = outcome.problem
     if test.raises:
         if problem is None or problem.kind not in {"exception", "arguments"}:
@@ -144,7 +145,7 @@ def _key(definition: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Python that may stand in a Markdown block; empty where it does not parse."""
+    """Return Python code, without a Markdown fence; empty if it does not parse."""
     block = re.search(r"```(?:python)?\n(.*?)```", text, re.DOTALL)
     code = block[1] if block else text
     try:
@@ -155,7 +156,7 @@ def _code(text: str) -> str:
 
 
 def _test(form: dict[str, Json], tool: Tool) -> Test | str:
-    """A test as the examiner wrote it; its text where it has no form that can be read."""
+    """Return a test as the examiner wrote it; its text if it cannot be read."""
     files = {file["name"]: file["text"] for file in form.get("files", ())}
     raises = _RAISED.fullmatch(form["result"].strip()) is not None
     try:
@@ -167,7 +168,7 @@ def _test(form: dict[str, Json], tool: Tool) -> Test | str:
 
 
 def _ruled(test: Test, ruling: dict[str, Json]) -> Test | None:
-    """The test as it is now; as it was where nobody can read the result, None where the definition leaves it open."""
+    """Return the test after the ruling; None if the definition leaves the result open."""
     result = ruling["result"].strip()
     if result == _OPEN:
         return None
@@ -184,7 +185,7 @@ def _shown(name: str, test: Test) -> str:
 
 
 def tested_value(test: Test, outcome: Outcome) -> Json:
-    """The part of a result that is tested; the whole of it if it has no such part."""
+    """Return the tested part of a result; the whole result if it has no such part."""
     try:
         return test.given(outcome.value)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Runs the examples of a docstring as they are written: also those that no test can hold, such as `round(f(2), 3)`."""
+"""The examples of a docstring, run as they are written, including those that are no tests, such as `round(f(2), 3)`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def wrong_examples(source: str, docstring: str, runner: ProposalRunner) ->
 
 
 def _commented(docstring: str) -> Iterator[doctest.Example]:
-    """Examples such as `area(2, 3)  # 6`, whose value may stand in the next line."""
+    """Examples such as `area(2, 3)  # 6`, with a value that the next line may use."""
     for match in _COMMENTED.finditer(docstring):
         try:
             ast.parse(match[1], mode="eval")

@@ -35,7 +35,7 @@ class ToolStore(Protocol):
         """The tool of a name.
 
         Raises:
-            UnknownToolError, LibraryError: There is none that is whole.
+            UnknownToolError, LibraryError: There is no intact tool of this name.
         """
 
     async def register(self, tool: Tool, *, replaces: Tool | None = None, is_draft: bool = False) -> Tool:
@@ -49,7 +49,7 @@ class ToolStore(Protocol):
         """
 
     async def merge(self, tool: Tool, name: str) -> Tool:
-        """Lets a tool be found by the name of another that does the same; the result has that name."""
+        """Make a tool known by the name of an equivalent one; the result has that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,11 @@ class Proposal:
     """The answer, with a format field for the result; empty where the result is only looked at."""
     files: tuple[Path, ...] = ()
     data: tuple[Path, ...] = ()
-    """What was made of the files for programs, which may be read too."""
+    """Extracted contents of the files, which may be read, too."""
     write: Path | None = None
-    """Where the call that answers the question leaves files for the user."""
+    """Folder in which the call that answers the question leaves files for the user."""
     attempt: int = 0
-    """Which of its author's proposals for the question it is; 0 if nobody can mend it."""
+    """Number of the author's proposal for the question; 0 if nobody can fix it."""
     run_id: str = ""
     model: str = ""
     """Who wrote the code, for the provenance."""
@@ -95,7 +95,7 @@ class Proposal:
     compared: tuple[TrialCall, ...] = ()
     """Calls that show its author's purpose: a tool of the library that does the same gives their results, too."""
     mends: bool = True
-    """Whether other code under the name of a tool is a better version of it, although no result differs."""
+    """True if other code under a tool's name replaces it even if no result differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +129,13 @@ class Test:
     docstring promises. `recorded`: the result that recorded responses of hosts gave. `client`: the MCP client
     that wrote the code says so."""
     raises: bool = False
-    """Whether such arguments must be refused with an error; then nothing is expected."""
+    """True if such arguments must be refused with an error; then nothing is expected."""
     because: str = ""
     """The words of the spec on which it rests."""
     files: dict[str, str] = field(default_factory=dict)
-    """Those of the call."""
+    """Files of the call."""
     part: str = ""
-    """What of the result is expected, such as `result["rate"]`; empty for the whole of it."""
+    """The tested part of the result, such as `result["rate"]`; empty for the whole result."""
     error: str = ""
     """The class of the exception, if it has to be a certain one."""
 
@@ -159,7 +159,7 @@ class Test:
         return f"{self.call.key} {self.part}"
 
     def shown(self, name: str, *, longest: int | None = None) -> str:
-        """What is tested, as Python writes it, with each argument cut after `longest` characters."""
+        """Return the tested expression in Python, with each argument cut after `longest` characters."""
         return with_call(self.part, call_text(name, self.arguments, longest=longest))
 
     def with_result(self, name: str) -> str:
@@ -177,7 +177,7 @@ class Test:
 
     @property
     def call(self) -> TrialCall:
-        """The call whose result is tested."""
+        """The call with the tested result."""
         return TrialCall(self.arguments, self.files)
 
     def as_json(self) -> dict[str, Json]:
@@ -221,10 +221,10 @@ class Examiner(Protocol):
     async def reconsider(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
     ) -> list[Test | None]:
-        """What the definition promises for calls on which code and test disagree, in their order.
+        """Return the definition's results for calls on which code and test disagree, in their order.
 
         Returns:
-            For each the test as it is now; None where the definition leaves the result open.
+            For each call, the test after the ruling; None where the definition leaves the result open.
         """
 
 
@@ -236,7 +236,7 @@ says so."""
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """How the attempt to create a tool ended."""
+    """The outcome of an attempt to create a tool."""
 
     arguments: dict[str, Json]
     """The arguments of the present question."""
@@ -246,11 +246,11 @@ class Creation:
     reason: str
     """Why nothing was kept, or why the tool is believed."""
     outcome: Outcome | None = None
-    """What the call with these arguments gave; None for code that cannot be read."""
+    """Outcome of the call with these arguments; None for code that cannot be read."""
     remark: str = ""
     """Says that a new tool replaces the one of its name, or why it does not."""
     survivors: tuple[str, ...] = ()
-    """Deliberate bugs of a kept tool that no test catches, a few of them."""
+    """Some deliberate bugs of a kept tool that no test catches."""
 
     @property
     def headline(self) -> str:
@@ -259,7 +259,7 @@ class Creation:
 
     @property
     def answered(self) -> bool:
-        """Whether there is a result for the present question, whatever it is."""
+        """True if there is a result for the present question."""
         return self.outcome is not None and self.outcome.ok
 
     @property
@@ -269,6 +269,6 @@ class Creation:
 
 
 News = ToolSpec | Report | Outcome | str
-"""What happens while a tool is created: the spec that was read, how the checks went, what the question's own call
-gave, and anything else worth a line."""
+"""News about the creation of a tool: the spec, the checks, the outcome of the question's own call, and other
+messages."""
 Tell = Callable[[News], None]

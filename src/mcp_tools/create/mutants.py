@@ -44,7 +44,7 @@ def mutants(source: str, *, count: int = 6, seed: int = 0, guards: bool = True) 
 
 
 def _is_removable(node: ast.AST) -> bool:
-    """Whether it is a statement without which the code still says something: a step, a guard, a call for its effect."""
+    """Return True if the code still has a meaning without this statement: a step, a guard, a call for its effect."""
     match node:
         case ast.AugAssign() | ast.Break() | ast.Continue() | ast.Expr(value=ast.Call()):
             return True

@@ -32,7 +32,7 @@ Relation = Literal["same", "wider", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The result of comparing a new tool with those of the library."""
+    """The result of comparing a new tool with the library."""
 
     same: Tool | None = None
     """The one that does the same, and is used instead."""
@@ -94,13 +94,13 @@ async def look_around(
         if relation == "same" and is_around(tool, runner.proposal.wraps):
             return Neighbours(same=tool, rejected=rejected)
         if is_named:
-            apart = f"{tool.name} stays as it is: {failure}"[:_LONGEST_REASON]
+            apart = f"{tool.name} is unchanged: {failure}"[:_LONGEST_REASON]
         rejected.append(f"{tool.name}: {reason}")
     return Neighbours(rejected=rejected, apart=apart)
 
 
 def is_around(tool: Tool, wraps: Wrapping | None) -> bool:
-    """True if a tool is made around a package, in this version; True for each tool if there is none."""
+    """True if a tool is made around a package, in this version; True for each tool without a package."""
     return wraps is None or (wraps.requirement in tool.capabilities.packages and tool.provenance.get(WRAPS) is not None)
 
 
@@ -111,7 +111,7 @@ def _is_older(tool: Tool, wraps: Wrapping | None) -> bool:
 
 
 def _source_of(known: Tool | Draft) -> str:
-    """The source of a tool as it is kept."""
+    """Return the source of a tool as it is kept."""
     tool = known if isinstance(known, Tool) else known.tool
     return with_header(tool.source, tool.capabilities)
 
@@ -186,7 +186,7 @@ def _kind(schema: Json) -> Json:
 
 
 def _renamed(calls: Sequence[TrialCall], names: dict[str, str]) -> list[TrialCall]:
-    """A tool's calls as those of the draft; without those that name what the draft has not."""
+    """Return a tool's calls as calls of the draft, without calls with parameters that the draft lacks."""
     back = {old: new for new, old in names.items()}
     fitting = [call for call in calls if call.arguments.keys() <= back.keys()]
     return [TrialCall({back[name]: value for name, value in call.arguments.items()}) for call in fitting]
@@ -194,7 +194,7 @@ def _renamed(calls: Sequence[TrialCall], names: dict[str, str]) -> list[TrialCal
 
 class _Compared(NamedTuple):
     only_new: bool
-    """Whether the draft takes what the tool does not."""
+    """True if the draft takes what the tool does not."""
 
 
 async def _compared(

@@ -191,7 +191,7 @@ class _Working:
 
 
 def _require_quick(function: str, arguments: list[Json], named: dict[str, Json]) -> None:
-    """Refuses calls whose time is not that of their arguments' size: `round(1, -10**9)`, `sum(lists, [])`."""
+    """Refuse calls that take much longer than their size suggests: `round(1, -10**9)`, `sum(lists, [])`."""
     numbers = [one for one in (*arguments[1:], *named.values()) if isinstance(one, int)]
     if function == "round" and any(abs(one) > _MOST_DIGITS for one in numbers):
         raise ValueError(f"a number is rounded to at most {_MOST_DIGITS} digits")

@@ -16,7 +16,7 @@ _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _RAISES = re.compile(r"^Raises:\s*$", re.MULTILINE)
 _NUMBER = r"(-?(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?)"
 _END = r"(?=\s*(?:[,.](?!\d)|[;)]|$|and\b|exclusive))"
-"""The end of a limit. One that goes on, such as `at most 900 before noon`, holds for some results only."""
+"""The end of a limit. A longer one, such as `at most 900 before noon`, holds for some results only."""
 _RANGE = re.compile(rf"(?<![\w.-])(?<!\d,){_NUMBER} to {_NUMBER}{_END}")
 _LEAST = re.compile(rf"(?<![\w.-])(?<!\d,){_NUMBER} or more{_END}|\bat least {_NUMBER}{_END}")
 _EACH = re.compile(r"\b(?:each|every|all)\b(.*)", re.IGNORECASE | re.DOTALL)

@@ -47,7 +47,7 @@ class ProposalRunner:
         self._outcomes: dict[tuple[str, str], Outcome] = {}
         self._seconds = 0.0
         self.exchanges: tuple[Json, ...] = ()
-        """What the hosts answered in the question's own call."""
+        """The hosts' responses in the question's own call."""
 
     async def describe(self, function: DocumentedFunction) -> Tool | Problem:
         """The tool that a function makes, with its schemas."""
@@ -67,7 +67,7 @@ class ProposalRunner:
         return replace(tool, status=Status.VERIFIED, annotations={"title": title, **definition_of(tool)["annotations"]})
 
     async def run(self, tool: Tool, call: TrialCall) -> Outcome:
-        """What a call gives; equal calls of the same source are made once."""
+        """Return the outcome of a call; equal calls of the same source are made once."""
         known = self._outcomes.get((tool.source, call.key))
         if known is not None:
             return known
@@ -80,8 +80,8 @@ class ProposalRunner:
     async def try_run(self, tool: Tool, call: TrialCall) -> Outcome | None:
         """Like `run`, but None for a call that cannot be tried.
 
-        That is a new one whose arguments do not fit the schema, one after the time is used up, and one that asks a host
-        for what is not recorded.
+        This holds for a new call with arguments that do not fit the schema, a call after the time is used up, and one
+        that sends a host an unrecorded request.
         """
         is_known = (tool.source, call.key) in self._outcomes
         if not is_known and (self._seconds > _TRIAL_SECONDS or misfits(tool, call.arguments)):
@@ -100,7 +100,7 @@ class ProposalRunner:
     ) -> list[Outcome | None]:
         """Makes calls of a version of the tool in one process; None for those that it did not come to in this time.
 
-        With `patience`, the seconds are of its processor, and by the clock it may take so many times longer.
+        With `patience`, the seconds are processor time, and its wall time may be this many times longer.
         """
         read, needs = (*self.proposal.files, *self.proposal.data), self.proposal.needs
         return await self._run_each(source, name, calls, seconds, read, needs, patience)
@@ -156,7 +156,7 @@ class ProposalRunner:
         return [await self.try_run(tool, call) for call in calls]
 
     async def run_first(self, name: str, call: TrialCall, seconds: float, carry: Carry | None) -> Outcome:
-        """Makes the question's own call, whose requests are carried and whose files stay.
+        """Make the question's own call: its requests are carried out and its files are kept.
 
         The responses that it gets are all that later calls get.
         """
@@ -203,7 +203,7 @@ class ProposalRunner:
         return outcome
 
     def results_of(self, tool: Tool) -> list[Test]:
-        """The results of all calls of a tool so far, except those with files of their own."""
+        """Return the results of all calls of a tool so far, except calls with their own files."""
         known = ((json.loads(key), one) for (source, key), one in self._outcomes.items() if source == tool.source)
         return [Test(of, one.value, "reference") for (of, files), one in known if one.ok and not files]
 

@@ -1,7 +1,7 @@
 """Proves a tool that a model proposes, its code with the arguments of a question, and keeps it.
 
-The code's own signature and docstring are its spec. What is kept is what was written; only parameters that change no
-result are taken out. A proposal that is not kept still answers the question, and says what to mend.
+The code's own signature and docstring are its spec. The code is kept as written, but parameters that change no result
+are removed. A proposal that is not kept still answers the question, and the reply says what to fix.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ _STRONG, _WEAK = 0.75, 0.5
 
 
 class NotProvedError(AlitaError):
-    """A stage of the proof found something to mend."""
+    """A stage of the proof found a problem."""
 
     def __init__(self, problems: Sequence[str], choice: CreationChoice = "not_kept") -> None:
-        super().__init__(_listed(problems))
+        super().__init__(_bullets(problems))
         self.choice = choice
 
 
@@ -77,13 +77,13 @@ async def prove(
     Args:
         proposal: The code and the arguments of the question.
         examiner: Writes tests from the definition. The same one for all proposals of a run: it remembers what it said.
-        sandbox: Where everything runs.
-        library: Where a tool that does the same may be, and where the new one is kept.
-        tell: Is told what happens.
+        sandbox: The sandbox for all code.
+        library: The library, which may have an equivalent tool, and keeps the new one.
+        tell: Called with news.
         carry: Answers the requests of the question's own call. All other calls get the responses that it got.
 
     Returns:
-        The tool as it is kept, or an equivalent one of the library; else the result, with the reason why none is kept.
+        The kept tool, or an equivalent one of the library; else the result, with the reason why no tool is kept.
     """
     may, code = proposal.capabilities, proposal.code
     report = await asyncio.to_thread(check, code, capabilities=may, function=proposal.name or None)
@@ -93,7 +93,7 @@ async def prove(
     if _UNREADABLE.isdisjoint(finding.rule for finding in report.findings):
         function = await asyncio.to_thread(read_function, code, proposal.name, may)
     if function is None:
-        return Creation(proposal.arguments, None, "not_kept", _listed(findings))
+        return Creation(proposal.arguments, None, "not_kept", _bullets(findings))
 
     runner = ProposalRunner(proposal, sandbox)
     tool = await runner.describe(function)
@@ -117,7 +117,7 @@ async def prove(
         failure = f"{function.spec.name} fails with the question's own arguments: {first.problem.message}"
         problems.insert(0, f"{failure}\n{first.problem.traceback}".strip())
     if problems or isinstance(tool, Problem):
-        return Creation(arguments, None, "not_kept", _listed(problems), first)
+        return Creation(arguments, None, "not_kept", _bullets(problems), first)
     try:
         return await _proved(Draft(tool, function, arguments), first, runner, examiner, library, tell)
     except NotProvedError as failed:
@@ -127,7 +127,7 @@ async def prove(
 async def _proved(
     draft: Draft, first: Outcome, runner: ProposalRunner, examiner: Examiner, library: ToolStore, tell: Tell
 ) -> Creation:
-    """Takes a draft whose definition is in order, and whose question is answered, through the stages of the proof.
+    """Take a draft with a valid definition and an answered question through the stages of the proof.
 
     Raises:
         NotProvedError: A stage failed.
@@ -200,7 +200,7 @@ async def _proved(
         _require_none([weakness(draft.tool, killed, tried, survivors)])
     if is_draft and older is not None:
         weak = weakness(draft.tool, killed, tried, survivors) if tried else "nobody but its author tested it"
-        raise NotProvedError([f"{older.name} of the library stays as it is: {weak}"])
+        raise NotProvedError([f"{older.name} of the library is unchanged: {weak}"])
 
     # Register.
     final = proposal.final or ("{}" if isinstance(first.value, int | str) else "")
@@ -251,7 +251,7 @@ async def _under_name(draft: Draft, name: str, first: Outcome, runner: ProposalR
     """The draft with its function called by the name of the tool that it replaces.
 
     Raises:
-        NotProvedError: No schema can be derived of it.
+        NotProvedError: No schema can be derived.
     """
     source = renamed(draft.tool.source, draft.tool.name, name)
     function = read_function(source, name, runner.proposal.capabilities)
@@ -267,7 +267,7 @@ def _require_none(problems: Sequence[str]) -> None:
         raise NotProvedError(problems)
 
 
-def _listed(problems: Sequence[str]) -> str:
+def _bullets(problems: Sequence[str]) -> str:
     return "\n".join(f"- {problem}" for problem in problems)
 
 
@@ -303,7 +303,7 @@ async def _examiners_tests(
     async def asked() -> list[Test] | NotProvedError | None:
         try:
             tests = await examiner.tests(draft.function.definition, draft.tool, files)
-        except AlitaError as failure:  # the result is there, whatever becomes of the examiner
+        except AlitaError as failure:  # the result exists, even if the examiner fails
             said = f"it could not be examined: {failure.message}"
             if isinstance(failure, StoppedError) or not has_examples:
                 return NotProvedError([said], "unexamined")
@@ -352,7 +352,7 @@ def _some(texts: Sequence[str]) -> str:
 
 
 def _wrong_results(tool: Tool, outcomes: Sequence[Outcome | None], runner: ProposalRunner) -> list[str]:
-    """What is wrong with the results of all calls. Two must differ, unless hosts answered only one call."""
+    """Return the problems of the results of all calls. Two must differ, unless hosts answered only one call."""
     good = [outcome.value for outcome in outcomes if outcome is not None and outcome.ok]
     misfit = [f"a result is not what it promises: {text}" for value in good for text in validate_result(tool, value)]
     problems = [*dict.fromkeys(misfit)]

@@ -1,6 +1,6 @@
 """The form of a question: its text without its values.
 
-A tool remembers the form of the question that it was made for, and which argument stood where. The same question with
+A tool keeps the form of the question that it was made for, and the position of each argument. The same question with
 other values is then answered by the same call with other arguments, and no model has to be asked.
 """
 
@@ -43,7 +43,7 @@ class Form:
     text: str
     """The question in small letters, with `⟨number⟩`, `⟨numbers⟩`, `⟨text⟩` or `⟨time⟩` for each value."""
     values: tuple[str, ...]
-    """What stood there, in order; numbers in a row are one value."""
+    """The values at these positions, in order; numbers in a row are one value."""
 
 
 def form_of(question: str) -> Form:
@@ -60,11 +60,11 @@ def form_of(question: str) -> Form:
 
 
 def remembered(question: str, arguments: dict[str, Json], final: str = "{}") -> dict[str, Json] | None:
-    """What a tool keeps of the question it was made for.
+    """Return the record of a tool's question.
 
     Args:
         question: The question.
-        arguments: Of the call that answered it.
+        arguments: Arguments of the call that answered it.
         final: The answer with a format field for the result, such as `{[total]:.2f} km`; empty where a model wrote it.
 
     Returns:
@@ -87,7 +87,7 @@ def remembered(question: str, arguments: dict[str, Json], final: str = "{}") -> 
 
 
 def _is_general(final: str, form: Form) -> bool:
-    """Whether the answer's form names no value of the question, and no element of a list that may be longer."""
+    """Return True if the answer's form names no value of the question, and no element of a list that may be longer."""
     parts = list(Formatter().parse(final))
     said = "".join(literal for literal, *_ in parts)
     counted = any(re.match(r"0?\[\d", field or "") for _, field, *_ in parts)
@@ -106,7 +106,7 @@ def arguments_for(question: str, kept: Json) -> dict[str, Json] | None:
 
 
 def _located(question: str) -> list[Located]:
-    """Where the values of a question stand, numbers in a row together."""
+    """Yield the positions of a question's values, numbers in a row together."""
     found: list[Located] = []
     run: list[Located] = []
     for value in located_values(question):
@@ -127,7 +127,7 @@ def _joined(run: list[Located], question: str) -> list[Located]:
 
 
 def _pattern(value: Json, form: Form) -> Json:
-    """The value with places instead of what the question says; None when it cannot be told what stands where."""
+    """The value with places instead of what the question says; None if the positions are ambiguous."""
     fits = [place for place, text in enumerate(form.values) if _reading(value, text) is not None]
     if len(fits) == 1:
         return {"place": fits[0], "as": _reading(value, form.values[fits[0]])}
@@ -156,7 +156,7 @@ def _numbers(text: str) -> list[int | float]:
 
 
 def _is_said(value: Json, form: Form) -> bool:
-    """Whether a value stands in the form itself, so that it is the same in every question of this form."""
+    """Return True if a value stands in the form itself, so that it is the same in every question of this form."""
     if isinstance(value, str):
         return bool(value.strip()) and re.search(rf"(?<!\w){re.escape(value.casefold())}(?!\w)", form.text) is not None
     return type(value) is int and value in spoken_numbers(form.text)

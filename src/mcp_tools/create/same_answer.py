@@ -17,15 +17,15 @@ _LONGEST_LITERAL = 20_000
 
 
 def answer_key(value: Json) -> str:
-    """What a value says as an answer: equal for 12.0 and "12", for [2, 1] and "2, 1", for "Sunday" and "sunday.".
+    """Return the normal form of an answer: equal for 12.0 and "12", for "Sunday" and "sunday.".
 
-    The names of a dictionary count when it has several, whatever their order; one alone is only a label.
+    The keys of a dictionary count if it has several, in any order; a single key is only a label.
     """
     return "|".join(_parts(value))
 
 
 def agree(value: Json, expected: Json) -> bool:
-    """Whether a result is the expected one, numbers within what adding them up may lose.
+    """Return True if a result is the expected one, numbers within what adding them up may lose.
 
     Somebody wrote down what is expected: a number may be rounded to two decimals or more, a text quoted otherwise.
     """
@@ -49,7 +49,7 @@ def agree(value: Json, expected: Json) -> bool:
 
 
 def same(value: Json, other: Json) -> bool:
-    """Whether two programs computed the same: numbers within what another way of computing may lose, all else equal."""
+    """Return True if two results are the same; numbers may differ by rounding."""
     if isinstance(value, bool) or isinstance(other, bool):
         return value is other
     if isinstance(value, int | float) and isinstance(other, int | float):
@@ -106,7 +106,7 @@ def _scalar(text: str) -> str:
 
 
 def _number(value: float) -> str:
-    """A number in nine significant digits, or as many as its whole part has and three more."""
+    """Return a number with nine significant digits, or three more than its integer part has."""
     if isinstance(value, int):
         return str(value) if value.bit_length() < 10_000 else hex(value)
     if not math.isfinite(value):

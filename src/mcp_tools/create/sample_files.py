@@ -36,7 +36,7 @@ _WRITING = """def _write_files(files):
 
 
 def writable(path: Path) -> bool:
-    """Whether a test can bring a file of this kind."""
+    """Return True if a test can bring a file of this kind."""
     suffix = path.suffix.lower()
     return suffix in _TEXTS or suffix == _ARCHIVE or (suffix == _WORKBOOK and bool(installed(("openpyxl",))))
 
@@ -44,7 +44,7 @@ def writable(path: Path) -> bool:
 def with_files(source: str, files: dict[str, str]) -> str:
     """The source, which first writes some files, texts by name, into its scratch folder.
 
-    Workbooks and archives are made here: the tool's process needs no package for them.
+    Workbooks and archives are made here, so that the tool's process needs no packages for them.
     """
     if not files:
         return source
@@ -87,7 +87,7 @@ def _workbook(sheets: dict[str, list[list[Json]]]) -> bytes:
 
 
 def usable(files: dict[str, str]) -> bool:
-    """Whether these files can be written."""
+    """Return True if these files can be written."""
     for name, text in files.items():
         path = Path(name)
         if path.name != name or name.startswith(".") or not (isinstance(text, str) and writable(path)):

@@ -30,7 +30,7 @@ _SHORTEST_VALUE = 3
 
 
 def shortcomings(function: DocumentedFunction, question: str, arguments: dict[str, Json]) -> Iterator[str]:
-    """What the writer has to mend, in words to act on; the arguments are the question's own."""
+    """Return the problems that the writer has to fix; the arguments are the question's own."""
     yield from _of_the_definition(function)
     yield from _of_the_code(function)
     yield from _of_one_question(function, " ".join(question.split()), arguments)

@@ -18,12 +18,12 @@ _MUTANT_SECONDS = 1.0
 _MUTANTS = 40
 _MUTANTS_AT_ONCE = 4
 _LONGEST_SECONDS = 300.0
-"""Of all processes together: then no further mutant is begun. Only very slow code comes to it."""
+"""Limit of all processes together; then no further mutant starts. Only very slow code reaches it."""
 _PATIENCE = 5
 """So many times longer may a mutant take than processor time: a busy machine must not look like a bug."""
 SURVIVORS_SHOWN = 3
 _TIMES_THE_TOOL = 3
-"""A mutant that takes so many times longer than the tool hangs."""
+"""A mutant hangs if it takes this many times longer than the tool."""
 _KILLERS = 6
 """Drawn calls that are kept as tests because they catch a mutant that no other test does."""
 _COMPARED = 80

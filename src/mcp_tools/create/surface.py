@@ -47,7 +47,7 @@ def surface(distribution: str, task: str, most: int) -> dict[str, Any]:
     tops = [top for top in named if top in tops] or tops
     usual = distribution.lower().replace("-", "_")
     tops.sort(key=lambda top: (top.lower() != usual, top.lower() not in usual.split("_")) if not named else (0, 0))
-    entries, abouts, unread = _listed(str(found.locate_file("")), files, tops, _stems(task))
+    entries, abouts, unread = _entries_of(str(found.locate_file("")), files, tops, _stems(task))
     failure = ""
     try:
         for top in tops[:1]:
@@ -59,11 +59,11 @@ def surface(distribution: str, task: str, most: int) -> dict[str, Any]:
     if long := str(about.get_payload()).strip():
         head += ["", long[:_ABOUT], ""]
     head += [f"{file}: not read" for file in unread if "(" in file][:5]
-    text = _text("\n".join(head), entries, abouts, task, most)
+    text = _fitting_part("\n".join(head), entries, abouts, task, most)
     return {"version": str(found.version), "modules": tops, "text": text[:most], "failure": failure}
 
 
-def _listed(
+def _entries_of(
     root: str, files: list[str], tops: list[str], wanted: set[str]
 ) -> tuple[dict[tuple[str, str], Entry], dict[str, str], list[str]]:
     """The entries of all sources by module and name, the modules' docstrings, and the files that were not read."""
@@ -138,7 +138,7 @@ def _add_of_module(module: Any, top: str, entries: dict[tuple[str, str], Entry])
             entries[top, name] = {"module": top, "name": name, "text": f"{kind} {name}{signature}"[:300], "doc": doc}
 
 
-def _text(head: str, found: dict[tuple[str, str], Entry], abouts: dict[str, str], task: str, most: int) -> str:
+def _fitting_part(head: str, found: dict[tuple[str, str], Entry], abouts: dict[str, str], task: str, most: int) -> str:
     """The part that fits: functions for the task first, with docstrings, then the first lines of others."""
     entries = [one for one in found.values() if _is_public(one["module"])]
     wanted = _stems(task)

@@ -41,8 +41,8 @@ def other_calls(draft: Draft, fixed: Sequence[str]) -> tuple[list[TrialCall], li
     """Calls like the question's own, in which some parameters are fixed.
 
     Returns:
-        Those with values near its values or with another choice of the schema; those with one empty, zero or negative
-        value, which need not fit the schema.
+        Calls with similar values or another choice of the schema; and calls with one empty, zero or negative value,
+        which need not fit the schema.
     """
     free = {name: value for name, value in draft.arguments.items() if name not in fixed}
     others = variations(free, count=_VARIATIONS)
@@ -69,7 +69,7 @@ async def depends_on_chance(draft: Draft, calls: Sequence[TrialCall], runner: Pr
 
 
 async def crashes(draft: Draft, calls: Sequence[TrialCall], runner: ProposalRunner) -> dict[str, str]:
-    """The calls, by their keys, whose arguments fit the schema and by which the code fails instead of refusing them."""
+    """Return the calls, by their keys, that fit the schema but crash the code."""
     found = {}
     for call in calls:
         outcome = await runner.try_run(draft.tool, call)
@@ -140,7 +140,7 @@ async def examine(
             elif now is not None and test.origin == "reference" and not objection:
                 failures.append(f"{failure_text(draft.tool.name, now, outcome)}; {test.because}{_shown(test)}")
             else:
-                tell(f"a test is dropped because the examiner is not sure of it: {text}")
+                tell(f"a test is dropped because the examiner does not confirm it: {text}")
     is_left = any(not test.raises and test.arguments != draft.arguments for test in passed)
     if is_examined and not failures and not is_left and not runner.exchanges:
         failures.append("no test with other arguments was left: state in the docstring what such calls give")
@@ -158,10 +158,10 @@ def _shown(test: Test) -> str:
 
 
 async def _is_idle(name: str, tool: Tool, calls: Sequence[TrialCall], runner: ProposalRunner) -> bool:
-    """Whether a parameter changes no result of the calls, whatever value it takes.
+    """Return True if no value of a parameter changes any result of the calls.
 
-    An error tells nothing: a parameter that is only checked has no effect, and one whose other values all fail is not
-    known.
+    Errors do not count: a parameter that is only checked has no effect, and if all other values fail, the effect is
+    unknown.
     """
     compared = 0
     schema = tool.input_schema["properties"][name]
@@ -192,9 +192,7 @@ async def without_idle_parameters(
             tell(f"removed: {name}, which changes no result")
             source = shorter
         elif name in tool.input_schema["required"]:  # an option that the code reads may matter elsewhere
-            problems.append(
-                f"{name!r} changed no result in the trial: take it out, or say in the docstring where it does"
-            )
+            problems.append(f"{name!r} changed no result in the trial: remove it, or say in the docstring when it does")
     if problems or source == tool.source:
         return draft, problems
     function = read_function(source, tool.name, runner.proposal.capabilities)

@@ -94,7 +94,7 @@ def _large_sides(node: ast.Compare, by_name: dict[str, float]) -> list[ast.expr]
 
 
 def _idle(node: ast.AST, by_name: dict[str, float]) -> Iterator[ast.AST]:
-    """The node itself, if another operator of it makes no difference."""
+    """Return the node itself, if another operator makes no difference."""
     match node:
         case ast.Compare() if _large_sides(node, by_name):
             yield node

@@ -123,7 +123,7 @@ def alternatives(value: Json, schema: dict[str, Json]) -> list[Json]:
 
 
 def without_parameter(source: str, function: str, name: str) -> str | None:
-    """The source without a parameter and without its line in the docstring; everything else stays as it is written.
+    """Return the source without a parameter and its line in the docstring, and with no other change.
 
     Returns:
         None where it cannot be taken out cleanly: it is read in the body, passed in a call, or spoken of elsewhere.
@@ -182,7 +182,7 @@ def _column(lines: list[str], line: int, column: int) -> int:
 
 
 def _without_entry(source: str, node: ast.FunctionDef, name: str) -> str | None:
-    """The source without what the docstring's Args say of a parameter; None where that is not a line of its own."""
+    """The source without what the docstring's Args say of a parameter; None if it is not a separate line."""
     after = next((n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == node.name), None)
     text = after.body[0] if after else None
     if not isinstance(text, ast.Expr) or not text.end_lineno:
@@ -196,6 +196,6 @@ def _without_entry(source: str, node: ast.FunctionDef, name: str) -> str | None:
     margin = len(match[1]) if match else 0
     following = range(first + 1, text.end_lineno)
     last = next((n for n in following if len(lines[n]) - len(lines[n].lstrip()) <= margin), text.end_lineno)
-    if last == text.end_lineno:  # the quotes that end the docstring stand behind it
+    if last == text.end_lineno:  # the closing quotes of the docstring follow it
         return None
     return "".join(lines[:first] + lines[last:])

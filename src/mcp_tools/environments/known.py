@@ -1,4 +1,4 @@
-"""The most used packages: what needs no warning, and what a near miss of a name is held against."""
+"""The most used packages: they need no warning, and similar names are compared with them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, IMPORT_NAMES, import_name, imported_modules
 
 _SURE = 0.85
-"""How alike a name must be to count as a slip."""
+"""Minimum similarity of a name that counts as a slip."""
 
 
 @functools.cache
@@ -30,7 +30,7 @@ def near_miss(name: str) -> str:
 
 
 DISTRIBUTIONS = {module.lower(): name for name, module in IMPORT_NAMES.items()}
-"""What a module is called on the package index, where that is not its own name."""
+"""Names on the package index of modules with another name."""
 
 
 def imported_packages(source: str, modules: Collection[str]) -> tuple[str, ...]:

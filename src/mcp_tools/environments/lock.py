@@ -34,14 +34,14 @@ _NO_WHEEL = re.compile(
 )
 _UNREACHED = re.compile(r"(?i)failed to fetch|error sending request|network|dns error|timed out")
 _VERSION = r"[<>=!~]=?=?\s*\w[\w.*+!-]*"
-# between versions stands a comma: a text that may be divided in several ways would take for ever
+# a comma separates versions, so that a text has only one division
 _REQUIREMENT = re.compile(
     rf"([A-Za-z0-9][\w.-]*)\s*(?:(\[[\w\s,.-]*\])\s*)?((?:{_VERSION}(?:\s*,\s*{_VERSION})*\s*(?:,\s*)?)?)", re.ASCII
 )
 
 
 class PackageError(ModelFixableError):
-    """Declared packages cannot be had: a name that does not exist, a conflict, a package that has to be built."""
+    """Declared packages are unavailable: an unknown name, a conflict, a package that has to be built."""
 
 
 class PackageIndexError(UserError):
@@ -92,7 +92,7 @@ class Lock:
 
 
 def normalised(requirement: str) -> str:
-    """A requirement as it is compared: `Scikit_Learn >= 1` is `scikit-learn>=1`; a module's name is its package's.
+    """Return the form for comparing requirements: `Scikit_Learn >= 1` and `sklearn>=1` are `scikit-learn>=1`.
 
     Raises:
         PackageError: It is no name with versions: an address, a path, an option.
@@ -176,7 +176,7 @@ async def run_uv(arguments: Sequence[str], *, cache: Path, seconds: float) -> st
 
 
 def _refusal(said: str, wanted: Sequence[str]) -> PackageError | PackageIndexError:
-    """What uv said, in a sentence that tells what to do."""
+    """Return uv's failure as a sentence with advice."""
     if missing := _MISSING.search(said):
         near = near_miss(missing[1])
         return PackageError(f"there is no package {missing[1]!r}" + (f": did you mean {near}?" if near else ""))

@@ -43,11 +43,11 @@ FOLDER = "environments"
 """Its name in the user's data folder."""
 BUILD_SECONDS = 600.0
 MAX_BYTES = 2_000_000_000
-"""Of one environment's wheels."""
+"""Limit of one environment's wheels, in bytes."""
 _COMPILER_KIB = 2_000_000
 """The memory of each process that compiles packages: what a stranger's source may take."""
 _READY = ".ready"
-"""The file that says that an environment is whole; its time of change is that of its last use."""
+"""The file that marks an environment as complete; its time of change is its last use."""
 
 
 _GRANTED: ContextVar[frozenset[str]] = ContextVar("granted", default=frozenset())
@@ -73,7 +73,7 @@ class NotAllowedError(PackageError):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an environment would bring, before anything is fetched."""
+    """The packages of an environment, before anything is fetched."""
 
     wanted: tuple[str, ...]
     lock: Lock
@@ -104,8 +104,8 @@ class Environments:
     """Environments in a folder of the user's data.
 
     Args:
-        folder: Where locks and environments are kept.
-        tell: Is told in one line what is fetched.
+        folder: Folder of locks and environments.
+        tell: Called with one line about each download.
     """
 
     def __init__(self, folder: Path, tell: Callable[[str], None]) -> None:
@@ -130,15 +130,15 @@ class Environments:
         """Resolve packages, or take the lock that they had before.
 
         Raises:
-            PackageError: A requirement is wrong, a name resembles that of a known package, or nothing fits together.
+            PackageError: A requirement is wrong, a name resembles a known package, or nothing fits together.
             UserError: The index cannot be reached, or the disk refuses.
         """
         wanted = tuple(sorted({normalised(one) for one in requirements}))
         for one in self.fetched(wanted):
             self._require_known(_name(one))
         lock = await self._lock(wanted)
-        allowed = {*self._permitted, *map(_plain, (*BASE_PACKAGES, *FILE_PACKAGES))}
-        allowed |= {_name(one) for one in wanted if is_wrapped(one)}  # nothing of it comes from an index
+        allowed = {*self._permitted, *map(_normalised_name, (*BASE_PACKAGES, *FILE_PACKAGES))}
+        allowed |= {_name(one) for one in wanted if is_wrapped(one)}  # it does not come from an index
         new = tuple(release for release in lock.releases if release.name not in allowed)
         return Plan(wanted, lock, new, tuple(one.name for one in new if one.name not in known_packages()))
 
@@ -199,7 +199,7 @@ class Environments:
         return self.built
 
     async def remove_unused(self, days: float) -> list[Path]:
-        """Remove environments that no call used for so many days, what broken builds left, and uv's downloads."""
+        """Remove environments unused for this many days, leftovers of broken builds, and uv's downloads."""
         removed = await asyncio.to_thread(self._remove_unused, days)
         if (cache := self.folder / "cache").exists():
             said = await run_uv(["cache", "clean"], cache=cache, seconds=RESOLVE_SECONDS)
@@ -293,7 +293,7 @@ def _finish(draft: Path, place: Path) -> None:
 
 
 async def _compile(folder: Path) -> None:
-    """Has packages compiled by a process that goes on when we end: the first call need not wait for it."""
+    """Compile packages in a process that continues when we end, so that the first call need not wait."""
     limits = f"ulimit -v {_COMPILER_KIB}; ulimit -t {BUILD_SECONDS:.0f}"
     command = ["sh", "-c", f'{limits}; nice "$0" -I -m compileall -q -j 0 "$1" >/dev/null 2>&1 </dev/null &']
     process = await child.start([*command, child.executable(), str(folder)], env=child.environment())
@@ -313,17 +313,17 @@ def _name(requirement: str) -> str:
     return requirement.partition("[")[0].split("=")[0].split("<")[0].split(">")[0].split("!")[0].split("~")[0]
 
 
-def _plain(name: str) -> str:
+def _normalised_name(name: str) -> str:
     return name.replace("_", "-").lower()
 
 
 @functools.cache
 def _host_versions() -> tuple[str, ...]:
-    """The versions of the packages that come with alita: what is built beside them must fit."""
+    """Return the versions of alita's own packages, which environments must fit."""
     found = []
     for name in (*BASE_PACKAGES, *FILE_PACKAGES):
         try:
-            found.append(f"{_plain(name)}=={metadata.version(name)}")
+            found.append(f"{_normalised_name(name)}=={metadata.version(name)}")
         except metadata.PackageNotFoundError:
             continue
     return tuple(sorted(set(found)))

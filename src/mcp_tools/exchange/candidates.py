@@ -130,7 +130,7 @@ def _in_folder(members: Members, sources: str, objects: str) -> Iterator[Candida
         elif path.suffix == ".json" and folder == objects and PurePosixPath(f"{sources}{name}.py") not in there:
             given = _json(members[str(path)], path.name, damaged=None)
             if isinstance(given, dict) and META_HASH in str(given.get("_meta")):  # else it is no tool's
-                yield Candidate(name, refused=f"there is no {name}.py beside its JSON file")
+                yield Candidate(name, refused=f"there is no {name}.py next to its JSON file")
 
 
 def _of_file(name: str, source: bytes, document: bytes | None) -> Iterator[Candidate]:
@@ -159,7 +159,7 @@ def _undotted(one: Candidate) -> Candidate:
         tools = Capabilities.from_json(meta.get(CAPABILITIES, {})).tools
         source = wheel.without_dots(one.source.decode(), tools).encode()
     except (ValueError, KeyError, TypeError, AttributeError, SyntaxError, RecursionError, MemoryError):
-        return one  # whoever takes it in says what is wrong
+        return one  # the caller reports the problem
     return Candidate(one.name, source, one.document)
 
 

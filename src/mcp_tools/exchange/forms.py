@@ -109,7 +109,7 @@ def export(parcels: Sequence[Parcel], form: str, target: Path, *, private: bool 
     """Writes tools in a form, whole or not at all.
 
     Raises:
-        LibraryError: One of them cannot work in this form.
+        LibraryError: A tool cannot work in this form.
         UsageError: The target is there already, has a name that does not fit, or cannot be written.
     """
     wanted = FORMS[form]

@@ -1,4 +1,4 @@
-"""Taking tools in: each is checked, tried where it has no schemas yet, and placed as a draft, or refused."""
+"""Import of tools: each is checked, tried if it has no schemas yet, and placed as a draft, or refused."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Intake:
         origin: The name of the file that brings them, for the record of those that have none.
         open_sandbox: Opens the sandbox, once; only sources without schemas need it.
         not_allowed: Picks the packages that the user has not allowed.
-        code: Where code that tools are made around is kept.
+        code: Storage of wrapped code.
         replace: True if a tool takes the place of another one of its name.
     """
 

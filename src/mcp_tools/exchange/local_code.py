@@ -1,6 +1,6 @@
 """The user's own code as a package: a file, a folder or a repository of pure Python, made into a wheel.
 
-Nothing of it is imported, run or built, and no link is followed. The wheel is a copy of the modules with a record that
+The code is not imported, run or built, and no link is followed. The wheel is a copy of the modules with a record that
 is written here, and is named by its content: other content is another package.
 """
 
@@ -228,7 +228,7 @@ def _content(origin: Path, shown: str, name: str, place: int, room: int) -> byte
     if name.endswith(_BUILT):
         raise UsageError(
             f"{origin} cannot be wrapped: {shown} has to be built, and only pure Python is wrapped.",
-            remedy="Build a wheel of it, set UV_FIND_LINKS to its folder, and wrap the package by its name.",
+            remedy="Build a wheel, set UV_FIND_LINKS to its folder, and wrap the package by its name.",
         )
     status = os.stat(name, dir_fd=place, follow_symlinks=False)
     if stat.S_ISLNK(status.st_mode):

@@ -10,13 +10,13 @@ from mcp_tools.checks.source import Source
 MOST_TOOLS = 1_000
 """Tools that one import takes in."""
 _LONGEST = 1_000_000
-"""Characters of a module whose functions are taken one by one."""
+"""Limit of a module that is imported function by function, in characters."""
 
 
 def functions_of(text: str) -> list[tuple[str, str]]:
     """Name and source of each public function; a single one keeps the whole file.
 
-    The source of one among several has the imports, constants, classes and helpers that it uses, as they are written.
+    The source of one function among several has the unchanged imports, constants, classes and helpers that it uses.
     """
     try:
         source = Source(text if len(text) <= _LONGEST else "")
@@ -25,7 +25,7 @@ def functions_of(text: str) -> list[tuple[str, str]]:
         return []
     if len(public) <= 1:
         return [(node.name, text) for node in public]
-    if len(public) > MOST_TOOLS:  # whoever asks refuses them all
+    if len(public) > MOST_TOOLS:  # the caller refuses them all
         return [(node.name, "") for node in public]
     bound = [(node, {*_bound(node)}) for node in source.tree.body if node not in source.guards]
     return [(node.name, _part(source, bound, {node.name, *source.used_by(node.name)})) for node in public]

@@ -89,7 +89,7 @@ def packed(library: Library, names: Iterable[str], code: WrappedCode, *, private
         library: Their library.
         names: Their names; none has a flaw.
         code: The user's own code that tools are made around, which goes along.
-        private: True if the whole record goes along, as it is.
+        private: True if the whole record goes along, unchanged.
 
     Raises:
         UnknownToolError: There is no such tool.

@@ -1,4 +1,4 @@
-"""The `mcp_tools_registry.json` of Open-Alita: its entries, and repairs that need no guess.
+"""The `mcp_tools_registry.json` of Open-Alita: its entries, and unambiguous repairs.
 
 An entry has `name`, `description`, `metadata` with `args`, `returns` and `requires` as texts, and `script_content`, the
 code. If the code lacks types or a docstring that the entry has, or that follow from the code, they are written in.

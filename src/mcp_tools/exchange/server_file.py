@@ -1,4 +1,4 @@
-"""Tools as one file that is an MCP server of its own."""
+"""Tools as one file that is an MCP server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\.py")
 TOOLS = "EXPORTED_TOOLS"
 """The variable of the file that holds each tool's source and JSON file as texts."""
 SERVER_PACKAGES = ("mcp>=2.1,<3",)
-WARNING = "Nothing isolates the tools: they run with the permissions of whoever starts this."
+WARNING = "Nothing isolates the tools: they run with the permissions of the user who starts this."
 
 
 def files(parcels: Sequence[Parcel], target: str) -> Members:

@@ -53,7 +53,7 @@ async def tried(
     get: Get,
     not_allowed: Callable[[Sequence[str]], list[str]],
 ) -> Tried:
-    """The tool that a source makes, with what had to be mended.
+    """The tool from a source, with its repairs.
 
     Args:
         one: The source, under the name that it should have.
@@ -131,7 +131,7 @@ async def _passed(tool: Tool, function: DocumentedFunction, runner: ProposalRunn
 
 
 async def _require_results(tool: Tool, known: Sequence[dict[str, Json]], runner: ProposalRunner) -> None:
-    """Refuses a tool if no call that was tried succeeds, or if all of them give the same."""
+    """Refuse a tool if no trial call succeeds, or if all calls give the same result."""
     if not tool.input_schema["properties"]:
         raise NotTakenError("it takes no parameter, so that its result is always the same")
     results, failures = list[str](), list[str]()

@@ -1,4 +1,4 @@
-"""Tools as a wheel: a package whose functions other programs import, with a command that serves them over MCP."""
+"""Tools as a wheel: a package with functions for other programs, and a command that serves them over MCP."""
 
 from __future__ import annotations
 

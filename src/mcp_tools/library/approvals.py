@@ -1,7 +1,7 @@
 """Approvals: which source and definition of a tool somebody approved, and whether it may be served.
 
 The hashes are in one JSON file, which several libraries and processes may share, or where the caller keeps them for
-several machines. A damaged file approves nothing: the damage is told, and the next approval puts the file aside.
+several machines. A damaged file approves nothing: the damage is reported, and the next approval moves the file aside.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Content(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ApprovedHashes:
-    """What of a tool was vouched for."""
+    """Hashes of an approved tool."""
 
     source: str
     definition: str
@@ -52,14 +52,14 @@ class ApprovedHashes:
 
     @classmethod
     def of(cls, tool: Tool) -> ApprovedHashes:
-        """The approval of a tool as it is now."""
+        """Return the approval of the tool in its present state."""
         others = {name: value for name, value in tool.provenance.items() if name != "capabilities"}
         record = hashlib.sha256(canonical(others)).hexdigest()
         moment = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(tool.source_hash, definition_hash(tool), _hash_of(tool.capabilities), moment, record)
 
     def differences(self, now: ApprovedHashes) -> list[str]:
-        """What is not as it was approved: `source`, `definition`, `capabilities`, or else `record`."""
+        """Return the parts that differ from the approval: `source`, `definition`, `capabilities`, or else `record`."""
         changed = [
             part for part in ("source", "definition", "capabilities") if getattr(self, part) != getattr(now, part)
         ]
@@ -71,7 +71,7 @@ _ALWAYS_HASHED = frozenset({"read", "hosts", "packages"})
 
 @functools.lru_cache(maxsize=256)
 def _hash_of(capabilities: Capabilities) -> str:
-    """What is not declared is not in it, so that a capability that is new to alita changes no approval."""
+    """Undeclared capabilities are left out, so that a new kind of capability changes no approval."""
     declared = {
         field.name: value
         for field in fields(capabilities)
@@ -81,7 +81,7 @@ def _hash_of(capabilities: Capabilities) -> str:
 
 
 def errors_of(tool: Tool) -> tuple[Flag, ...]:
-    """What of a tool's definition must not be served."""
+    """Return the errors in a tool's definition, which must not be served."""
     return tuple(lint(definition_of(tool), warnings=False))
 
 
@@ -93,7 +93,7 @@ class Withheld:
     reason: str
     remedy: str
     is_approvable: bool = True
-    """Whether somebody may approve it with others, once it is as it should be; a draft is not for that."""
+    """True if somebody may approve it with others, once it is as it should be; a draft is not for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Found:
     """Why the file cannot be believed; then nothing is approved."""
 
     def approves(self, tool: Tool, now: ApprovedHashes) -> bool:
-        """Whether a tool is served: nothing with an error is ever approved."""
+        """Return True if a tool is served: nothing with an error is ever approved."""
         approved = (self.by_name.get(tool.name), self.before.get(tool.name))
         return tool.status is Status.VERIFIED and any(
             one and not one.quarantined and not one.differences(now) for one in approved
@@ -136,7 +136,7 @@ class Found:
 
 
 class Entries(NamedTuple):
-    """What is kept of the tools of one library, by their names."""
+    """Stored entries of one library's tools, by name."""
 
     approvals: dict[str, Any]
     """The approval of each tool, with the approvals of its older versions."""
@@ -145,7 +145,7 @@ class Entries(NamedTuple):
 
 
 class ApprovalEntries(Protocol):
-    """Where the approvals of one library are kept, and which of its drafts alita wrote."""
+    """Storage of the approvals of one library, and of alita's own drafts."""
 
     path: Path
     """The file, or what messages call it instead."""
@@ -223,7 +223,7 @@ class Approvals:
         self._seen: tuple[object, Found] | None = None
 
     def stamp(self) -> tuple[int, ...]:
-        """What changes with the approvals; empty where there are none.
+        """Return a stamp that changes with the approvals; empty without approvals.
 
         Raises:
             OSError: See `ApprovalEntries`.
@@ -236,7 +236,7 @@ class Approvals:
         return self._kept.waits
 
     def read(self) -> Found:
-        """What is approved now."""
+        """Return the present approvals."""
         try:
             stamp = self.stamp()
             if self._seen is not None and self._seen[0] == stamp:
@@ -272,7 +272,7 @@ class Approvals:
             entries.approvals[name] = hashes | older | ({_EARLIER: earlier} if earlier else {})
 
     def put_draft(self, name: str, source: str) -> None:
-        """Remembers that alita itself wrote the draft whose source has this hash.
+        """Record that alita itself wrote the draft with this source hash.
 
         Raises:
             LibraryError: The file cannot be written.
@@ -281,7 +281,7 @@ class Approvals:
             entries.drafts[name] = source
 
     def is_own_draft(self, name: str, source: str) -> bool:
-        """Whether alita itself wrote this source, and nobody ever approved a tool of this name."""
+        """Return True if alita itself wrote this source, and nobody ever approved a tool of this name."""
         try:
             entries = self._kept.read()
         except (OSError, ValueError):
@@ -289,11 +289,11 @@ class Approvals:
         return entries.drafts.get(name) == source and name not in entries.approvals
 
     def was_approved(self, name: str, now: ApprovedHashes) -> bool:
-        """Whether this very version of a tool is, or was, approved on this machine, and not quarantined."""
+        """Return True if this very version of a tool is, or was, approved on this machine, and not quarantined."""
         return any(not one.quarantined and not one.differences(now) for one in self._all_of(name))
 
     def is_quarantined(self, name: str, source: str) -> bool:
-        """Whether the version whose source has this hash is in quarantine."""
+        """Return True if the version with this source hash is in quarantine."""
         return any(one.source == source and one.quarantined for one in self._all_of(name))
 
     def quarantine(self, name: str, reason: str) -> None:
@@ -345,7 +345,7 @@ class Approvals:
 
 _BEFORE = "before"
 _EARLIER = "earlier"
-"""The approvals of older versions of a tool, newest first: what is restored needs no new one."""
+"""The approvals of older versions of a tool, newest first, so that a restored version is approved."""
 _MOST_EARLIER = 50
 
 

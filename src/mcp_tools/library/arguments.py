@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 async def aside(value: Json, check: Callable[..., T], *given: Any) -> T:
-    """Calls a check of a value; of a large one in a thread, so that other calls go on."""
+    """Call a check of a value; for a large value in a thread, so that other calls continue."""
     if len(json.dumps(value, default=str)) <= _LARGE:
         return check(*given)
     return await asyncio.to_thread(check, *given)
@@ -84,7 +84,7 @@ _EXACT = 2**53
 
 
 def read_arguments(name: str, schema: dict[str, Json], arguments: dict[str, Json]) -> dict[str, Json]:
-    """The arguments of a tool without the habits of clients that change no meaning; misfits are left as they are.
+    """Return the arguments of a tool without harmless habits of clients; misfits are unchanged.
 
     An optional argument that is null counts as absent. A text is read as JSON if the schema takes no text and the
     result fits. A whole number that came as a float (`2.0`) is an integer where the schema wants one.
@@ -177,7 +177,7 @@ def alternatives(
 
 
 def kinds_of(schema: Json, root: dict[str, Json]) -> set[str]:
-    """The JSON types that a schema admits; all of them if it does not say."""
+    """Return the JSON types that a schema admits; all types if it does not say."""
     return {kind for one in alternatives(schema, root) for kind in _own_kinds(one)}
 
 
@@ -205,7 +205,7 @@ def validate_arguments(name: str, schema: dict[str, Json], arguments: dict[str, 
     """Checks arguments against the inputSchema of a tool.
 
     Raises:
-        ArgumentsError: They do not fit; the message names each misfit, where it is, what came and what is expected.
+        ArgumentsError: They do not fit; the message names each misfit, with its place, value and expected form.
     """
     if not isinstance(arguments, dict):
         raise ArgumentsError(f"the arguments of {name!r} must be one JSON object", remedy=_usage(name, schema))
@@ -216,7 +216,7 @@ def validate_arguments(name: str, schema: dict[str, Json], arguments: dict[str, 
 
 
 def validate_result(tool: Tool, value: Json) -> list[str]:
-    """What does not fit the tool's outputSchema in a result; empty when all does."""
+    """Return the misfits of a result with the tool's outputSchema; empty if all fits."""
     return _misfits(tool.output_schema, {"result": value})
 
 

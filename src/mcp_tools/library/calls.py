@@ -1,4 +1,4 @@
-"""How often each tool was called, and how it went."""
+"""Counts of each tool's calls and their outcomes."""
 
 from __future__ import annotations
 
@@ -67,18 +67,18 @@ class Stats:
     failures: dict[str, int] = field(default_factory=dict)
     """By the class of their outcome."""
     refused: int = 0
-    """Calls whose arguments the tool refused as its docstring says."""
+    """Calls with arguments that the tool refused as documented."""
     last: float | None = None
     questions: int = 0
     """Distinct questions in which the present version succeeded."""
     bugs_lately: int = 0
-    """Of the last calls of the present version, those that failed through its own fault, each call once."""
+    """Recent calls of the present version that failed through its own fault, each call once."""
     earlier: int = 0
     """Calls of earlier versions."""
 
     @property
     def is_trusted(self) -> bool:
-        """Whether it succeeded in several questions, and lately had no bug."""
+        """True if it succeeded in several questions, and lately had no bug."""
         return self.questions >= _MANY_QUESTIONS and not self.bugs_lately
 
 
@@ -196,7 +196,7 @@ class CallsFile:
         self._database = None
 
     def _execute(self, *statements: _Statement) -> list[Any]:
-        """Executes one statement, whose rows it gives, or several as a whole."""
+        """Execute one statement and return its rows, or several as one change."""
         with self._threads, contextlib.suppress(OSError, sqlite3.Error):
             try:
                 return self._executed(statements)

@@ -75,7 +75,7 @@ async def needs_of(names: Iterable[str], get: Get, *, of: str = "") -> Needs:
             raise LibraryError(f"{_way(way, name)}{name} is a draft", remedy=f"alita tools approve {name}")
         for inner in tool.capabilities.tools:
             await follow(inner, (*way, name))
-        if tool.name != name:  # a name that it has besides, such as that of a tool that was merged with it
+        if tool.name != name:  # an additional name, such as that of a merged tool
             await follow(tool.name, way)
             source = f"from {tool.name} import {tool.name} as {name}\n"
             tool = replace(tool, name=name, source=source)

@@ -1,8 +1,8 @@
 """A library's folder: nothing in it is read, written or removed through a link, and a tool's two files change as one.
 
 Both files of a tool are first written whole to `pending/`. Then the source is moved into place, then the JSON file:
-that move is the commit. What a killed process left is rolled forward when its source is in place already, and dropped
-otherwise. All of it happens under the lock of the library.
+that move is the commit. An unfinished write of a killed process is completed if its source is in place, and dropped
+otherwise. Everything happens under the library's lock.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PRIVATE = ".alita"
 LARGEST = 10_000_000
 """Bytes: far more than any file of a tool has."""
 META_HASH = "alita/source-hash"
-"""What in the `_meta` of a JSON file says which source it belongs to."""
+"""Key in the `_meta` of a JSON file with the hash of its source."""
 PENDING = (PRIVATE, "pending")
 VERSIONS = (PRIVATE, "versions")
 LOCK_SECONDS = 30.0
@@ -37,14 +37,14 @@ _MOST_PLACES = 10_000
 _UNUSED = 30 * 86400.0
 """Seconds: the folder may be on a disk that is not connected today."""
 _PLACES = ("lock", "pending", "versions")
-"""What must be no link before anything is written: half of a registration would be too late to notice."""
+"""Places that must be no links; checked before anything is written."""
 
 
 def require_own_place(folder: Path) -> None:
-    """A library's folder may be a link to one beside it or further inside, and to no other place.
+    """A library's folder may be a link to a sibling or descendant folder, and to no other place.
 
     Raises:
-        LibraryError: It is a link that leads out of the folder in which it stands.
+        LibraryError: It is a link that leads out of its parent folder.
     """
     if folder.is_symlink() and not folder.resolve().is_relative_to(folder.parent.resolve()):
         raise LibraryError(
@@ -72,7 +72,7 @@ def note_owner(place: Path, folder: Path) -> None:
 
 
 def sweep_places(places: Path) -> None:
-    """Removes places whose folder is gone, if nothing in them was changed for 30 days."""
+    """Remove places without their folder, if nothing in them has changed for 30 days."""
     with contextlib.suppress(OSError):
         for place in itertools.islice(places.iterdir(), _MOST_PLACES):
             with contextlib.suppress(OSError, ValueError):
@@ -97,7 +97,7 @@ def within(folder: Path, *names: str) -> Path:
 
 
 def made(folder: Path, *names: str) -> Path:
-    """A folder in a library's folder, made where it is missing.
+    """Return a folder in a library's folder, and make it if it is missing.
 
     Raises:
         OSError: It cannot be made, or a part of the way is a link.
@@ -108,7 +108,7 @@ def made(folder: Path, *names: str) -> Path:
 
 
 def read(path: Path) -> bytes:
-    """The content of a file; of a pipe, a device or a link there is none.
+    """Return the content of a file; refuse a pipe, a device or a link.
 
     Raises:
         OSError: It is not there, is no file, or is too large.
@@ -153,7 +153,7 @@ def writing(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def told(locked: Path, what: str, remedy: str) -> Iterator[None]:
-    """What goes wrong with a lock or with writing, as the user is told it."""
+    """Turn failures of a lock or of writing into messages for the user."""
     from filelock import Timeout
 
     try:
@@ -223,7 +223,7 @@ def _belongs(document: Path, source: Path) -> bool:
 
 
 def keep_version(folder: Path, name: str) -> None:
-    """Copies the files of a name, as they are, to where old versions are kept. Only under the lock.
+    """Copy the unchanged files of a name to the folder of old versions. Only under the lock.
 
     Raises:
         OSError: A file cannot be read, or none can be written.

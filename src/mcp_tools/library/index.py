@@ -61,7 +61,7 @@ class Index:
 
     Raises:
         OSError: The file cannot be made.
-        sqlite3.Error: The file is damaged, of another version, or cannot be written.
+            sqlite3.Error: The file is damaged, of another version, or cannot be written.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -84,7 +84,7 @@ class Index:
         self._database.close()
 
     def refresh(self, current: Stamps, read: Read) -> None:
-        """Makes the index say what the files say, reading only those whose stamps differ."""
+        """Update the index from the files, reading only files with new stamps."""
         if self._differing(current)[1:] == ([], []):
             return
         self._database.execute("BEGIN IMMEDIATE")
@@ -105,7 +105,7 @@ class Index:
         return self._signs
 
     def _differing(self, current: Stamps) -> tuple[dict[str, str], list[str], list[str]]:
-        """What the index has, and the names that are gone, and those that are new or changed."""
+        """Return the indexed names, the removed names, and the new or changed names."""
         known = dict(self._database.execute("SELECT name, stamp FROM tools"))
         changed = [name for name, stamp in current.items() if known.get(name) != stamp]
         return known, [name for name in known if name not in current], changed
@@ -125,7 +125,7 @@ class Index:
         return [found for (found,) in self._database.execute(sql, (f'whole : "{name}"',))]
 
     def flaws(self) -> list[Flaw]:
-        """What is wrong in the folder."""
+        """Return the flaws of the folder."""
         rows = self._database.execute(
             "SELECT name, flaw_kind, flaw_message, flaw_remedy FROM tools WHERE flaw_kind IS NOT NULL ORDER BY name"
         )
@@ -135,7 +135,7 @@ class Index:
         """The usable tools that share most with the query, best first; a higher score is better.
 
         Each shared word counts the more, the fewer tools have it, and more in a name than in a description; to this the
-        likeness of the meanings is added. What shares too little is left out, and what comes far behind the best,
+        likeness of the meanings is added. Tools that share too little are left out, and tools far behind the best,
         except `with_unlikely`. The best of each part of a question is among the first.
 
         SQLite's own bm25 first counts every word's rows again and takes twice as long as all of this at 10,000 tools.
@@ -193,7 +193,7 @@ def _put(database: sqlite3.Connection, name: str, stamp: str, tool: Tool | Flaw 
 
 
 def _other_names(tool: Tool) -> list[str]:
-    """The names that its docstring gives, and those of tools that were merged with it."""
+    """Return the names in its docstring, and the names of merged tools."""
     return [*also_known_as(tool.description), *tool.aliases]
 
 
@@ -218,7 +218,7 @@ def _parameter_words(tool: Tool) -> Iterator[str]:
 
 
 _LOOK_AGAIN_SECONDS = 2.0
-"""How long an edit inside a file may go unseen; new, replaced and deleted files are seen at once."""
+"""Seconds for which an edit inside a file may go unseen; new, replaced and deleted files are seen immediately."""
 _SCAN_SHARE = 100
 """Looking at every file takes at most this part of the time."""
 _SETTLED_NS = 50_000_000
@@ -228,7 +228,7 @@ T = TypeVar("T")
 
 
 class CurrentIndex:
-    """The index of one folder, which says what the files say: looked after before each question, built anew if damaged.
+    """The index of one folder: updated from the files before each query, rebuilt if damaged.
 
     Args:
         folder: The folder, which need not exist.
@@ -242,7 +242,7 @@ class CurrentIndex:
         self._read = read
         self._index: Index | None = None
         self._existed = False
-        """Whether there was a folder when the index was opened."""
+        """True if there was a folder when the index was opened."""
         self._stamps: Stamps = {}
         self._indexed: Stamps | None = None
         self._seen = -1
@@ -257,7 +257,7 @@ class CurrentIndex:
             self._index, self._indexed = None, None
 
     def asked(self, ask: Callable[[Index], T]) -> T:
-        """Asks the index. Damage is answered by building it anew, then in memory.
+        """Asks the index. If it is damaged, it is rebuilt, then kept in memory.
 
         Raises:
             LibraryError: The folder cannot be read.
@@ -290,7 +290,7 @@ class CurrentIndex:
         return self._index
 
     def is_due(self) -> bool:
-        """Whether the stamps must be taken again before they can be told."""
+        """Return True if the stamps must be taken again."""
         return self._changed() != self._seen or time.monotonic() >= self._due
 
     def _changed(self) -> int:

@@ -1,4 +1,4 @@
-"""The library: tools in a folder, safe for several processes at once."""
+"""The library: tools in a folder, safe for several processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ from mcp_tools.text import did_you_mean
 from mcp_tools.tool import ALIASES, CallCount, Json, Status, Tool
 
 Trust = Literal["draft", "verified", "trusted", "quarantined"]
-"""Not approved here as it stands; approved; approved and of use in several questions; approved, and failing since."""
+"""Not approved in its present state; approved; approved and useful in several questions; approved, but failing
+since."""
 WANTED_NAME = "wanted_name"
 """In a tool's record: the name that it would have if that had been free."""
 _MOST_BUGS = 3
@@ -56,11 +57,11 @@ class Offer:
     """The tools of a library that may answer a question."""
 
     fitting: tuple[Tool, ...]
-    """Those that a search found, best first; approved or not."""
+    """Results of a search, best first; approved or not."""
     others: tuple[Tool, ...]
     """Approved tools besides: all of a small library, the nearest of a large one."""
     is_all: bool
-    """Whether both are all that is approved."""
+    """True if both are all that is approved."""
 
 
 class _Whole(NamedTuple):
@@ -86,13 +87,13 @@ class Library:
     made the folder chooses them.
 
     Args:
-        folder: Where the tools are. It is created with the first tool.
+        folder: Folder of the tools. It is created with the first tool.
         data: The user's folder of data, which several libraries share.
-        approvals: Where approvals are kept; in a file of that folder if left out.
-        calls: Where calls are counted; in a file of that folder if left out.
+        approvals: Storage of approvals; by default a file in `data`.
+        calls: Storage of counts; by default a file in `data`.
 
     Raises:
-        LibraryError: The folder is a link that leads out of the folder in which it stands.
+        LibraryError: The folder is a link that leads out of its parent folder.
     """
 
     def __init__(
@@ -113,13 +114,13 @@ class Library:
     ) -> Tool:
         """Writes a tool, whole or not at all.
 
-        The same source registered twice is one tool. Another source under a taken name gets the next free name, its
-        function renamed with it, unless a draft that alita wrote has the name; with `replace` it takes the place of the
-        old tool, which is kept among the versions.
+        The same source registered twice is one tool. Another source under a taken name gets the next free name, and its
+        function is renamed, unless a draft by alita has the name. With `replace` it replaces the old tool, which is
+        kept among the versions.
         If the tool `instead_of` which it comes is given, that very one must be in its place.
 
-        Whoever registers a tool has proved it: that is its approval, unless its definition must not be served at all,
-        or a person has yet to look at it (`is_draft`).
+        The caller has proved the tool, so it is approved, unless its definition must not be served, or a person has to
+        look at it first (`is_draft`).
 
         Returns:
             The tool as it stands in the library.
@@ -166,10 +167,10 @@ class Library:
             self._vouch(tool)
 
     def merge(self, tool: Tool, name: str) -> Tool:
-        """Lets an approved tool be found and called by the name of another that does the same.
+        """Make an approved tool known by the name of an equivalent one.
 
         Returns:
-            The tool as it is now. Nothing changes if the name is taken, or the tool is not as it was.
+            The tool after the change. Nothing changes if the name is taken, or the tool has changed.
         """
         known = tool.aliases
         if not valid_name(name) or name in known or len(known) >= _MOST_ALIASES:
@@ -191,7 +192,10 @@ class Library:
         return not errors_of(tool) and self.approvals.read().approves(tool, ApprovedHashes.of(tool))
 
     def _vouch(self, tool: Tool, before: ApprovedHashes | None = None) -> None:
-        """Approves what is being registered. Where that cannot be written it is withheld until somebody approves it."""
+        """Approves what is being registered.
+
+        If this cannot be written, the tool is withheld until somebody approves it.
+        """
         if not errors_of(tool) and not self.approvals.is_quarantined(tool.name, tool.source_hash):
             with contextlib.suppress(LibraryError):
                 self._put_approval(tool, before)
@@ -205,9 +209,9 @@ class Library:
             self._calls.renew(tool.name)
 
     def _placed(self, tool: Tool, *, replaces_drafts: bool) -> tuple[Tool, Tool | Flaw | None]:
-        """The tool under its first free name, and what already stands there: the same tool, or nothing whole.
+        """Return the tool under its first free name, and the equal tool that already has the name, if any.
 
-        The name of a draft that alita wrote itself is free for a tool that is none; the draft stays among the versions.
+        A finished tool may take the name of a draft that alita wrote; the draft is kept among the versions.
         """
         taken: set[str] = set()
         while True:
@@ -252,7 +256,7 @@ class Library:
                 self.approvals.drop(name)
 
     def require_unimported(self, name: str, *, besides: Container[str] = ()) -> None:
-        """Nothing, if no tool imports this one, besides those that are named.
+        """Return if no tool imports this one, apart from the given names.
 
         Raises:
             LibraryError: One does.
@@ -276,12 +280,12 @@ class Library:
     # Approving
 
     def approve(self, name: str, *, seen: Tool | None = None) -> Tool:
-        """Vouches for a tool as it stands, so that it is served.
+        """Approve a tool in its present state, so that it is served.
 
         With `seen`, the tool that was looked at, only that very tool is approved.
 
         Raises:
-            UnknownToolError: There is none.
+            UnknownToolError: There is no such tool.
             LibraryError: Its files are damaged, its definition has errors, its status keeps it from being served, it is
                 another than the one seen, or the approvals cannot be written.
         """
@@ -305,10 +309,10 @@ class Library:
         return whole.tool
 
     def served(self) -> Iterator[tuple[Tool, ApprovedHashes]]:
-        """The tools that clients get: verified, approved as they stand, with a clean definition.
+        """Yield the tools that clients get: verified, approved in their present state, with a clean definition.
 
-        Each holds in `source` the very text whose hash was approved: run that, never the file. They come one after the
-        other: a large library need not be in memory at once.
+        Each holds in `source` the text with the approved hash: run that, never the file. They are read one by one, so
+        that a large library need not fit into memory.
         """
         found = self.approvals.read()
         for name in self._names():
@@ -339,7 +343,7 @@ class Library:
         return tool_files.source_path(self.folder, self._named(name))
 
     def source(self, name: str) -> bytes:
-        """What is in the source file of a tool, or of what is left of one.
+        """Return the source file of a tool, even of a damaged one.
 
         Raises:
             UnknownToolError: No tool can have that name, or there is no such file.
@@ -355,10 +359,10 @@ class Library:
     def get(self, name: str) -> Tool:
         """The tool of that name, or an approved one that has it as another name.
 
-        It is a draft, whatever its file claims, until it is approved here.
+        It is a draft until it is approved here.
 
         Raises:
-            UnknownToolError: There is none; the nearest names are told.
+            UnknownToolError: There is no such tool; the message has the nearest names.
             LibraryError: Its files are damaged, or were changed since they were checked.
         """
         try:
@@ -394,10 +398,10 @@ class Library:
         return found
 
     def standing(self, name: str) -> Tool | Flaw:
-        """What stands under a name, as the files have it: a tool, or what is wrong with them.
+        """Return the tool under a name, or the flaw of its files.
 
         Raises:
-            UnknownToolError: Nothing does.
+            UnknownToolError: The name has no files.
         """
         found = self._standing(self._named(name))
         if found is None:
@@ -423,7 +427,7 @@ class Library:
         return known
 
     def _read(self, name: str) -> Tool | Flaw | None:
-        """Reads a tool. What looks half-written is read again under the lock, when no write is under way."""
+        """Reads a tool. Files that look half-written are read again under the lock, when nothing is being written."""
         found = tool_files.read_tool(self.folder, name)
         if isinstance(found, Flaw) and found.kind in {"changed", "incomplete"}:
             with contextlib.suppress(LibraryError), files.writing(self.folder):
@@ -441,7 +445,7 @@ class Library:
         return versions.all_of(self.folder, self._named(name))
 
     def version(self, name: str, source_hash: str) -> Tool:
-        """The version of a tool whose source has a hash, or the only one whose hash begins so.
+        """Return the version of a tool with a source hash, or the only one with this prefix.
 
         Raises:
             UnknownToolError: No tool can have that name.
@@ -454,7 +458,7 @@ class Library:
         return self.version(name, source_hash).source
 
     def was_approved(self, version: Tool) -> bool:
-        """Whether `restore` would bring back a version as an approved tool."""
+        """Return True if `restore` would bring back a version as an approved tool."""
         return not errors_of(version) and self.approvals.was_approved(version.name, ApprovedHashes.of(version))
 
     def restore(self, name: str, source_hash: str) -> Tool:
@@ -484,11 +488,11 @@ class Library:
         yield from self._index.asked(lambda index: index.names())
 
     def flaws(self) -> Flaws:
-        """What stands in the folder and is no tool, with its remedy."""
+        """Return files of the folder that are no tools, each with its remedy."""
         return self._index.asked(lambda index: index.flaws())
 
     def search(self, query: str, limit: int = 5) -> Hits:
-        """The tools whose words fit a question or a purpose best, those that are not approved here as drafts."""
+        """Return the tools that fit a question or a purpose best; unapproved ones are drafts."""
         matches = self._index.asked(lambda index: index.search(query, limit))
         approved, found = self.approvals.read(), [(self._standing(match.name), match.score) for match in matches]
         return [Hit(self._believed(whole, approved), score) for whole, score in found if isinstance(whole, _Whole)]
@@ -508,7 +512,7 @@ class Library:
         return Offer(found, tuple(others if is_all else others[:_NEAR]), is_all)
 
     def _named(self, name: str) -> str:
-        """The name, which every verb that makes a path of it takes from here.
+        """Return the name if it is valid; every verb that builds a path uses this.
 
         Raises:
             UnknownToolError: No tool can have it.
@@ -524,7 +528,7 @@ class Library:
     # Watching
 
     def state(self) -> tuple[object, ...]:
-        """What changes with anything that is served; equal while nothing did. A large folder takes a while.
+        """Return a stamp that changes when any served tool changes. A large folder takes a while.
 
         Raises:
             LibraryError: The folder or the approvals cannot be read.
@@ -554,7 +558,7 @@ class Library:
         arguments: Json = None,
         question: str = "",
     ) -> None:
-        """Counts one call: a success, or a failure of a kind. Where nothing can be written nothing is counted.
+        """Counts one call: a success, or a failure of a kind. If it cannot be written, nothing is counted.
 
         It counts for the version that was called, by the hash of its source; without one, for the present version. An
         approved tool of which several of the last calls, with different arguments, failed through its own fault goes
@@ -579,7 +583,7 @@ class Library:
                 self._calls.record(one.name, False, "exception", one.failed, version=version)
 
     def stats(self, name: str) -> Stats:
-        """How the calls of a tool went."""
+        """Return the counts of a tool's calls."""
         return self._calls.stats(name, self._version(name))
 
     def _version(self, name: str) -> str:
@@ -590,10 +594,10 @@ class Library:
         return draft.tool.source_hash if isinstance(draft, _Whole) else ""
 
     def trust(self, name: str) -> Trust:
-        """How far a tool is trusted, from its approval and its calls.
+        """Return the trust in a tool, from its approval and its calls.
 
         Raises:
-            UnknownToolError: There is none.
+            UnknownToolError: There is no such tool.
         """
         self.standing(name)
         whole, found = self._standing(name), self.approvals.read()
@@ -609,7 +613,7 @@ class Library:
         """The moment at which a tool was last called, approved or written, in seconds since 1970.
 
         Raises:
-            UnknownToolError: There is none.
+            UnknownToolError: There is no such tool.
         """
         self.standing(name)
         moments = [self.stats(name).last or 0.0]
@@ -627,12 +631,12 @@ class Library:
 
 
 def _digest(question: str) -> str:
-    """A question as it is counted: its words are not kept."""
+    """Return the hash that counts a question; its words are not kept."""
     return hashlib.sha256(" ".join(question.casefold().split()).encode(errors="replace")).hexdigest()[:16]
 
 
 def _is_same(one: Tool, other: Tool) -> bool:
-    """Whether two tools differ in nothing but the record of their origin."""
+    """Return True if two tools differ in nothing but the record of their origin."""
     if errors_of(one) or errors_of(other):
         return False
     return not {*ApprovedHashes.of(one).differences(ApprovedHashes.of(other))} - {"record"}

@@ -19,11 +19,11 @@ class Found(NamedTuple):
     name: str
     score: float
     fits: bool
-    """Whether it is worth showing: its score is high enough, and not far behind the best."""
+    """True if it is worth showing: its score is high enough, and not far behind the best."""
 
 
 class Search:
-    """One search, whose parts share what was read.
+    """One search, with data that its parts share.
 
     Args:
         database: The index.
@@ -125,7 +125,7 @@ class _Entry(NamedTuple):
 
     name: str
     weights: dict[str, float]
-    """Of its words: the highest of the fields that have it."""
+    """Weight of its words: the highest of the fields that have it."""
     size: int
     vector: bytes | None
 
@@ -157,7 +157,7 @@ RANKED = 30
 RANKED_OF_A_PART = 15
 OF_A_PART = 2
 _FREQUENT = 1000
-"""A word that so many tools have adds no further candidates once there are enough."""
+"""Once there are enough candidates, a word that this many tools have adds no more."""
 _COMMON = 1500
 """No more tools with a word are looked at."""
 _ROWS = "SELECT group_concat(rowid) FROM (SELECT rowid FROM words WHERE words MATCH ? LIMIT ?)"
@@ -174,7 +174,7 @@ _SLIP_WEIGHT = 0.8
 _LENGTH_WEIGHT = 0.0001
 """Per word: it only decides between equals."""
 _NEAREST = 24
-"""Tools whose meaning is looked at, beside those that share words."""
+"""Number of tools compared by meaning, besides those that share words."""
 _FITS = 0.3
 _FAINT = 0.15
 """Texts that share no word and are less alike have nothing to do with each other."""

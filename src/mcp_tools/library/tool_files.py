@@ -1,7 +1,7 @@
 """A tool as two files side by side: `<name>.py`, the source, and `<name>.json`, the MCP tool object.
 
 The JSON file says which source it belongs to by its SHA-256. A source without its JSON file, or with another hash,
-is no tool: it is a flaw, told with its remedy.
+is a flaw, reported with its remedy.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozense
 
 
 def valid_name(text: str) -> bool:
-    """Whether a tool may be called so: `^[a-z][a-z0-9_]{0,63}$`, no keyword and no builtin of Python."""
+    """Return True if a tool may be called so: `^[a-z][a-z0-9_]{0,63}$`, no keyword and no builtin of Python."""
     return _SHAPE.fullmatch(text) is not None and text not in _RESERVED
 
 
@@ -44,10 +44,10 @@ def free_name(name: str, taken: Container[str]) -> str:
 
 
 def renamed(source: str, old: str, new: str) -> str:
-    """The source with its top-level function `old`, and every use of it, called `new`.
+    """Return the source with its top-level function `old`, and each use, renamed to `new`.
 
-    Attributes, members of classes and keywords of the same name are left alone, and so are the bodies of functions that
-    give it another meaning, and texts and comments, except for the calls that a docstring shows behind `>>>`.
+    Attributes, members of classes and keywords of the same name are unchanged, as are functions that bind the name
+    differently, texts and comments, except calls in a docstring after `>>>`.
     """
     try:
         tree = ast.parse(source)
@@ -94,7 +94,7 @@ def _bound(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Iterat
                 yield part.asname or part.name
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 yield part.name
-                continue  # what is defined inside of it is its own
+                continue  # its inner definitions are local
             case ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar():
                 yield part.name
         parts += ast.iter_child_nodes(part)
@@ -104,7 +104,7 @@ META_STATUS = "alita/status"
 META_PROVENANCE = "alita/provenance"
 
 CAPABILITIES = "capabilities"
-"""What a person may write into the JSON file: what the tool may use. An approval puts it where it belongs."""
+"""The part of the JSON file that a person may edit: the capabilities. An approval puts it where it belongs."""
 
 FlawKind = Literal["corrupt", "changed", "incomplete", "unreadable", "name"]
 
@@ -120,12 +120,12 @@ class Flaw:
 
 
 def source_path(folder: Path, name: str) -> Path:
-    """Where the source of a tool is."""
+    """Return the path of a tool's source."""
     return folder / f"{name}.py"
 
 
 def object_path(folder: Path, name: str) -> Path:
-    """Where the MCP tool object is."""
+    """Return the path of the MCP tool object."""
     return folder / f"{name}.json"
 
 
@@ -157,7 +157,7 @@ def encoded(tool: Tool) -> bytes:
 
 
 def read_tool(folder: Path, name: str) -> Tool | Flaw | None:
-    """The tool of that name, what is wrong with its files, or None where there is nothing."""
+    """Return the tool of that name, the flaw of its files, or None if there are no files."""
     contents: dict[str, bytes | None] = {}
     for path in (source_path(folder, name), object_path(folder, name)):
         try:
@@ -265,7 +265,7 @@ def stamps(folder: Path) -> Stamps:
 
 
 def stamp(folder: Path, name: str) -> str:
-    """The stamp of one name, as `stamps` gives it; empty where there is nothing."""
+    """The stamp of one name, as `stamps` gives it; empty if there are no files."""
     found = []
     for extension in ("json", "py"):
         try:

@@ -91,7 +91,7 @@ def _bounded() -> Any:
     def unique(validator: Any, wanted: Any, value: Any, schema: Any) -> _Found:
         if not isinstance(value, list) or len(value) <= _COMPARED:
             yield from own["uniqueItems"](validator, wanted, value, schema)
-        elif wanted and len({json.dumps(_plain(item), sort_keys=True) for item in value}) < len(value):
+        elif wanted and len({json.dumps(_with_integers(item), sort_keys=True) for item in value}) < len(value):
             yield ValidationError(f"{value!r} has non-unique elements")
 
     def enum(validator: Any, wanted: Any, value: Any, schema: Any) -> _Found:
@@ -114,10 +114,10 @@ def _bounded() -> Any:
     )
 
 
-def _plain(value: Json) -> Json:
+def _with_integers(value: Json) -> Json:
     """A value with whole floats as integers, so that equal values have equal JSON."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+        return {name: _with_integers(inner) for name, inner in value.items()}
+    return [_with_integers(inner) for inner in value] if isinstance(value, list) else value

@@ -1,6 +1,6 @@
 """The versions of a library's tools that were kept: `.alita/versions/NAME/HASH.py` and `.json`, by the source's hash.
 
-They come with the folder, so they are data: only an approval on this machine makes one of them a tool that is served.
+They come with the folder, so they are data: only an approved version is served.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LABEL = 12
 
 
 def kept(folder: Path, name: str, source_hash: str) -> Tool | None:
-    """The version whose source has that very hash, if both of its files are whole."""
+    """Return the version with this source hash, if both files are intact."""
     label = source_hash[:_LABEL]
     try:
         place = within(folder, *VERSIONS, name)
@@ -46,7 +46,7 @@ def all_of(folder: Path, name: str) -> list[Tool]:
 
 
 def one_of(folder: Path, name: str, source_hash: str) -> Tool:
-    """The version whose source has a hash, or the only one whose hash begins so.
+    """Return the version with a source hash, or the only one with this prefix.
 
     Raises:
         LibraryError: No version has that hash, or several have it.

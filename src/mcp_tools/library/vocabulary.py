@@ -135,7 +135,7 @@ def joined(row: Sequence[str]) -> Iterator[str]:
 
 
 def is_slip(one: str, other: str) -> bool:
-    """Whether two words differ by one letter, or by two that changed places."""
+    """Return True if two words differ by one letter, or by two that changed places."""
     if abs(len(one) - len(other)) > 1 or one == other:
         return False
     start = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
@@ -160,7 +160,7 @@ _FEWEST_WORDS = 2
 
 
 def parts_of(question: str) -> list[str]:
-    """The parts of a question that may each want a tool of their own; nothing if it has one part."""
+    """Return the parts of a question that may each need a separate tool; nothing if it has one part."""
     found = [part for part in _PART.split(question[:_LONGEST]) if len(search_words(part)) >= _FEWEST_WORDS]
     return found[:_MOST_PARTS] if len(found) > 1 else []
 

@@ -1,1 +1,1 @@
-"""Where tool code runs: always, at test time and at every later call, under the same limits."""
+"""The sandbox, in which all tool code runs under the same limits, in tests and in every later call."""

@@ -47,7 +47,7 @@ def unprivileged_users() -> tuple[int, ...]:
 
 
 def readable_by_all(path: Path) -> bool:
-    """Whether every user may read a file, or a folder with what is in it, once it stands before it."""
+    """Return True if every user who reaches a file, or a folder with its contents, may read it."""
     below = (Path(folder, name) for folder, *names in os.walk(path) for name in itertools.chain(*names))
     for found in itertools.islice(itertools.chain([path], below), _SEARCHED_ENTRIES):
         with contextlib.suppress(FileNotFoundError):  # it went meanwhile
@@ -146,7 +146,7 @@ class BubblewrapSandbox(WarmSandbox):
 
 
 def _others_can_read(environment: Environment) -> bool:
-    """Whether every user may read what is mounted, now and later: only then can root's become another user's."""
+    """Return True if every user may read what is mounted, now and later: only then can root's become another user's."""
     own = (library_folders()[0] + "/os.py", inside_source() + "/zygote.py")
     if not all(Path(path).stat().st_mode & stat.S_IROTH for path in own):
         return False
@@ -156,7 +156,7 @@ def _others_can_read(environment: Environment) -> bool:
     return all(not (environment.live and path.is_dir()) and readable_by_all(path) for path in paths)
 
 
-# Runs in the fresh interpreter: sandlock is imported from where it is installed, and forgotten again.
+# Runs in the new interpreter: sandlock is imported from its installation, and removed again.
 _CONFINE = """
 sys.path.append({folder!r})
 import sandlock
@@ -169,7 +169,7 @@ for name in [name for name in sys.modules if name.split('.')[0] == 'sandlock']: 
 class SandlockSandbox(WarmSandbox):
     """Level medium: Landlock around the interpreter, and limits, Landlock and seccomp in each child. Needs no root.
 
-    For machines that forbid namespaces. What is left open: names, sizes and times of files can be seen, no content.
+    For machines that forbid namespaces. Known gaps: names, sizes and times of files are visible, but no content.
     """
 
     def _create(self, environment: Environment) -> Zygote:
@@ -216,7 +216,7 @@ class SandlockSandbox(WarmSandbox):
 
 
 class PlainSandbox(WarmSandbox):
-    """Level weak: tool code can read and change whatever its user can."""
+    """Level weak: tool code can read and change everything that its user can."""
 
     calls_per_zygote = 1
 
@@ -243,7 +243,7 @@ async def open_sandbox(
 
     Args:
         backend: `bubblewrap`, `sandlock` or `none`, to have that one and no other.
-        allow_weak: Whether a sandbox below level medium will do: it protects from accidents only.
+        allow_weak: True if a sandbox below level medium will do: it protects from accidents only.
         environments: For packages that do not come with alita.
 
     Raises:
@@ -266,13 +266,13 @@ async def open_sandbox(
             continue
         return sandbox
     raise IsolationError(
-        "no sandbox of level medium or better can be had here\n  " + "\n  ".join(refusals),
+        "no sandbox of level medium or better is available here\n  " + "\n  ".join(refusals),
         remedy="`alita doctor` says what to do; --no-isolation runs tools without isolation, at your own risk",
     )
 
 
 async def remedies() -> list[str]:
-    """What to do about each back end that does not work here."""
+    """Return advice for each back end that does not work here."""
     found = []
     for name in ("bubblewrap", "sandlock"):
         sandbox = BACKENDS[name]()

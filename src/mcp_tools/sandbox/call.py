@@ -23,7 +23,7 @@ from mcp_tools.sandbox.zygote import Ending, Zygote
 from mcp_tools.tool import CallCount, Json
 
 _ENVELOPE = 100_000
-"""What a report may take beside its value: a problem with its traceback."""
+"""Limit of a report besides its value: a problem with its traceback."""
 _LAST_LINE = 1 << 31
 _MOST_CALLS = 10**10
 """No process makes more calls in its time."""
@@ -60,7 +60,7 @@ class WatchedCall:
         self._room = KEPT_BYTES
         self._unrecorded = ""
         self._error: Exception | None = None
-        """A bug of whoever carries."""
+        """A bug of the carrier."""
         request = {name: getattr(job, name) for name in ("source", "entry", "arguments", "modules")}
         request |= {"calls": job.calls, "call_seconds": job.call_seconds} if job.calls else {}
         data = json.dumps({**request, "what": what, "hosts": carry is not None, "limits": asdict(job.limits)}).encode()
@@ -72,7 +72,10 @@ class WatchedCall:
         self._pipes.messages.put(data)
 
     async def watch(self, isolation: Isolation) -> tuple[Outcome, bool]:
-        """What came of the call, and whether its interpreter can go on. It ends when it is answered, or late."""
+        """Return the outcome of the call, and True if its interpreter can be used again.
+
+        It ends when it is answered, or late.
+        """
         started = time.monotonic()
         problem = None
         try:
@@ -130,7 +133,7 @@ class WatchedCall:
         return None
 
     def _begin(self, number: Json, request: Json, carry: Carry) -> None:
-        """Begins to carry a request; meanwhile the clock of the call stands still."""
+        """Begin to carry out a request; the clock of the call is paused in the meantime."""
         if type(number) is not int or number in self._carrying or self._report is not None:
             raise FrameError(_FORGED)
         if len(self._carrying) >= _REQUESTS_AT_ONCE or self._pipes.messages.unsent > _MOST_UNREAD:
@@ -190,7 +193,7 @@ class WatchedCall:
         return death(self._gone.result(), self._limits, self._write)
 
     def _went(self, gone: asyncio.Future[Ending]) -> None:
-        """What it left in the pipes is all there will be, though a stray holder may keep them open."""
+        """The pipes' present content is all there will be, even if another process keeps them open."""
         if not gone.cancelled():
             self._pipes.rest()
             self._forged = self._forged or bool(self._pipes.frames.data)
@@ -198,14 +201,14 @@ class WatchedCall:
 
 
 def passed(kind: ProblemKind, limits: Limits) -> str:
-    """What is said of code that took longer than it may."""
+    """Return the message for code that took too long."""
     if kind == "cpu_time":
         return f"stopped after {limits.cpu_seconds:.1f} s of processor time: the limit of this call"
     return f"stopped after {limits.wall_seconds:.1f} s: the time limit of this call"
 
 
 def death(ending: Ending, limits: Limits, write: Sequence[Writable] = ()) -> Problem:
-    """What the end of a process means whose report did not come; `write` are the folders that it could write into."""
+    """Return the problem for a process that ended without a report and could write into `write`."""
     if ending.lost:
         return Problem("sandbox", "the sandbox's interpreter ended during the call: try again")
     if ending.over_quota:
@@ -228,7 +231,7 @@ def death(ending: Ending, limits: Limits, write: Sequence[Writable] = ()) -> Pro
 
 
 def decoded(data: bytes) -> Json:
-    """What a child sent; None where it is not such JSON as can be passed on."""
+    """Return a child's message; None if it is no JSON that can be passed on."""
     if not is_shallow(data, MAXIMUM_DEPTH + 1):
         return None
     try:
@@ -240,7 +243,7 @@ def decoded(data: bytes) -> Json:
 
 
 def call_counts(told: Json, modules: Container[str]) -> tuple[CallCount, ...]:
-    """The calls of these modules that a child tells of. It may lie: what is counted is bounded, and grants nothing.
+    """Return a child's reported calls of these modules. It may lie: what is counted is bounded, and grants nothing.
 
     Raises:
         FrameError: Only forged counts have this form.
@@ -273,7 +276,7 @@ def outcomes(outcome: Outcome, count: int) -> list[Outcome | None]:
 
 
 def is_problem(problem: Any) -> bool:
-    """Whether it has the fields of a `Problem`."""
+    """Return True if it has the fields of a `Problem`."""
     return (
         isinstance(problem, dict)
         and problem.keys() == {"kind", "message", "traceback", "line"}

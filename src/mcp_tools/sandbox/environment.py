@@ -1,4 +1,4 @@
-"""The environment of a warm interpreter: what its calls can read and import. Each has an interpreter of its own."""
+"""The environment of a warm interpreter: what its calls can read and import. Each has a separate interpreter."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VARIABLES = {
 """All that stands in the environment of tool code, besides TMPDIR. In a call HOME is its scratch folder."""
 
 _ONLY_NAMED = {"pyarrow", "numexpr", "bottleneck"}
-"""pandas imports these where they are installed: that takes time and memory, and changes the types of columns."""
+"""pandas imports these if they are installed, which takes time and memory, and changes the types of columns."""
 _KERNEL = ("/proc", "/sys", "/dev")
 
 
@@ -43,21 +43,21 @@ class GrantError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A file or folder that calls may read, as it is now: once it is another one, so is its environment."""
+    """A file or folder that calls may read, in its present state; after a change, the environment is another one."""
 
     path: str
     """As the job names it, absolute."""
     real: str
-    """Where its links lead."""
+    """Target of its links."""
     device: int
     inode: int
 
     @classmethod
     def of(cls, path: str) -> Grant:
-        """What stands at a path at this moment.
+        """Return the present file at a path.
 
         Raises:
-            GrantError: Nothing, or nothing that can be granted.
+            GrantError: There is no file that can be granted.
         """
         try:
             real, found = _opened(path)
@@ -82,7 +82,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What calls share: granted paths and packages."""
+    """Granted paths and packages, which calls share."""
 
     read: tuple[Grant, ...] = ()
     packages: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class Environment:
     rooms: tuple[tuple[int, int], ...] = ()
     """The bytes and entries that each of these may hold."""
     live: bool = False
-    """Whether it is a session's: packages are imported on demand, and what stands in the folders may change."""
+    """True if it is a session's: packages are imported on demand, and what stands in the folders may change."""
 
     @classmethod
     def of(cls, job: Job, built: str = "") -> Environment:
@@ -119,7 +119,7 @@ class Environment:
 
     @property
     def mounted(self) -> tuple[str, ...]:
-        """What calls may read beside the granted paths."""
+        """Return paths that calls may read besides the granted ones."""
         return (*system_paths(), inside_source(), *self._packages)
 
     @property
@@ -134,7 +134,7 @@ class Environment:
 
     @property
     def strangers(self) -> tuple[str, ...]:
-        """What is added to `sys.path` in a call, once it is confined: the standard library tries imports that fail."""
+        """Paths that are added to `sys.path` after a call is confined: the standard library tries imports that fail."""
         return (self.built,) if self.built else ()
 
     @property
@@ -148,7 +148,7 @@ class Environment:
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """Packages that cannot be imported although they may stand beside the named ones, which do not require them."""
+        """Return packages that are installed next to the named ones, but cannot be imported."""
         own = {name for package in self.packages for name in (package, *required(package))}
         return tuple(sorted(_ONLY_NAMED - {import_name(name).lower() for name in own}))
 
@@ -202,7 +202,7 @@ def library_folders() -> tuple[str, ...]:
 
 @functools.cache
 def system_paths() -> tuple[str, ...]:
-    """What the interpreter needs to read before it has imported anything."""
+    """Return paths that the interpreter reads before its first import."""
     prefix = sys.base_prefix
     own = [executable(), *library_folders(), *([f"{prefix}/lib", f"{prefix}/lib64"] if prefix != "/usr" else [])]
     present = dict.fromkeys(path for path in (*_LIBRARIES, *own) if Path(path).exists())
@@ -219,6 +219,6 @@ def inside_source() -> str:
 
 @functools.cache
 def package_folders() -> tuple[str, ...]:
-    """Where packages are installed: calls that need one may read all of them, which harms nobody."""
+    """Return the folders of packages: calls that need one may harmlessly read all."""
     folders = (path for path in sys.path if Path(path).name in ("site-packages", "dist-packages"))
     return tuple(path for path in dict.fromkeys(folders) if Path(path).is_dir())

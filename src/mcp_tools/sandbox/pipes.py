@@ -17,7 +17,7 @@ _CHUNK = 1 << 18
 
 
 class FrameError(Exception):
-    """What came is no message of the sandbox's own code."""
+    """A frame is no message of the sandbox's own code."""
 
     def __init__(
         self, message: str = "the code wrote into the sandbox's own channel: return and print values instead"
@@ -26,11 +26,11 @@ class FrameError(Exception):
 
 
 class Inlet:
-    """A pipe from a child, read from `start` to `stop`. Each piece of it calls `changed`, and so does its end."""
+    """A pipe from a child, read from `start` to `stop`. Each piece calls `changed`, and so does its end."""
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         self.ended = False
-        """Whether the child's end is closed."""
+        """True if the child's end is closed."""
         self._changed = changed
         self._ours, self.theirs = os.pipe()
         os.set_blocking(self._ours, False)
@@ -86,19 +86,19 @@ class Output(Inlet):
     _head = _tail = bytearray()
 
     def capture(self, limit: int) -> None:
-        """Begins to read what is printed from now on, of which so many bytes are kept."""
+        """Begin to read the output, and keep this many bytes."""
         self._half, self._left_out = limit // 2, 0
         self._head, self._tail = bytearray(), bytearray()
         self.start()
 
     @property
     def cut(self) -> bool:
-        """Whether there was more than is kept."""
+        """True if there was more than is kept."""
         return self._left_out > 0
 
     @property
     def text(self) -> str:
-        """What is kept, with a mark where something was left out."""
+        """Return the kept output, with a mark for each gap."""
         if not self.cut:
             return (self._head + self._tail).decode(errors="replace")
         head, tail = self._head.decode(errors="replace"), self._tail.decode(errors="replace")
@@ -119,7 +119,7 @@ class Frames(Inlet):
     def __init__(self, take: Callable[[bytes], None], broken: Callable[[str], None], largest: int) -> None:
         super().__init__()
         self.data = bytearray()
-        """What came of the next one."""
+        """Result of the next frame."""
         self._take = take
         self._broken = broken
         self._largest = largest
@@ -188,7 +188,7 @@ class Messages:
         except BlockingIOError:
             return self._set_full(full=True)
         except OSError:
-            self._waiting.clear()  # nobody reads any more: the end of the process tells the rest
+            self._waiting.clear()  # nobody reads any more: the end of the process explains the rest
         return self._set_full(full=False)
 
     def _set_full(self, *, full: bool) -> None:
@@ -205,9 +205,9 @@ class Pipes:
 
     Args:
         take: Gets the JSON of each message.
-        broken: Called with the reason when something came that is none.
+        broken: Called with the reason after input that is no frame.
         largest: Bytes of the largest message.
-        changed: Called when something was printed, and at the end of it.
+        changed: Called after output, and at its end.
     """
 
     def __init__(
@@ -229,11 +229,11 @@ class Pipes:
 
     @property
     def cut(self) -> bool:
-        """Whether more was printed than is kept."""
+        """True if more was printed than is kept."""
         return self.output.cut or self.errors.cut
 
     def start(self, output_bytes: int) -> None:
-        """Begins to read, and to keep so many bytes of what is printed."""
+        """Begin to read, and keep this many bytes of output."""
         self.frames.start()
         for output in (self.output, self.errors):
             output.capture(output_bytes)

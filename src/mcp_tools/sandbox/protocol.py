@@ -13,7 +13,7 @@ from mcp_tools.tool import CallCount, Json, Tool
 
 
 class Level(StrEnum):
-    """How much stands between model-written code and the machine."""
+    """Strength of the isolation of model-written code from the machine."""
 
     STRONG = "strong"
     """Namespaces around, and rlimits, Landlock and seccomp in each child."""
@@ -31,12 +31,12 @@ class Isolation:
     backend: str
     """`bubblewrap`, `sandlock` or `none`."""
     layers: tuple[str, ...] = ()
-    """What holds: `namespaces`, `landlock`, `seccomp`, `rlimits`, `supervisor` …"""
+    """The layers in force: `namespaces`, `landlock`, `seccomp`, `rlimits`, `supervisor` …"""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one call may use. Past any of them the call ends with a problem that names the limit."""
+    """Limits of one call. At any limit, the call ends with a problem that names it."""
 
     wall_seconds: float = 10.0
     cpu_seconds: float = 10.0
@@ -76,7 +76,7 @@ ProblemKind = Literal[
     "exit",  # sys.exit, os._exit or a signal ended the call without a result
     "quota",  # the call wrote more than its folders may hold
     "denied",  # the sandbox refused a file, the network or a process
-    "not_recorded",  # the code asked a host for something whose response is not recorded
+    "not_recorded",  # the code sent a host a request without a recorded response
     "sandbox",  # the sandbox itself failed
 ]
 
@@ -112,15 +112,16 @@ class Job:
     """Packages of the host's environment wanted inside, read-only. The base packages need not be named."""
     limits: Limits = field(default_factory=Limits)
     calls: tuple[dict[str, Json], ...] = ()
-    """Arguments of many calls in place of the one: all in one process, each with the source executed anew. The value is
+    """Arguments of several calls instead of one: all in one process, each with the source executed again. The value is
     the list of what they gave, as `mcp_tools.sandbox.call.outcomes` reads it; the first that is late is the last."""
     call_seconds: float = 0.0
-    """Processor time of each of them; after three times as long, no further one begins. Loading packages is apart."""
+    """Processor time of each call in seconds; after three times as long, no further call begins. Loading packages is
+    apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one call."""
+    """Outcome of one call."""
 
     ok: bool
     isolation: Isolation
@@ -130,7 +131,7 @@ class Outcome:
     stdout: str = ""
     stderr: str = ""
     cut: bool = False
-    """Whether output was longer than the limit."""
+    """True if output was longer than the limit."""
     seconds: float = 0.0
     """Wall time of the call, from outside: nothing that runs inside can change it."""
     called: tuple[CallCount, ...] = ()
@@ -143,7 +144,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What the real signature and docstring of a function say, derived inside the sandbox."""
+    """The real signature and docstring of a function, derived inside the sandbox."""
 
     name: str
     description: str
@@ -170,12 +171,12 @@ class Result:
     plain: Json
     """As JSON: a decimal is a number where that is exact."""
     text: str
-    """What was printed; empty where nothing was."""
+    """The printed text."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionOutcome:
-    """What came of one block of code in a session."""
+    """Outcome of one block of code in a session."""
 
     problem: Problem | None = None
     """Why the block did not come to its end; `line` counts in this block."""
@@ -184,25 +185,25 @@ class SessionOutcome:
     result: Result | None = None
     """The value for answers; None if the block gave no value, or printed several."""
     stdout: str = ""
-    """What was printed; of more than the limit, its beginning and its end."""
+    """The printed text; above the limit, its beginning and its end."""
     stderr: str = ""
     cut: bool = False
-    """Whether printed output was longer than the limit."""
+    """True if printed output was longer than the limit."""
     seconds: float = 0.0
     """Wall time of the block without what the host's functions took, from outside."""
     fresh: bool = False
-    """Whether a new process ran it because the last one ended: variables of earlier blocks are gone."""
+    """True if a new process ran it because the last one ended: variables of earlier blocks are gone."""
     called: tuple[CallCount, ...] = ()
     """Calls of tools among the modules, as the process counted them; none of one that was killed."""
 
     @property
     def ok(self) -> bool:
-        """Whether the block came to its end."""
+        """True if the block came to its end."""
         return self.problem is None
 
 
 class Session(Protocol):
-    """One sandboxed Python process whose variables stay from call to call."""
+    """One sandboxed Python process that keeps its variables between calls."""
 
     def offer(self, name: str, source: str) -> None:
         """Makes a further module importable from the next block on."""
@@ -231,7 +232,7 @@ class Sandbox(Protocol):
 
     @property
     def isolation(self) -> Isolation:
-        """What is in force."""
+        """The isolation in force."""
 
     async def run(self, job: Job, *, carry: Carry | None = None) -> Outcome:
         """Runs one call. Code that fails gives an outcome; only a broken sandbox raises `IsolationError`.

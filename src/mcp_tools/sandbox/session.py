@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from mcp_tools.errors import AlitaError, IsolationError
 from mcp_tools.sandbox.call import call_counts, death, decoded, is_problem, passed
@@ -22,13 +22,10 @@ from mcp_tools.sandbox.protocol import Host, Limits, Problem, ProblemKind, Resul
 from mcp_tools.sandbox.zygote import Ending, Zygote
 from mcp_tools.tool import CallCount, Json
 
-if TYPE_CHECKING:
-    from mcp_tools.sandbox.warm import WarmSandbox
-
 INTERRUPT_SECONDS = 1.0
-"""How long an interrupted block may take to end before its process is killed."""
+"""Seconds until the process of an interrupted block is killed."""
 STOP_SECONDS = 0.15
-"""Time for a block whose run was stopped to end by itself; then its process is killed."""
+"""Seconds for a block of a stopped run to end by itself; then its process is killed."""
 LARGEST_FRAME = 4_000_000
 LARGEST_ASK = LARGEST_REQUEST + 1_000
 """Bytes of a call with its name and number: code of ours sends none that is larger."""
@@ -38,7 +35,25 @@ MOST_UNREAD = 2 * LARGEST_ANSWER
 """Bytes of answers that code may leave unread."""
 _LOOK_SECONDS = 1.0
 _IMPORTS_MB = 384
-"""Address space that importing every package takes: the memory limit is for what code makes of them."""
+"""Address space of importing all packages; the memory limit comes on top."""
+
+
+class Interpreters(Protocol):
+    """Warm interpreters, by their environments; a warm sandbox has them."""
+
+    async def interpreter(self, environment: Environment) -> Zygote:
+        """Return the warm interpreter of an environment.
+
+        Raises:
+            GrantError: A path cannot be granted.
+            IsolationError: The sandbox is broken or closed.
+        """
+
+    def next_call(self) -> int:
+        """Return a number for a call."""
+
+    def retire(self, environment: Environment, zygote: Zygote) -> None:
+        """Take an interpreter out of service; it ends when its last call has ended."""
 
 
 class LiveSession:
@@ -46,7 +61,7 @@ class LiveSession:
 
     def __init__(
         self,
-        sandbox: WarmSandbox,
+        sandbox: Interpreters,
         *,
         read: Sequence[Path],
         write: Sequence[Writable],
@@ -61,7 +76,7 @@ class LiveSession:
         self._functions = [_form(text) for text in functions]
         self._host = host
         self._modules = dict(modules)
-        self._unknown = dict(modules)  # those that the process was not told of yet
+        self._unknown = dict(modules)  # modules that the process does not know yet
         self._paths: list[str] = []
         self._process: _Process | None = None
         self._turn = asyncio.Lock()
@@ -119,7 +134,7 @@ class LiveSession:
 
 
 class _Block:
-    """One block of code under way, with its clock, which stands still while the host works for it."""
+    """One running block of code, with its clock, which is paused while the host works for it."""
 
     def __init__(self, number: int, limits: Limits) -> None:
         self.number = number
@@ -128,7 +143,7 @@ class _Block:
         self.tasks: dict[int, asyncio.Task[None]] = {}
         """The calls to the host under way, by the numbers that they have inside."""
         self.late = False
-        """Whether its time is over."""
+        """True if its time is over."""
         self.timer: asyncio.TimerHandle | None = None
         """For the end of its time, then for the end of its process after an interrupt that did not help."""
         self.watch: asyncio.TimerHandle | None = None
@@ -143,7 +158,7 @@ class _Block:
         self.error: Exception | None = None
         """A bug of the host's functions."""
         self.has_waited = False
-        """Whether it has called the host: meanwhile its threads may compute."""
+        """True if it has called the host: meanwhile its threads may compute."""
         self.cpu: float | None = None
         """The processor time of its process at its beginning."""
         self._spent = 0.0
@@ -151,7 +166,7 @@ class _Block:
 
     @property
     def seconds(self) -> float:
-        """How long it has run."""
+        """Its run time in seconds."""
         return self._spent + (0.0 if self._since is None else time.monotonic() - self._since)
 
     def run_clock(self, *, run: bool) -> None:
@@ -187,7 +202,7 @@ class _Process:
 
     @property
     def ended(self) -> bool:
-        """Whether it can run no more blocks."""
+        """True if it can run no more blocks."""
         return self._killed or self._gone.done()
 
     async def run(self, message: dict[str, Any], limits: Limits) -> SessionOutcome:
@@ -226,7 +241,7 @@ class _Process:
         )
 
     async def _stop(self, block: _Block) -> None:
-        """End a block that nobody waits for any more; its process and variables stay if an interrupt helps at once."""
+        """End a block that nobody waits for; its process is kept if an interrupt ends the block quickly."""
         if block.begun and not self.ended:
             block.late = True
             self._pipes.messages.send({"interrupt": block.number})
@@ -289,7 +304,7 @@ class _Process:
         block.timer = asyncio.get_running_loop().call_later(INTERRUPT_SECONDS, self._kill)
 
     def _look(self, block: _Block) -> None:
-        """Asks once a second how long a block has computed: the clock stands still for the host's work alone."""
+        """Check the run time of a block once a second; the clock is paused only for the host's work."""
         if self._block is block and not self.ended:
             self._zygote.ask_time(self._call, partial(self._computed, block))
             block.watch = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look, block)

@@ -33,18 +33,18 @@ from mcp_tools.sandbox.zygote import CALLS_AT_ONCE, Ready, Zygote
 from mcp_tools.tool import Json
 
 KEPT_ENVIRONMENTS = 6
-"""Of more, the interpreters that were not used for the longest time are ended, except the plain one."""
+"""Above it, the least recently used interpreters are ended, except the plain one."""
 
 _DESCRIBE_LIMITS = Limits(wall_seconds=10, cpu_seconds=10)
 _LOADING_SECONDS, _LOADING_MB = 20.0, 1_024
-"""What a call may use in addition that loads packages of its own."""
+"""Additional limits of a call that loads its own packages."""
 
 
 class WarmSandbox:
-    """What the back ends share. A sandbox belongs to the event loop in which it was opened."""
+    """Common part of the back ends. A sandbox belongs to the event loop in which it was opened."""
 
     calls_per_zygote = 2000
-    """After so many calls an interpreter is replaced by a fresh one."""
+    """Number of calls after which an interpreter is replaced."""
 
     def __init__(self) -> None:
         self.environments: Environments | None = None
@@ -59,7 +59,7 @@ class WarmSandbox:
 
     @property
     def isolation(self) -> Isolation:
-        """What is in force: known once the sandbox was opened."""
+        """The isolation in force; known once the sandbox is open."""
         if self._isolation is None:
             raise IsolationError("the sandbox was not opened", remedy="await sandbox.open() first")
         return self._isolation
@@ -68,7 +68,7 @@ class WarmSandbox:
         """Starts the plain interpreter, which is also the probe.
 
         Raises:
-            IsolationError: The isolation of this back end cannot be had here.
+            IsolationError: The isolation of this back end is unavailable here.
         """
         await self._zygote(Environment())
 
@@ -181,13 +181,13 @@ class WarmSandbox:
         """The folder of a job's packages, built now if need be; empty if they come with alita.
 
         Raises:
-            GrantError: They cannot be had.
+            GrantError: They are unavailable.
         """
         packages = packages_of(job)
         if all(map(is_provided, packages)):
             return ""
         if self.environments is None:
-            raise GrantError(f"packages that do not come with alita cannot be had here: {', '.join(packages)}")
+            raise GrantError(f"packages that do not come with alita are unavailable here: {', '.join(packages)}")
         try:
             return str(await self.environments.ready(packages))
         except (PackageError, UserError) as error:
@@ -197,7 +197,7 @@ class WarmSandbox:
         return Outcome(ok=False, isolation=self.isolation, problem=Problem(kind, message))
 
     async def _zygote(self, environment: Environment) -> Zygote:
-        """The interpreter of an environment, started now if there is none that can go on."""
+        """Return the interpreter of an environment; start one if none can be used."""
         while not self._closed:
             task = self._zygotes.get(environment)
             if task is None:
@@ -298,7 +298,7 @@ def _is_derived(schema: Json, depth: int = 0) -> bool:
 
 
 def _description(value: Json) -> Description | Problem:
-    """What came back, if it has the right form: importing the source has run its code."""
+    """Return the reply if it has the right form; importing the source has run its code."""
     match value:
         case {
             "name": str() as name,

@@ -24,11 +24,11 @@ from mcp_tools.sandbox.inside import scratch
 CALLS_AT_ONCE = max(4, 4 * (os.cpu_count() or 1))
 """More have to wait."""
 SCRATCHES = CALLS_AT_ONCE + 8
-"""Folders of calls that an interpreter can have at once: some are still being removed."""
+"""Maximum number of call folders of an interpreter, including those being removed."""
 LEAVING_SECONDS = 0.05
-"""How long a child may stay after its answer before it is killed."""
+"""Seconds until a child that has answered is killed."""
 GRACE_SECONDS = 2.0
-"""How long a killed child may take to be gone before its interpreter is ended as well."""
+"""Seconds until the interpreter of a killed child that does not end is ended, too."""
 START_SECONDS = 30.0
 """A start takes some 30 ms, with large packages on a cold disk seconds."""
 
@@ -43,7 +43,7 @@ main()
 """
 _DEFAULTS = {
     "layers": (),  # `landlock`, `seccomp`: what each child is put under besides limits
-    "scratch_is_private": False,  # whether each scratch folder is a file system of its own, or all are one folder
+    "scratch_is_private": False,  # True if each scratch folder is a separate file system, False if all are one folder
     "users": (),  # become the first of these that is possible, when started as root
     "user_is_private": True,  # whether threads counted for the user are the sandbox's alone
 }
@@ -53,7 +53,7 @@ def interpreter_command(environment: Environment, *, before: str = "", **setting
     """The command line of a warm interpreter.
 
     Args:
-        environment: What its calls may read and import.
+        environment: The paths and packages of its calls.
         before: Python to run before the loop begins: what a back end puts around the interpreter from within.
         settings: `scratch`, folders as seen inside of which a call has one while it runs, and what `_DEFAULTS` lists.
     """
@@ -79,44 +79,44 @@ def interpreter_command(environment: Environment, *, before: str = "", **setting
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a child ended."""
+    """The end of a child."""
 
     status: int
     """As `os.waitpid` gives it."""
     cpu_seconds: float = 0.0
     over_quota: bool = False
-    """Whether it was killed for what it put into its scratch folder."""
+    """True if it was killed for what it put into its scratch folder."""
     lost: bool = False
-    """Whether the whole interpreter ended, taking the call along."""
+    """True if the whole interpreter ended, taking the call along."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What the interpreter found when it tried its layers out."""
+    """Result of the interpreter's test of its layers."""
 
     layers: list[str]
     landlock_abi: int
-    """What the kernel offers; 0 for nothing."""
+    """Version that the kernel offers; 0 for none."""
     root: bool
-    """Whether calls run as root of the whole machine, or as what a namespace makes of it."""
+    """True if calls run as root of the machine or of a namespace."""
     faults: list[str]
     """Layers that could not be put on, or did not hold."""
     changed: list[str]
-    """Granted paths at which another file stands than the one that was granted."""
+    """Granted paths with another file than the granted one."""
 
 
 class Zygote:
     """One warm interpreter, started by a command line with the isolation around it.
 
-    With it goes the host's folder for its calls, `scratch`; None where that is a file system of its own.
+    With it goes the host's folder for its calls, `scratch`; None if it is a separate file system.
     """
 
     def __init__(self, command: list[str], scratch: str | None = None) -> None:
         self.scratch = scratch
         self.calls = 0
-        """How many calls it was given."""
+        """Number of its calls."""
         self.retired = False
-        """Whether it should get no more calls."""
+        """True if it should get no more calls."""
         self._command = command
         self._waiting: dict[int, asyncio.Future[Ending]] = {}
         self._control: socket.socket | None = None
@@ -141,7 +141,7 @@ class Zygote:
 
     @property
     def alive(self) -> bool:
-        """Whether it can still be given calls."""
+        """True if it can still be given calls."""
         return self._control is not None and not self.retired and not self._faulty
 
     async def start(self) -> Ready:
@@ -158,7 +158,7 @@ class Zygote:
         loop.add_reader(self._control.fileno(), self._listen)
         try:
             with theirs:
-                # without the event loop, whose own way of starting takes longer
+                # without the event loop, which takes longer to start a process
                 self._process = child.popen(self._command, env=VARIABLES, stdin=theirs.fileno(), stderr=self._errors)
             return await asyncio.wait_for(self._ready, START_SECONDS)
         except OSError as error:  # also of an interpreter that ended, or took too long
@@ -172,9 +172,9 @@ class Zygote:
             raise
 
     def send(self, call: int, descriptors: list[int]) -> asyncio.Future[Ending]:
-        """Starts a child for a call; the future tells how it ended.
+        """Start a child for a call; the future gets its end.
 
-        The descriptors are those of the job, the result, output and errors. They are closed here.
+        The descriptors are for the job, the result, output and errors. They are closed here.
         """
         ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         self._waiting[call] = ended
@@ -185,11 +185,11 @@ class Zygote:
         return ended
 
     def pause(self, call: int) -> None:
-        """Stops the child of a session, so that no thread of it computes between two blocks."""
+        """Stop the child of a session, so that none of its threads computes between two blocks."""
         self._tell(b"p %d" % call)
 
     def resume(self, call: int) -> asyncio.Future[None]:
-        """Lets it go on, as it does once the future is done: a stop that is still to come would cut what it writes."""
+        """Let it continue once the future is done, since a pending stop would cut its output."""
         resumed = self._resumed[call] = asyncio.get_running_loop().create_future()
         self._tell(b"c %d" % call)
         return resumed
@@ -250,8 +250,8 @@ class Zygote:
                 await asyncio.sleep(0.002)
             if process.poll() is None:
                 with contextlib.suppress(OSError):
-                    _kill_children(process.pid)  # what bubblewrap started: a group of its own
-            # the group too: children of a back end without a namespace of their own
+                    _kill_children(process.pid)  # bubblewrap's children have a separate group
+            # the group, too: children of a back end without namespaces
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             if process.poll() is None:

@@ -158,7 +158,7 @@ async def test_short_texts_are_shown_an_address_that_only_a_page_names_is_not_op
     assert re.search(r"\[1\] <td>[^7]{1,4}7", desk.asked[1])
     [refused] = outcome.apart
     assert "/take" in refused.action
-    assert "stands only in text that others wrote" in refused.reason
+    assert "comes only from text that others wrote" in refused.reason
     assert (outcome.ok, bool(outcome.problem), "limit" in outcome.problem) == (False, True, False)
     assert outcome.steps
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from agent.context import NextActions
 from agent.errors import ModelOutputError
 from agent.models.scripted import ScriptedModel
 from agent.standard.standard import ATTEMPTS
 from agent.state import State
-from agent.strategy import NextActions
 from support.decisions import FIBONACCI, SEARCHING, choose, context_with, done, state_of
 
 USING = {"tool": "nth_fibonacci", "arguments": {"n": 57}}

@@ -23,7 +23,8 @@ from agent.files.contents import FileProblem
 from agent.files.media.audio import samples
 from agent.files.media.speech import Segment, Speech, Transcript, from_settings, transcribe, use
 from agent.files.reading import preview, read
-from agent.models.embedded.weights import Weights, WeightsFile
+from agent.models.embedded.weights import Weights
+from agent.models.embedded.weights_files import WeightsFile
 from support.fibonacci import decide
 from support.file_server import FileServer
 from support.sounds import FOX

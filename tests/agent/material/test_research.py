@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.material.research import Wanted
+from agent.material.research_request import ResearchRequest
 from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
 from agent.recorders.journaled_web import JournaledWeb
@@ -44,7 +44,7 @@ class Searching:
         self.model = (Weak if weak else ScriptedModel)(list(lines))
         web = JournaledWeb(lambda: (pages, pages), self.journal, lambda event: None)
         context = replace(context_with(self.model), web=web)
-        sought = Wanted(**{"question": QUESTION} | wanted)
+        sought = ResearchRequest(**{"question": QUESTION} | wanted)
         return await context.strategy(Role.COORDINATOR).research(sought, context)
 
 
@@ -117,7 +117,7 @@ async def test_a_limit_of_the_run_leaves_what_was_found_so_far(searching):
             return StoppedModel([])
 
     web = JournaledWeb(lambda: (pages, pages), searching.journal, lambda event: None)
-    evidence = await Small().research(Wanted(QUESTION), replace(context, models=Stopped(), web=web))
+    evidence = await Small().research(ResearchRequest(QUESTION), replace(context, models=Stopped(), web=web))
     assert evidence.read == 1
     assert [quote.text for quote in evidence.sources[0].quotes] == [TOWER]
     assert "the limit of tokens is reached" in evidence.text(6000)

@@ -17,7 +17,8 @@ import pytest
 
 from agent.errors import WeightsError
 from agent.models.embedded import weights_sources
-from agent.models.embedded.weights import Weights, WeightsFile, sha256_of
+from agent.models.embedded.weights import Weights, sha256_of
+from agent.models.embedded.weights_files import WeightsFile
 from support.file_server import FileServer
 
 DATA = b"GGUF" + os.urandom(300_000)

@@ -12,7 +12,8 @@ import pytest
 
 from agent.errors import WeightsError
 from agent.models.embedded import weights_sources
-from agent.models.embedded.weights import Weights, WeightsFile
+from agent.models.embedded.weights import Weights
+from agent.models.embedded.weights_files import WeightsFile
 
 LARGE, SMALL = os.urandom(120_000), b'{"a": 1}'
 

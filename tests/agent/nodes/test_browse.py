@@ -7,9 +7,9 @@ import re
 
 import pytest
 
+from agent.actions.browse import begins_at
 from agent.consent.origins import Origins
 from agent.events import BrowserStepped, FileRead, LeakBlocked, Note
-from agent.nodes.browse import begins_at
 from support.browser import CHROMIUM
 from support.fibonacci import decide
 from support.openai_server import Step

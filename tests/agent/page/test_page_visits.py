@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from agent.configuration.settings_sources import read_settings
-from agent.consent.consent import CallProposal, PackagesToInstall, ToolToApprove, UserReply
 from agent.consent.hosts import HostToReach
+from agent.consent.questions import CallProposal, PackagesToInstall, ToolToApprove, UserReply
 from agent.page import visits as page_visits
 from agent.page.approvals import described, scopes_of
 from agent.page.visitors import Visitor, Visitors

@@ -8,7 +8,7 @@ import pytest
 
 from agent.errors import ModelOutputError
 from agent.small.choice import choose
-from agent.state import Action, Decision, State
+from agent.state import ActionName, Decision, State
 from support.decisions import FIBONACCI, USE, Weak, context_with, done, state_of
 
 UNKNOWN = {"json": "unknown"}
@@ -34,7 +34,7 @@ async def decided(state: State, *lines: Any) -> tuple[Decision, Weak]:
 @pytest.mark.parametrize(
     ("need", "action"), [("fact", "search"), ("site", "browse"), ("compute", "run_code"), ("talk", "answer")]
 )
-async def test_each_need_has_its_action(need: str, action: Action) -> None:
+async def test_each_need_has_its_action(need: str, action: ActionName) -> None:
     decision, model = await decided(state_of("q"), needs(need))
     assert (decision.action, decision.why, decision.answer) == (action, f"It needs {need}.", "")
     assert len(model.requests) == 1

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from agent.actions.answer import GiveAnswer
 from agent.events import InstructionFound, Note
 from agent.models.scripted import ScriptedModel
-from agent.nodes.answer import answer
 from agent.state import State
 from support.decisions import Weak, context_with, state_of
 
@@ -28,8 +27,7 @@ def run_of(answer_: str, text: str = TEXT) -> State:
 async def answered(model: Any, state: State) -> tuple[str, list[Any], Any]:
     context, told = context_with(model), []
     object.__setattr__(context, "emit", told.append)
-    runtime = cast(Any, SimpleNamespace(context=context))
-    return (await answer(state, runtime))["text"], told, context
+    return (await GiveAnswer().run(state, context))["text"], told, context
 
 
 BELIEVED: dict[str, tuple[str, str, list[dict[str, Any]]]] = {

@@ -17,8 +17,10 @@ from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.errors import AlitaError, SettingsError, StorageError
 from agent.store import databases as database
-from agent.store.databases import FILE, Sqlite, open_store, script
+from agent.store import schema
+from agent.store.databases import FILE, Sqlite, open_store
 from agent.store.run_index import Notes, index_run
+from agent.store.schema import script
 from support.command import Terminal
 from support.fibonacci import ANSWER, QUESTION, STORY, write_script
 from support.kept_runs import kept, newest
@@ -52,8 +54,8 @@ def problem_of(settings: Settings) -> AlitaError:
 
 
 def test_somebody_elses_database_is_left_alone(settings):
-    schema = () if settings.database_url is None else ("CREATE SCHEMA alita",)
-    raw(settings, *schema, "CREATE TABLE alita.cookies (host TEXT)")
+    made = () if settings.database_url is None else ("CREATE SCHEMA alita",)
+    raw(settings, *made, "CREATE TABLE alita.cookies (host TEXT)")
     problem = problem_of(settings)
     assert "is not alita's store: it has the table cookies" in problem.message
     assert "ALITA_DATABASE_URL" in problem.remedy
@@ -72,7 +74,7 @@ def test_a_store_of_a_later_version_is_left_alone(settings):
 def next_version(folder: Path, statements: str) -> Path:
     """The scripts of an alita with one more version of the schema."""
     scripts = folder / "migrations"
-    shutil.copytree(database.SCRIPTS, scripts, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(schema.SCRIPTS, scripts, ignore=shutil.ignore_patterns("__pycache__"))
     (scripts / "0002.sql").write_text(statements)
     first = (scripts / "versions" / "v0001.py").read_text()
     second = first.replace('"0001"', '"0002"').replace("down_revision = None", 'down_revision = "0001"')
@@ -85,8 +87,8 @@ def test_a_store_of_an_earlier_version_is_migrated_with_what_it_holds(settings, 
     assert newest(settings) == [(run.run_id, "answered")]
     database.disconnect()
     scripts = next_version(tmp_path, "CREATE TABLE fresh (number BIGINT NOT NULL PRIMARY KEY);\n")
-    monkeypatch.setattr(database, "SCRIPTS", scripts)
-    monkeypatch.setattr(database, "REVISIONS", ("0001", "0002"))
+    monkeypatch.setattr(schema, "SCRIPTS", scripts)
+    monkeypatch.setattr(schema, "REVISIONS", ("0001", "0002"))
     with open_store(settings) as store:
         assert store.rows("SELECT * FROM fresh") == []
         assert store.rows("SELECT version_num FROM alembic_version")[0][0] == "0002"
@@ -121,8 +123,8 @@ def test_of_many_that_find_an_earlier_version_one_migrates_it(settings, tmp_path
     assert newest(settings) == [(run.run_id, "answered")]
     database.disconnect()
     scripts = next_version(tmp_path, "CREATE TABLE fresh (number BIGINT NOT NULL PRIMARY KEY);\n")
-    monkeypatch.setattr(database, "SCRIPTS", scripts)
-    monkeypatch.setattr(database, "REVISIONS", ("0001", "0002"))
+    monkeypatch.setattr(schema, "SCRIPTS", scripts)
+    monkeypatch.setattr(schema, "REVISIONS", ("0001", "0002"))
     assert made_by_many(settings) == []
     assert newest(settings) == [(run.run_id, "answered")]
 
@@ -133,8 +135,8 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(settings, tmp_path, m
     database.disconnect()
     scripts = next_version(tmp_path, "CREATE TABLE fresh (number BIGINT);\nINSERT INTO nowhere VALUES (1);\n")
     with monkeypatch.context() as newer:
-        newer.setattr(database, "SCRIPTS", scripts)
-        newer.setattr(database, "REVISIONS", ("0001", "0002"))
+        newer.setattr(schema, "SCRIPTS", scripts)
+        newer.setattr(schema, "REVISIONS", ("0001", "0002"))
         assert "cannot be used" in problem_of(settings).message
     assert newest(settings) == [(run.run_id, "answered")], "the earlier version still uses it"
 
@@ -166,9 +168,9 @@ def test_sqlite_is_made_as_alembic_makes_it(settings, tmp_path):
         other.close()
     assert schemas[:2] == schemas[2:]
     folder = Config()
-    folder.set_main_option("script_location", str(database.SCRIPTS))
+    folder.set_main_option("script_location", str(schema.SCRIPTS))
     known = [one.revision for one in ScriptDirectory.from_config(folder).walk_revisions()]
-    assert tuple(reversed(known)) == database.REVISIONS
+    assert tuple(reversed(known)) == schema.REVISIONS
     assert all(script(revision, "postgresql") for revision in known)
 
 

@@ -122,7 +122,7 @@ async def test_a_package_that_is_not_installed(sandbox: WarmSandbox) -> None:
     for name in ("no_such_package", "no_such.package", "__main__", ".", ""):
         outcome = await sandbox.run(Job("def f(): ...", "f", packages=(name,)))
         assert outcome.problem is not None
-        assert outcome.problem.message == f"packages that do not come with alita cannot be had here: {name}"
+        assert outcome.problem.message == f"packages that do not come with alita are unavailable here: {name}"
 
 
 async def test_modules_of_the_library_can_be_imported(sandbox: WarmSandbox) -> None:

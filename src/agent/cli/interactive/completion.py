@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.document import Document
 
     from agent.configuration.settings import Settings
-    from agent.consent.consent import ApprovalMode
+    from agent.consent.questions import ApprovalMode
 
 _MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|([^\s"]+))')
 _AFTER_A_NAME = ".,;:!?)]}'"

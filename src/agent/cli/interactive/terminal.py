@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from prompt_toolkit.output import create_output
 
-from agent.alita import Alita, Listener
+from agent.alita import Alita
 from agent.answer import Answer
 from agent.cli import exits
 from agent.cli.confirmations import ask_about_project, ask_before_fetching
@@ -28,10 +28,11 @@ from agent.cli.screen import Screen
 from agent.cli.turn import RunDisplay, listen, on_interrupt
 from agent.cli.verbs.ask import explanation, file_lines, source_lines
 from agent.configuration.settings_sources import KEYS, read_settings, variables
-from agent.consent.consent import ApprovalMode, Asked, ToolToApprove, UserReply
+from agent.consent.consent import Asked
+from agent.consent.questions import ApprovalMode, ToolToApprove, UserReply
 from agent.conversation import Turn
 from agent.errors import AlitaError, UsageError
-from agent.events import Event, RunStarted
+from agent.events import Event, Listener, RunStarted
 from agent.models.roles import with_named_model
 from agent.question import FolderGrant, Wish, files_named
 from agent.store.redact import Redactor

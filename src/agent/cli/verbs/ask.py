@@ -31,8 +31,9 @@ from mcp_tools.small_files import RECORD, read_small
 from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
-    from agent.alita import Alita, Listener
+    from agent.alita import Alita
     from agent.consent.consent import Asked
+    from agent.events import Listener
 
 
 app = options.App("")
@@ -268,7 +269,7 @@ class _Run:
         """Gives the answer, and what made the run fail."""
         from agent.alita import Alita
         from agent.configuration.settings_sources import read_settings
-        from agent.consent.consent import CallProposal, UserReply
+        from agent.consent.questions import CallProposal, UserReply
 
         settings = read_settings(flags)
         self._screen = screen = Screen(sys.stderr, spoken=settings.plain, quiet=self._output.quiet)

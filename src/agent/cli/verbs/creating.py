@@ -19,9 +19,10 @@ from mcp_tools.errors import UsageError
 from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
-    from agent.alita import Alita, Listener
+    from agent.alita import Alita
     from agent.answer import Answer
     from agent.configuration.settings import Settings
+    from agent.events import Listener
 
 
 def add_to(app: options.App) -> None:

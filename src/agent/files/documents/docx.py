@@ -46,7 +46,7 @@ _OFF = ("0", "false", "off")
 _LINK = re.compile(r'\s*HYPERLINK\s+(?:\\l\s+)?"([^"]+)"(?:.*\\o\s+"([^"]+)")?')
 _ENTRY = re.compile(r"\s*(?:XE|TC|TA)\s+(.+)")
 _SILENT_FIELD = re.compile(r"\s*(FORM|HYPERLINK|PAGE|NUMPAGES|TOC|SET|$)")
-"""Codes of fields that show nothing, or nothing of their own."""
+"""Codes of fields without a visible result."""
 _FORMULAS = {
     "f": "({num})/({den})",
     "sSup": "{e}^({sup})",
@@ -132,7 +132,7 @@ class _Reading:
         return [*blocks, "## Tracked changes", "\n".join(self.changes)] if self.changes else blocks
 
     def lost(self) -> list[str]:
-        """What the text does not show."""
+        """Contents that the text lacks."""
         changes = ["The text has tracked changes as if all were accepted; they are listed at its end."]
         return [
             *self.drawings.lost,
@@ -198,7 +198,7 @@ class _Part:
             yield joined
 
     def _chunk(self, relation: str | None) -> Iterator[str]:
-        """A part of the text in another format: HTML, MHT, a document. One that nothing reads is kept as a file."""
+        """A part of the text in another format: HTML, MHT, a document. An unreadable one is kept as a file."""
         related, reading = self._part.related(relation), self._reading
         if related is not None and reading.depth < reading.limits.depth:
             with TemporaryDirectory() as folder:
@@ -435,7 +435,7 @@ class _Part:
                 self._changed("cell inserted", added, _all_text(cell))
             span = int(value_of(properties, "gridSpan") or 1)
             if merge is not None or span > 1:
-                self._reading.told.append("Some table cells are merged: their text stands in the first of them.")
+                self._reading.told.append("Some table cells are merged: their text is in the first cell.")
             covered = merge is not None and merge.get(f"{W}val") != "restart"
             yield "" if covered else _Part(self._part, self._reading).line(cell)
             yield from [""] * min(span - 1, 100)

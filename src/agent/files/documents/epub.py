@@ -1,4 +1,4 @@
-"""Books in EPUB, whose chapters are web pages."""
+"""Books in EPUB, with web pages as chapters."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from agent.files.documents.package import Drawings
 from mcp_tools.text import count_of, one_line
 
 MOST_BYTES = 32 * 2**20
-"""Of a page, or a chapter of a book."""
+"""Limit of a page, or a chapter of a book."""
 _PRINTED = re.compile(r"@media[^{]{0,200}\bprint\b[^{]{0,200}\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", re.IGNORECASE)
 """Style rules for printing."""
 _MOST_RULES = 5
@@ -51,9 +51,9 @@ class HtmlPage:
     """A page as Markdown.
 
     Args:
-        content: Its bytes, in whatever encoding it says or has.
-        drawings: Where its pictures are kept; without, an address says where each is.
-        find: The content of a picture, and its kind, by its address; empty where it cannot be had.
+        content: Its bytes, in the declared or detected encoding.
+        drawings: Folder of its pictures; without one, pictures are named by their addresses.
+        find: Returns the content and kind of a picture by its address; empty if it is unavailable.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class HtmlPage:
         self.links = len(soup.find_all("a", href=True))
         spanning = soup.find_all(["td", "th"], rowspan=True)
         if spanning or soup.find_all(["td", "th"], colspan=True):
-            self.lost.append("Some table cells are merged: their text stands in the first of them.")
+            self.lost.append("Some table cells are merged: their text is in the first cell.")
         for table in {id(t): t for cell in spanning if (t := cell.find_parent("table"))}.values():
             _fill(soup, table)
         try:

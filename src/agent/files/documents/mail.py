@@ -140,11 +140,11 @@ def _is_nested(part: Any) -> bool:
 
 def _body(plain: MIMEPart | None, html: MIMEPart | None, lost: list[str]) -> Iterator[str]:
     """The plain text, and the HTML if it has other words or a table."""
-    text = "" if plain is None else _text(plain, lost).strip()
+    text = "" if plain is None else _part_text(plain, lost).strip()
     yield text
     if html is None:
         return
-    page = HtmlPage(_text(html, lost))
+    page = HtmlPage(_part_text(html, lost))
     if not text:
         lost += page.lost
         yield page.markdown
@@ -154,7 +154,7 @@ def _body(plain: MIMEPart | None, html: MIMEPart | None, lost: list[str]) -> Ite
 
 
 def _attached(message: Any, bodies: list[MIMEPart | None]) -> Iterator[EmailMessage]:
-    """The parts that are not the text of the message; a multipart without parts is one of them."""
+    """Return the parts other than the text of the message, including a multipart without parts."""
     if message.get_content_maintype() == "multipart" and message.is_multipart():
         for part in message.iter_parts():
             yield from _attached(part, bodies)
@@ -199,7 +199,7 @@ def _bytes(part: MIMEPart) -> bytes:
     return content if isinstance(content, bytes) else b""
 
 
-def _text(part: MIMEPart, lost: list[str]) -> str:
+def _part_text(part: MIMEPart, lost: list[str]) -> str:
     """The text of a part, also if its declared encoding is wrong; lines of `format=flowed` are joined."""
     content = _bytes(part)
     declared = str(part.get_content_charset("ascii"))

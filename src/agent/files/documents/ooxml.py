@@ -1,4 +1,4 @@
-"""Office Open XML packages (docx, pptx, xlsx): their parts, as any program writes them, and which of them were read."""
+"""Office Open XML packages (docx, pptx, xlsx): their parts in the variants of all programs."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Package:
         """The main part: the one that the package names, else the one at the usual place.
 
         Raises:
-            KeyError: There is none.
+            KeyError: There is no such part.
         """
         named = [one.part for one in self.relations("").values() if one.kind == "officeDocument" and one.part]
         part = named[0] if named else self.part(usual)
@@ -165,7 +165,7 @@ class Package:
         return self._archive.getinfo(self._members[_normal(name)]).file_size
 
     def relations(self, name: str) -> dict[str, Relation]:
-        """The relations of a part, or those of the package for an empty name."""
+        """Return the relations of a part, or of the package for an empty name."""
         folder, base = posixpath.split(name)
         place = posixpath.join(folder, "_rels", f"{base}.rels")
         if _normal(place) not in self._members:
@@ -223,7 +223,7 @@ class Package:
         return out
 
     def is_odd(self) -> bool:
-        """Whether libraries need the `normalised` package."""
+        """Return True if libraries need the `normalised` package."""
         return any("\\" in name or name.startswith("/") for name in self._members.values()) or any(
             _STRICT.search(self._head(name))
             for normal, name in self._members.items()
@@ -244,7 +244,7 @@ class Package:
 
 
 def transitional(content: bytes) -> Any:
-    """The root of an XML text; namespaces of the strict format become those of the transitional one."""
+    """Return the root of an XML text, with strict namespaces replaced by transitional ones."""
     root = parse_xml(content)
     if b"purl.oclc.org" not in content and b"p\0u\0r\0l\0.\0o\0c\0l\0c" not in content:
         return root
@@ -258,7 +258,7 @@ def _as_transitional(content: bytes) -> bytes:
 
 
 def _as_utf8(content: bytes) -> bytes:
-    """XML in an encoding whose letters take two bytes becomes UTF-8."""
+    """XML in a two-byte encoding becomes UTF-8."""
     if not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content
     from lxml import etree

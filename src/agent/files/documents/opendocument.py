@@ -270,7 +270,7 @@ class Reading:
                 count = min(count_in(cell, "number-columns-repeated"), _MOST_REPEATED)
                 cells += [self.line(cell)] * count
                 if any(get(cell, f"number-{way}-spanned") not in ("", "1") for way in ("rows", "columns")):
-                    self.told.append("Some table cells are merged: their text stands in the first of them.")
+                    self.told.append("Some table cells are merged: their text is in the first cell.")
             rows += [cells] * min(count_in(row, "number-rows-repeated"), _MOST_REPEATED)
         while rows and not any(rows[-1]):
             rows.pop()

@@ -51,7 +51,7 @@ class Drawings:
     """The pictures, charts, diagrams and embedded files of a document."""
 
     pictures: dict[str, bytes] = field(default_factory=dict)
-    """Contents by file name, those of embedded files among them."""
+    """Contents by file name, including embedded files."""
     files: list[str] = field(default_factory=list)
     """Names of the embedded files."""
     others: list[str] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Drawings:
 
     @property
     def lost(self) -> list[str]:
-        """What the text does not show."""
+        """Contents that the text lacks."""
         lost = []
         if count := len(self.pictures) - len(self.files):
             some = f"{count} pictures are" if count != 1 else "1 picture is"
@@ -141,7 +141,7 @@ def _data(chart: Any) -> tuple[list[str], list[list[str]]]:
     tags = [str(one.tag).rpartition("}")[2] for one in chart.iterfind(f".//{_CHART}plotArea/*")]
     kinds = dict.fromkeys(tag.removesuffix("Chart") for tag in tags if tag.endswith("Chart"))
     head, columns, labels = [""], list[list[str]](), list[str]()
-    for series in chart.iter("{*}ser"):  # hidden ones have a namespace of their own
+    for series in chart.iter("{*}ser"):  # hidden ones have a separate namespace
         name = " ".join(_values(series, "tx")) or series.findtext(f"{_CHART}tx/{_CHART}v", "")
         for what in ("val", "yVal", "bubbleSize"):
             if values := _values(series, what):

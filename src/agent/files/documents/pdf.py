@@ -73,7 +73,7 @@ class PdfContents(Contents):
         if scripts := raw.FPDFDoc_GetJavaScriptActionCount(document):
             self.lost.append(f"{count_of(scripts, 'script')} of the PDF not read.")
         if names := ", ".join(one_line(name) for name, _ in self._attached()):
-            self.lost.append(f"Files are attached to the PDF, saved beside its text but not read: {names}.")
+            self.lost.append(f"Files are attached to the PDF, saved next to its text but not read: {names}.")
 
     def sections(self, first: int = 1) -> Iterator[Section]:
         """The pages."""
@@ -83,7 +83,7 @@ class PdfContents(Contents):
             yield Section(f"page {number}{numbered}", self._text(number))
 
     def draw(self, number: int) -> Image:
-        """How a page looks."""
+        """Image of a page."""
         try:
             return _picture_of(self._document[number - 1])
         except (PdfiumError, IndexError):
@@ -214,14 +214,14 @@ def _mark_name(mark: Any) -> str:
 
 
 def _picture_of(page: Any) -> Image:
-    """How the page looks, about 200 dots an inch."""
+    """Return the image of the page at about 200 dots per inch."""
     longest = max(page.get_size()) or 1.0
     picture: Image = page.render(scale=min(200 / 72, LONGEST_SIDE / longest)).to_pil()
     return picture
 
 
 def _share_lines(boxes: list[tuple[float, float, float, float]]) -> bool:
-    """Whether any pieces share a line. Most pages are prose, and this quickly rules out tables."""
+    """Return True if any pieces share a line. Most pages are prose, and this quickly rules out tables."""
     twice_middles = sorted(box[1] + box[3] for box in boxes)
     height = sorted(box[3] - box[1] for box in boxes)[len(boxes) // 2]
     return sum(after - before <= height for before, after in pairwise(twice_middles)) > 1
@@ -233,7 +233,7 @@ def _piece(box: tuple[float, float, float, float], text: str = "") -> Piece:
 
 
 def _notes_on(page: Any, document: Any) -> list[str]:
-    """What the text of the page lacks: notes, form fields, targets of links."""
+    """Return contents that the text of the page lacks: notes, form fields, targets of links."""
     found = []
     for index in range(min(raw.FPDFPage_GetAnnotCount(page), _MOST_NOTES)):
         note = raw.FPDFPage_GetAnnot(page, index)

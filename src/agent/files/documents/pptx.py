@@ -26,7 +26,7 @@ from mcp_tools.text import one_line
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
-_ROW = 91_440  # shapes whose tops differ by less (a tenth of an inch, in EMU) stand side by side
+_ROW = 91_440  # shapes with tops closer than this (a tenth of an inch, in EMU) are side by side
 
 
 def open_pptx(source: Source, limits: ReadLimits) -> Contents:
@@ -55,7 +55,7 @@ def _read(source: Source, limits: ReadLimits, parts: Parts) -> Contents:
         "masters of notes and handouts are not in the text.",
     ]
     if any(slide.is_merged for slide in slides):
-        lost.append("Some table cells are merged: their text stands in the first of them, the others are empty.")
+        lost.append("Some table cells are merged: their text is in the first cell, the others are empty.")
     hidden = [str(slide.number) for slide in slides if slide.is_hidden]
     if hidden:
         lost.insert(0, f"Hidden in the show, but read like the others: slide {', '.join(hidden)}.")
@@ -85,13 +85,13 @@ class _Slide:
         self.is_hidden = slide.element.get("show", "1") in ("0", "false")
         title = slide.shapes.title
         self._title_id = title.shape_id if title is not None else None
-        self.title = one_line(_text(title.text_frame), 200) if title else ""
+        self.title = one_line(_frame_text(title.text_frame), 200) if title else ""
         self.name = f"slide {number}{' (hidden)' if self.is_hidden else ''}"
         self.blocks = [f"## {self.title}"] if self.title else []
         self.blocks += [*self._shapes(slide.shapes), *self._alternatives(slide.element), *self._comments()]
         self.masters = _text_of_masters(slide)
         notes = slide.notes_slide.notes_placeholder if slide.has_notes_slide else None
-        if notes is not None and (text := _text(notes.text_frame).strip()):
+        if notes is not None and (text := _frame_text(notes.text_frame).strip()):
             self.blocks.append(f"[speaker notes] {text}")
         for one in slide.notes_slide.shapes if slide.has_notes_slide else ():
             if one.shape_id != getattr(notes, "shape_id", None) and not one.element.xpath(".//p:ph[@type='sldNum']"):
@@ -126,11 +126,11 @@ class _Slide:
             return
         element, part = shape.element, self._part
         alt = element.xpath("string(./*[1]/p:cNvPr/@descr)")
-        if getattr(shape, "has_text_frame", False) and (text := _text(shape.text_frame)):
+        if getattr(shape, "has_text_frame", False) and (text := _frame_text(shape.text_frame)):
             yield text
         elif getattr(shape, "has_table", False):
             self.is_merged |= any(cell.is_merge_origin for cell in shape.table.iter_cells())
-            yield table([[_text(cell.text_frame) for cell in row.cells] for row in shape.table.rows])
+            yield table([[_frame_text(cell.text_frame) for cell in row.cells] for row in shape.table.rows])
         elif getattr(shape, "has_chart", False):
             yield self._drawings.chart(part, next(element.iter("{*}chart")).get(f"{_R}id", ""))
         elif next(element.iter("{*}relIds"), None) is not None:
@@ -173,13 +173,13 @@ def _lines(element: Any) -> list[str]:
 
 
 def _text_of_masters(slide: Any) -> list[str]:
-    """What the layout and the master of a slide write on it."""
+    """Return the texts of a slide's layout and master."""
     layout = slide.slide_layout
     shapes = [shape for one in (layout.slide_master, layout) for shape in one.shapes if not shape.is_placeholder]
     return [line for shape in shapes for line in _lines(shape.element)]
 
 
-def _text(frame: Any) -> str:
+def _frame_text(frame: Any) -> str:
     """The paragraphs of a frame with the targets of links; deeper ones are indented as a list."""
     lines = []
     for paragraph in frame.paragraphs:

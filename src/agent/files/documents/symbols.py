@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _PRIVATE = 0xF000
-"""Where documents put the characters of a symbol font."""
+"""Code points that documents use for a symbol font."""
 _CLOCKS = "".join(map(chr, range(0x1F550, 0x1F55C)))
 _SIGNS_OF_THE_ZODIAC = "♈♉♊♋♌♍♎♏♐♑♒♓"
 _TABLES: dict[str, tuple[tuple[int, str], ...]] = {
@@ -35,7 +35,7 @@ _FONTS = {
 
 
 def is_symbol_font(font: str | None) -> bool:
-    """Whether letters in this font are shown as symbols."""
+    """Return True if letters in this font are shown as symbols."""
     return (font or "").lower() in _FONTS
 
 
@@ -55,5 +55,5 @@ def symbols(text: str, font: str) -> str:
 
 
 def has_private(text: str) -> bool:
-    """Whether it has characters that only a symbol font shows."""
+    """Return True if it has characters that only a symbol font shows."""
     return any("\uf000" <= one <= "\uf0ff" for one in text)

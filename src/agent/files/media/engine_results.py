@@ -1,4 +1,4 @@
-"""What engines of speech and OCR find, which takes minutes: alita keeps it for the next process that reads the file."""
+"""Results of speech and OCR engines, kept for the next process that reads the file, since they take minutes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _ask: AskHost | None = None
 
 
 def use(ask: AskHost | None) -> None:
-    """Decides for this process whom it asks for what was found before; nobody knows anything unless told."""
+    """Set the source of earlier results for this process; by default there is none."""
     global _ask
     _ask = ask
 
 
 def found_once(form: str, content: bytes, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What an engine finds in a content of some form, as JSON; it works only where nobody has found it yet."""
+    """Return an engine's result for a content, as JSON; the engine runs only if no earlier result exists."""
     if _ask is None:
         return find()
     hashed = hashlib.blake2b(form.encode(), digest_size=16)

@@ -28,9 +28,7 @@ from agent.files.media import ocr
 from mcp_tools.text import one_line
 
 _MOST_FRAMES = 12
-_ONLY_TEXT = (
-    "Shapes, bars, lines and colours of the picture. You get its text alone, roughly where it stands, not the picture."
-)
+_ONLY_TEXT = "Shapes, bars, lines and colours of the picture. You get only its text, roughly in place, not the picture."
 _MOST_TEXTS = 40
 _IPTC = {5: "title", 15: "category", 25: "keywords", 55: "date", 80: "author", 90: "city", 101: "country"} | {
     105: "headline",
@@ -47,7 +45,7 @@ LARGEST = 1_500_000
 """Bytes."""
 _KINDS = {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
 _FORMATS = {"jp2": "jpeg2000"}
-"""The names that PIL has for kinds, where they are others."""
+"""PIL's names of kinds, if they differ."""
 _XMP_TEXT = re.compile(
     r'<[\w-]+:([\w-]+)[^<>]*>([^<>]*[^<>\s][^<>]*)</|\s(?!xmlns|rdf|x:)[\w-]+:([\w-]+)=["\']([^"\'<>]+)'
 )
@@ -88,7 +86,7 @@ def open_image(source: Source, limits: ReadLimits) -> Contents:
 
 @contextmanager
 def _open_picture(source: Source) -> Iterator[Image.Image]:
-    """Opens a picture by its kind, whatever its name."""
+    """Open a picture by its kind, not its name."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -125,7 +123,9 @@ def _summary(picture: Image.Image) -> str:
     told["XMP"] = "; ".join(b if a == "li" else f"{a or c}: {b or d}" for a, b, c, d in found)
     told |= {f"IPTC {name}": value for name, value in _iptc(picture)}
     told |= getattr(picture, "text", {})
-    texts = [f"\n{one_line(str(name))}: {_plain(value)}" for name, value in told.items() if _plain(value)]
+    texts = [
+        f"\n{one_line(str(name))}: {_metadata_text(value)}" for name, value in told.items() if _metadata_text(value)
+    ]
     more = f"\nand {len(texts) - _MOST_TEXTS} more texts" if len(texts) > _MOST_TEXTS else ""
     return line + "".join(texts[:_MOST_TEXTS]) + more
 
@@ -141,7 +141,7 @@ def _iptc(picture: Image.Image) -> Iterator[tuple[str, bytes]]:
             yield _IPTC[number], b"; ".join(values) if isinstance(values, list) else values
 
 
-def _plain(value: Any) -> str:
+def _metadata_text(value: Any) -> str:
     text = value.decode("utf-8", FALLBACK) if isinstance(value, bytes) else str(value or "")
     return one_line(text.replace("\0", ""), 500)
 

@@ -1,4 +1,4 @@
-"""OCR by rapidocr, whose models come with its wheel, and the layout of pieces of text in columns."""
+"""OCR by rapidocr, which ships its models, and the layout of pieces of text in columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LONGEST_SIDE = 2600
 """Pixels to which a larger picture is shrunk."""
 _THREADS = 1
-"""Of onnxruntime: its threads spin while they wait, so that a second one costs more than it gives on a busy machine."""
+"""Threads of onnxruntime: they spin while they wait, so on a busy machine a second one costs more than it gains."""
 _UNSURE_BELOW = 0.8
 _is_wanted = True
 _WIDEST = 300  # characters of a line, however far apart its pieces are
@@ -30,7 +30,7 @@ def turn_off() -> None:
 
 
 def is_wanted() -> bool:
-    """Whether the text of pictures is read."""
+    """Return True if the text of pictures is read."""
     return _is_wanted
 
 
@@ -40,7 +40,7 @@ class RecognisedText(NamedTuple):
     text: str
     """Its lines, columns kept."""
     certainty: str = ""
-    """How certain the text is, as a phrase."""
+    """Return the certainty of the text as a phrase."""
     lost: tuple[str, ...] = ()
 
 
@@ -135,7 +135,7 @@ class Piece(NamedTuple):
 
 
 def has_columns(pieces: Sequence[Piece]) -> bool:
-    """Whether there is a table: lines with gaps that are not columns of prose."""
+    """Return True if there is a table: lines with gaps that are not columns of prose."""
     width = max(one.right for one in pieces) - min(one.left for one in pieces) if pieces else 0.0
     tabular = prose = 0
     for row in _rows(pieces):

@@ -54,7 +54,7 @@ class Transcript(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """Which engine transcribes speech. `asdict` of it can be given to another process."""
+    """Which engine transcribes speech. `asdict` can be passed to another process."""
 
     engine: Engine = "auto"
     model: str = ""
@@ -76,9 +76,9 @@ def use(speech: Speech, ask: AskHost | None = None) -> None:
 
 
 def from_settings(settings: Settings) -> Speech:
-    """What the settings say. The endpoint of speech gets its own key; that of all models only at its own address.
+    """The settings. The endpoint of speech gets its own key; the general key only goes to its own address.
 
-    A model of `[models.NAME]` that hears is asked at its endpoint with its key, whatever else is set.
+    A model of `[models.NAME]` that hears is always asked at its endpoint with its key.
     """
     from agent.models.roles import endpoint_of
 
@@ -104,13 +104,13 @@ def engine_of(speech: Speech) -> Engine:
 
 
 def wants_weights(speech: Speech) -> bool:
-    """Whether the pinned weights will write it down, so that they should be fetched first."""
+    """Return True if the pinned weights will write it down, so that they should be fetched first."""
     is_here = find_spec("faster_whisper") is not None
     return engine_of(speech) == "faster-whisper" and not speech.model and is_here
 
 
 def weights_of(speech: Speech) -> list[str]:
-    """Where the weights of models on this machine are, or may be."""
+    """Folder of the weights of models on this machine; it may be missing."""
     caches = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     own = str(Path(speech.model).expanduser()) if speech.model else ""
     return [place for place in (speech.folder, own, f"{caches}/whisper") if place]
@@ -206,7 +206,7 @@ def _faster_model(folder: str) -> Any:
 
 
 def _by_openai_whisper(samples: Samples, speech: Speech) -> Transcript:
-    """By the model that the setting `speech_model` names, `base` unless told."""
+    """Transcribe with the model that the setting `speech_model` names, `base` unless told."""
     from agent.models.embedded.whisper_weights import WhisperWeights
 
     weights = WhisperWeights(Path(speech.folder), speech.model)
@@ -222,7 +222,7 @@ def _by_openai_whisper(samples: Samples, speech: Speech) -> Transcript:
 @lru_cache(maxsize=1)
 def _openai_model(name: str, root: str | None) -> Any:
     try:
-        import whisper  # an extra of its own, without stubs
+        import whisper  # a separate extra, without stubs
     except ImportError:
         raise without_package("openai-whisper", "whisper", "what is said cannot be written down") from None
     try:

@@ -46,9 +46,7 @@ class Film(Contents):
             super().__init__(source.kind, told)
             self._subtitled = len(container.streams.subtitles)
         if sees:
-            self.lost.append(
-                "What the film shows is not described: single pictures of it are saved, and their text read."
-            )
+            self.lost.append("The film's pictures are not described: single frames are saved, and their text is read.")
         self._is_seen = bool(sees) and sees[0].width * sees[0].height <= _MOST_PIXELS
         self._sound = Sound(source, self._length, self.lost) if hears else None
         self.facts = self._sound.facts if self._sound else {}

@@ -90,7 +90,7 @@ class _CellArchive(ZipFile):
 
 
 class FullSheet(Sheet):
-    """A sheet with its notes; `computed` is the same with values in place of formulas, None where there are none."""
+    """A sheet with its notes; `computed` is the same with values in place of formulas, or None without values."""
 
     def __init__(self, sheet: Any, computed: Any, theme: list[str]) -> None:
         self._sheet, self._computed, self._theme = sheet, computed, theme
@@ -229,11 +229,11 @@ def _formula(value: Any) -> str:
 
 
 def colour_of(color: Any, theme: list[str]) -> str:
-    """A colour of openpyxl as `FF0000`; empty if there is none."""
+    """Return a colour of openpyxl as `FF0000`; empty if there is none."""
     if color is None:
         return ""
     if color.type == "rgb" and isinstance(color.rgb, str):
-        return color.rgb[-6:].upper()  # an alpha of 00 is what most programs write, and none of them means it
+        return color.rgb[-6:].upper()  # most programs write an alpha of 00 without meaning it
     if color.type == "indexed" and color.indexed < len(COLOR_INDEX):
         return str(COLOR_INDEX[color.indexed])[-6:].upper()
     if color.type != "theme" or color.theme >= len(theme):
@@ -254,7 +254,7 @@ def theme_colours(theme: bytes | None) -> list[str]:
 
 
 def colour_word(rgb: str) -> str:
-    """What people call a colour: `red`, `light blue`, `dark grey`."""
+    """Return the name of a colour: `red`, `light blue`, `dark grey`."""
     hue, light, saturation = _hls(rgb)
     if light > 0.97 or light < 0.06:
         return "white" if light > 0.5 else "black"

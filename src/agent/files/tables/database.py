@@ -1,4 +1,4 @@
-"""SQLite databases, opened so that nothing of them can change: their schema, then the rows of each table in pages."""
+"""SQLite databases, opened read-only: their schema, then the rows of each table in pages."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _SQL = 1_000  # characters of a statement
 
 
 class Database(SheetsContents):
-    """A database, opened so that nothing of it can change."""
+    """A database, opened read-only."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
         lost = []
         if source.path.with_name(source.path.name + "-wal").exists():
-            lost.append("Changes in the write-ahead log beside the database (-wal) are not read.")
+            lost.append("Changes in the write-ahead log next to the database (-wal) are not read.")
         if source.path.with_name(source.path.name + "-journal").exists():
-            lost.append("A change was not finished: what the journal beside the database would restore is not.")
+            lost.append("A change was not finished, and the journal next to the database was not applied.")
         with source.path.open("rb") as file:
             header = file.read(100).ljust(100, b"\0")
         page = int.from_bytes(header[16:18]) if header[16:18] != b"\0\1" else 1 << 16
@@ -110,7 +110,7 @@ class _Table(Sheet):
     def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
         """The rows from the one at that index on."""
         found = self._connection.execute(f"SELECT * FROM {self._name} LIMIT -1 OFFSET ?", (start,))  # noqa: S608 - quoted
-        yield from ((number, [_text(value) for value in row]) for number, row in enumerate(found, start + 1))
+        yield from ((number, [_sql_text(value) for value in row]) for number, row in enumerate(found, start + 1))
 
     def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
         """The columns with texts or blobs among the numbers that they declare."""
@@ -127,7 +127,7 @@ class _Table(Sheet):
         ]
 
 
-def _text(value: Any) -> str:
+def _sql_text(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, bytes):

@@ -100,7 +100,7 @@ class DelimitedFile(Contents):
         return preview_of_lists([ListPreview(map(self._line, first), self._rows, head=head, columns=told)])
 
     def _oddities(self, widths: Counter[int], names_in_header: int) -> list[str]:
-        """What a program should know before it takes the rows for a table."""
+        """Return warnings for a program that reads the rows as a table."""
         notes = []
         if self._above:
             told = "; ".join(one_line(self._line(row), 80) for row in self._above[:3])
@@ -129,7 +129,7 @@ class DelimitedFile(Contents):
         return Section(f"rows {start:,}-{end:,}" if rows else "no rows", text)
 
     def _line(self, row: list[str]) -> str:
-        """A row as it is in the file, with long cells cut."""
+        """Return a row unchanged, with long cells cut."""
         out = io.StringIO(newline="")
         cells = [cell if len(cell) <= CELL else f"{cell[:CELL]}… ({len(cell):,} characters)" for cell in row]
         csv.writer(out, delimiter=self._dialect.delimiter, lineterminator="").writerow(cells)

@@ -20,7 +20,7 @@ _ROUND = (500, 250, 200, 100, 50, 25, 20, FEWEST_ROWS)
 _FEW = 12  # different values of a column that are all named
 _CELLS = 300_000  # cells that are looked at
 _AT_ONCE = 1000
-_MOST = 60  # columns that are told of
+_MOST = 60  # columns that are described
 _WIDTH = 40  # characters of a value or a name
 _EXAMPLES = 4
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
@@ -38,7 +38,7 @@ _CELL_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][+-]?\d+)?%
 
 
 def rows_per_page(sample: Sequence[Sequence[str]], characters: int) -> int:
-    """How many rows fit on a page of so many characters, estimated from some rows."""
+    """Return the number of rows that fit on a page of this many characters, estimated from some rows."""
     sizes = [sum(min(len(cell), CELL) + 3 for cell in row) + 8 for row in sample] or [1]
     fitting = 0.8 * characters / max(sum(sizes) / len(sizes), max(sizes) / 4)
     return next((rows for rows in _ROUND if rows <= fitting), FEWEST_ROWS)
@@ -85,7 +85,7 @@ def as_text(value: Any) -> str:
 
 
 def line_of(number: int | str, row: Sequence[str], most: int) -> str:
-    """A row of a table, cells cut at so many characters."""
+    """Return a row of a table with cells cut at this many characters."""
     joined = " | ".join(row)
     plain = len(joined) <= most and joined.count("|") == len(row) - 1 and "\n" not in joined and "\r" not in joined
     return f"| {number} | {joined if plain else ' | '.join([_cell(cell, most) for cell in row])} |"
@@ -100,7 +100,7 @@ def _cell(text: str, most: int) -> str:
 
 
 def rows_to_inspect(columns: int) -> int:
-    """How many rows of a table with so many columns are inspected."""
+    """Return the number of rows that are inspected in a table with this many columns."""
     return max(1000, _CELLS // max(1, columns))
 
 
@@ -110,9 +110,9 @@ def describe_columns(
     """Describes each column on a line; the first line says how many rows were inspected.
 
     Args:
-        names: Of the columns.
+        names: Names of the columns.
         rows: The rows, without a header; at most as many as are `rows_to_inspect`. They are not kept.
-        total: How many rows there are.
+        total: Total number of rows.
         decimal: The mark before decimals.
     """
     columns: list[Counter[str]] = [Counter() for _ in names]
@@ -133,7 +133,7 @@ def describe_columns(
 
 
 def describe_values(values: Mapping[str, int], decimal: str = ".") -> str:
-    """Describes values with their counts: kinds and ranges, all values if they are few, and those of a rare kind."""
+    """Describe values with their counts: kinds and ranges, all values if they are few, and rare ones."""
     there = {value: count for value, count in values.items() if value and not value.isspace()}
     if not there:
         return "empty"
@@ -177,7 +177,7 @@ def _range(kind: str, values: Sequence[str], decimal: str) -> str:
 
 
 def _short(value: str) -> str:
-    """A value on one line, in quotes where blanks stand around it."""
+    """Return a value on one line, in quotes if it has blanks around it."""
     plain = " ".join(value.split())
     plain = plain if len(plain) <= _WIDTH else f"{plain[: _WIDTH - 1]}…"
     before, after = " " * (value[:1].isspace()), " " * (value[-1:].isspace())
@@ -226,7 +226,7 @@ def _split(text: str, delimiter: str) -> list[list[str]]:
 
 
 def _rows_above(rows: list[list[str]]) -> int:
-    """How many of the first rows are much narrower than the table below them."""
+    """Return the number of first rows that are much narrower than the table below them."""
     widths = [max((at for at, cell in enumerate(row, 1) if cell.strip()), default=0) for row in rows]
     for above in range(min(_MOST_ABOVE, len(rows) - 2) + 1):
         usual, count = max(Counter(map(len, rows[above:])).items(), key=lambda width: (width[1], width[0]))
@@ -236,15 +236,15 @@ def _rows_above(rows: list[list[str]]) -> int:
 
 
 def _evenness(rows: list[list[str]], above: int) -> float:
-    """How much the rows look like those of one table: percent that have the commonest width, then that width."""
+    """Return how uniform the rows are: percent with the commonest width, then that width."""
     common, count = max(Counter(map(len, rows[above:])).items(), key=lambda width: (width[1], width[0]), default=(0, 0))
     return 100 * count // len(rows) + min(common, 50) / 100 if common > 1 else 0.0
 
 
 def has_header(rows: list[list[str]]) -> bool:
-    """Whether the first row names the columns.
+    """Return True if the first row names the columns.
 
-    It is all text, or years that do not go on below; and all different, unless a column of numbers follows.
+    It is all text, or years that do not continue below; and all different, unless a column of numbers follows.
     """
     if not rows:
         return False

@@ -14,7 +14,7 @@ _SAMPLE_ROWS = 100
 _NOTES = 0.4  # share of a page that notes below the table may take
 _LAST_ROW = 1 << 20
 _FORMULA = re.compile(r" ?\[[={].*\]", re.DOTALL)
-"""What stands behind the value of a cell that has a formula."""
+"""Mark after the value of a cell with a formula."""
 
 
 class Sheet:
@@ -36,7 +36,7 @@ class Sheet:
         raise NotImplementedError
 
     def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
-        """What the table does not show of these rows: colours, comments, formats.
+        """Return details of these rows that the table lacks: colours, comments, formats.
 
         With `brief`, only the first of many cells are named, and the others are counted.
         """
@@ -80,12 +80,12 @@ class SheetsContents(Contents):
                 yield from (self._page(sheet, list(islice(rows, size))) for _ in range(start, pages))
 
     def preview(self) -> PreviewText:
-        """How each sheet begins, and what its columns hold."""
+        """Return the beginning of each sheet, and the contents of its columns."""
         return preview_of_lists(self.lists())
 
     def lists(self) -> list[ListPreview]:
         """The sheets as lists of rows."""
-        return [_listed(sheet) for sheet, _ in self._sheets]
+        return [_column_preview(sheet) for sheet, _ in self._sheets]
 
     def _page(self, sheet: Sheet, rows: list[tuple[int, list[str]]]) -> Section:
         first, last = rows[0][0], rows[-1][0]
@@ -104,7 +104,7 @@ def _pages(sheet: Sheet, size: int) -> int:
     return max(1, -(-sheet.row_count // size))
 
 
-def _listed(sheet: Sheet) -> ListPreview:
+def _column_preview(sheet: Sheet) -> ListPreview:
     names = sheet.column_names
     rows = list(islice(sheet.rows(), rows_to_inspect(len(names))))
     cells = [[_FORMULA.sub("", cell) if "[" in cell else cell for cell in row] for _, row in rows]

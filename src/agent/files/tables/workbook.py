@@ -71,7 +71,7 @@ def open_workbook(source: Source, limits: ReadLimits) -> Contents:
             lost.append(f"Only values could be read, not formulas, colours or comments ({type(error).__name__}).")
     if pictures:
         named = ", ".join(f"[picture {name}]" for name in pictures)
-        lost.append(f"Pictures that stand on its sheets, saved apart: {named}.")
+        lost.append(f"Pictures on its sheets, saved separately: {named}.")
     sheets = sheets or _plain_sheets(source, lost, book)
     summary = _summary(source, sheets, title) + described
     shown = [*sheets, *([objects] if objects.row_count else [])]
@@ -79,7 +79,7 @@ def open_workbook(source: Source, limits: ReadLimits) -> Contents:
 
 
 def _spanned(sheet: bytes) -> int:
-    """How many cells the merged cells and links of a sheet's XML span."""
+    """Return the number of cells that merged cells and links of a sheet's XML span."""
     from openpyxl.utils import column_index_from_string as column  # type: ignore[import-untyped]  # has no types
 
     ranges = [(a.decode(), int(b), c.decode(), int(d)) for a, b, c, d in _SPAN.findall(sheet)]

@@ -27,7 +27,7 @@ from mcp_tools.text import one_line
 _VARIABLES = ("TMPDIR", "PYTHON*", "GGML_*", "CUDA_*", "HIP_*", "ROCR_*", "VK_*")
 _HEALTH_SECONDS = 3.0
 _START_SECONDS = 180.0
-"""That loading may take."""
+"""Limit of loading, in seconds."""
 _WRITABLE = "Make the folder writable, or set ALITA_HOME to another one."
 _STARTED: list[subprocess.Popen[bytes]] = []
 """Servers outlive who started them; while both live, the starter must reap one that ends."""
@@ -35,7 +35,7 @@ _STARTED: list[subprocess.Popen[bytes]] = []
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """How the server is started. Other options make another server."""
+    """The server's start options. Other options make another server."""
 
     weights: Path
     context: int = 16384
@@ -61,7 +61,7 @@ class ServerOptions:
 
     @property
     def key(self) -> str:
-        """Names this server among those of other weights or options."""
+        """Name of the server with these weights and options."""
         prefixes = self.prefixes and str(self.prefixes.resolve())
         return _hash([self.engine, self.context, self.parallel, prefixes])
 
@@ -76,7 +76,7 @@ class ServerState:
 
     pid: int
     born: str
-    """When the process started, in the kernel's count: tells it from a later process with its number."""
+    """Start time of the process, in the kernel's ticks; distinguishes it from a later process with the same number."""
     port: int = 0
     token: str = ""
     threads: int = 0
@@ -114,7 +114,7 @@ class ServerFiles:
         self.state, self.lock, self.log = (stem.with_suffix(suffix) for suffix in (".json", ".lock", ".log"))
 
     def read(self) -> ServerState | None:
-        """The state of a server that lives; None if there is none."""
+        """The state of a server that lives; None without a server."""
         try:
             state = ServerState(**json.loads(self.state.read_text()))
         except (OSError, ValueError, TypeError):
@@ -138,7 +138,7 @@ def running(runtime: Path) -> list[tuple[ServerFiles, ServerState]]:
 
 
 def born(pid: int) -> str:
-    """When a process started, as /proc counts it where there is one; empty when there is no such process."""
+    """Return the start time of a process, from /proc if it exists; empty if there is no such process."""
     try:
         after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return "" if after_name[0] in "ZX" else after_name[19]
@@ -160,7 +160,7 @@ def started() -> list[subprocess.Popen[bytes]]:
 
 @atexit.register
 def _leave_running() -> None:
-    """Keeps the interpreter from warning of servers that outlive it, as they are meant to."""
+    """Silence the interpreter's warning about servers that outlive it, which is intended."""
     for process in _STARTED:
         if process.poll() is None:
             process.returncode = 0

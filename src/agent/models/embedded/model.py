@@ -24,7 +24,7 @@ _NOWHERE = Endpoint(EMBEDDED, "http://127.0.0.1:0/v1", "")
 
 
 class EmbeddedModel(ChatModel):
-    """The model that needs no key. Its server is started with the first call and shared by all processes.
+    """The model that works without a key. Its server is started with the first call and shared by all processes.
 
     `weights` gives the path of the verified weights file, for the first call; the rest is for `ServerOptions`.
     """
@@ -92,10 +92,10 @@ class LocalWire:
             await client.aclose()
 
     async def _restore(self, client: httpx2.AsyncClient, messages: Sequence[Message]) -> None:
-        """Has the server take back what it once computed for the beginning of a prompt.
+        """Restore the server's saved state for a prompt prefix.
 
-        The slot is one that is idle, and was for longest: the others hold conversations that may go on. Two clients
-        that choose the same one at once are only slower.
+        It uses the slot that has been idle for the longest time, since other slots may hold conversations that
+        continue. If two clients choose the same slot at the same time, they are only slower.
         """
         if self._kept is None or (file := await asyncio.to_thread(self._kept.fitting, messages)) is None:
             return

@@ -31,8 +31,11 @@ FOLDER = "prefixes"
 _PACKAGE = "agent.small"
 _SHORTEST = 300
 _CHUNK = 128
-"""Tokens that are read between two looks at whether somebody asks something. The last ones are never fewer than half of
-it: llama.cpp computes attention otherwise for less than 64, and the prefix is to be what a whole prompt would hold."""
+"""Tokens that are read between two looks at whether somebody asks something.
+
+The last batch has at least half of them: below 64, llama.cpp computes attention differently. The saved prefix must
+equal that of a whole prompt.
+"""
 _FREE = 1 << 30
 _MARK = "\u2016"
 _SUFFIX = ".kv"
@@ -44,10 +47,10 @@ AskServer = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """What a prompt says before its first placeholder."""
+    """The text of a prompt before its first placeholder."""
 
     turns: tuple[tuple[str, str], ...]
-    """Role and text; the last one is cut where the placeholder stands."""
+    """Role and text; the last text ends at the placeholder."""
     messages: int
 
     @property
@@ -61,7 +64,7 @@ class Prefix:
         return sum(len(text) for _, text in self.turns)
 
     def begins(self, messages: Sequence[Message]) -> bool:
-        """Whether these messages are the prompt, filled, and not a conversation that went on from it."""
+        """Return True if these messages are the filled prompt, and not a conversation that continued from it."""
         *whole, (role, head) = self.turns
         if len(messages) != self.messages or messages[len(whole)]["role"] != role:
             return False
@@ -75,7 +78,7 @@ class Prefix:
 
 @cache
 def fixed_prefixes() -> tuple[Prefix, ...]:
-    """Those that are worth keeping, the longest first."""
+    """Return the prefixes worth keeping, longest first."""
     found: dict[str, Prefix] = {}
     for file in (resources.files(_PACKAGE) / "prompts").iterdir():
         prompt = load_prompt(_PACKAGE, file.name.removesuffix(".md"))
@@ -116,11 +119,11 @@ class KeptPrefixes:
         return None
 
     def missing(self) -> list[Prefix]:
-        """Those that are not kept yet."""
+        """Return the prefixes that are not kept yet."""
         return [prefix for prefix in fixed_prefixes() if self._file(prefix) is None]
 
     def make(self, prefix: Prefix, ask: AskServer, stop: Callable[[], bool]) -> bool:
-        """Has the server read a prefix and keeps it; stops soon when it is told to, and says whether it is done.
+        """Let the server read a prefix, and save its state. Return False if it was stopped before the end.
 
         Raises:
             OSError: The server refused, or the disk has no room.
@@ -153,7 +156,7 @@ class KeptPrefixes:
 
 
 def kept_bytes(folder: Path) -> int:
-    """What the files of all engines take."""
+    """Return the bytes that the files of all engines take."""
     return sum(file.stat().st_size for file in _files(folder))
 
 

@@ -29,7 +29,7 @@ _LOOK_EVERY = 5.0
 
 
 def idle_cores(seconds: float = 0.4) -> int:
-    """Return the number of cores that nobody keeps busy while this looks, at least 1.
+    """Return the number of idle cores, at least 1.
 
     llama.cpp's threads wait for each other by spinning: with as many threads as cores it collapses (12 → 1 token/s)
     when another process keeps one core busy. The load average would not do: it remembers the last minute.
@@ -55,7 +55,7 @@ def _idle_ticks() -> dict[int, int]:
 
 
 def main(stem: str, written: str) -> int:
-    """Serves until idle, told to end, or forgotten, given the stem of its files and `ServerOptions` as JSON."""
+    """Serve until idle, stopped or replaced. Arguments are the stem of its files and `ServerOptions` as JSON."""
     files, given = ServerFiles(Path(stem)), json.loads(written)
     folders = {name: Path(given[name]) for name in ("weights", "prefixes") if given[name]}
     options = ServerOptions(**given | folders)
@@ -111,7 +111,7 @@ def _load(options: ServerOptions, threads: int, token: str, kept: KeptPrefixes |
 
 
 def _wait(files: ServerFiles, state: ServerState, ending: threading.Event, kept: KeptPrefixes | None) -> None:
-    """Returns when told to end, when idle, or when the state file is no longer this server's."""
+    """Return after a stop signal, when idle, or when the state file belongs to another server."""
     look_every = min(_LOOK_EVERY, state.idle / 4) if state.idle else _LOOK_EVERY
     while not ending.wait(look_every):
         if (used := _used(files, state)) is None:

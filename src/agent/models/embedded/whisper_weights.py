@@ -39,7 +39,7 @@ class WhisperWeights:
             raise WeightsError(
                 "openai-whisper is not installed", remedy="`alita doctor` says how to install the extra [whisper]."
             )
-        import whisper  # type: ignore[import-not-found, unused-ignore]  # an extra of its own, without stubs
+        import whisper  # type: ignore[import-not-found, unused-ignore]  # a separate extra, without stubs
 
         if not self.is_own and self.name not in (known := whisper.available_models()):
             raise WeightsError(
@@ -57,7 +57,7 @@ class WhisperWeights:
         return self.path
 
     def remove(self) -> bool:
-        """Remove the file, unless it is the user's own; False if there was none."""
+        """Remove the file, unless it is the user's own; False if no file existed."""
         found = self.are_here and not self.is_own
         if found:
             self.path.unlink()

@@ -36,7 +36,7 @@ class Firecrawl(Search):
     Args:
         key: None for one's own Firecrawl without keys.
         url: Base address of one's own; the hosted one unless given.
-        seconds: What one answer may take.
+        seconds: Limit of one answer, in seconds.
         guard: Says which addresses may be read: who reads for us is not to be sent where we would not go.
     """
 
@@ -48,7 +48,7 @@ class Firecrawl(Search):
         self._service = Service(self.name, url or HOSTED, key or "", "FIRECRAWL_API_KEY")
         self._seconds = seconds
         self._milliseconds = int(max(1000.0, min(seconds * 900, 300_000)))
-        """What Firecrawl itself may take: a little less than we wait."""
+        """Firecrawl's own time limit: a little less than ours."""
         self._guard = guard
         self._client: Any = None
         self._down: tuple[WebProblem, float] | None = None  # why no page is asked for, and until when
@@ -143,7 +143,7 @@ class Firecrawl(Search):
             self._down = problem, time.monotonic() + _REST
             raise problem from None
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
-            # Its SDK reads the answer as it comes: another shape ends in whatever that line raises.
+            # The SDK does not check the answer: an unexpected shape may raise any exception.
             raise self._service.nonsense(f"{type(error).__name__}: {error}") from None
 
     async def _ask_guard(self, url: str) -> None:
@@ -151,7 +151,7 @@ class Firecrawl(Search):
         address = read_address(url)
         if self._guard is not None:
             # Behind a proxy names need not be known here. One's own Firecrawl may know names of its network that we do
-            # not: it gets none of them.
+            # not: it gets no keys.
             is_hosted = self._service.url == HOSTED
             look_up = self._guard.known_addresses if is_hosted else self._guard.addresses
             await look_up(address.host, address.port or (443 if address.scheme == "https" else 80))

@@ -1,4 +1,4 @@
-"""The search engines and readers that the settings give: their order, and which of them answers."""
+"""The search engines and readers of the settings, and the order in which they are asked."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _RESTS: dict[Reason, float] = {
     **dict.fromkeys(("rate_limit", "dns", "mismatch"), 60.0),
     **dict.fromkeys(("connection", "timeout"), 30.0),
 }
-"""Seconds for which an engine is not asked, where it does not say how long; some problems stay for the whole run."""
+"""Seconds for which an engine is not asked, if it does not say how long; some problems last for the whole run."""
 _PATIENCE = 20.0  # seconds that a search waits for an engine that rests, when no other gave anything
 _LONGEST_QUERY = 1000  # characters; a question with a file pasted into it is no query
 _TITLE, _SNIPPET = 300, 1500
@@ -51,7 +51,7 @@ _NOT_AGAIN: tuple[Reason, ...] = ("no_key", "bad_key", "quota")  # the reader is
 
 
 async def wait_for_turn(engine: str, seconds: float) -> None:
-    """Returns when an engine may be asked again, so many seconds after the request before, in any thread and loop."""
+    """Wait until an engine may be asked again, `seconds` after its last request in any thread or loop."""
     with _turns_lock:
         now = time.monotonic()
         turn = max(now, _turns.get(engine, 0.0))
@@ -63,8 +63,8 @@ async def wait_for_turn(engine: str, seconds: float) -> None:
 class Engines:
     """Search engines that are tried in order.
 
-    A failure, and a search that found nothing, is reported as `WebSearched` with `ok=False`; a success is reported by
-    the caller, who knows what of it is shown. Searches are remembered for the run.
+    A failure, and a search that found nothing, is reported as `WebSearched` with `ok=False`; the caller reports a
+    success, since it knows which hits are shown. Searches are remembered for the run.
 
     Args:
         engines: The first is asked first.
@@ -88,9 +88,9 @@ class Engines:
         """The hits of the first engine that has any; an empty list when all that could be asked found nothing.
 
         Args:
-            query: What to look for.
+            query: The query.
             tell: Gets the events.
-            limit: How many hits at most.
+            limit: Maximum number of hits.
             freshness: `day`, `week`, `month` or `year`; empty for any age.
             source: The only engine to ask; empty for all in their order.
 
@@ -127,7 +127,7 @@ class Engines:
             elif hits := await ask(engine, problems):
                 return hits
         # No engine has anything. One that named a time is waited for, within reason; one that was passed over on our
-        # own guess is asked at once.
+        # own guess is asked immediately.
         again = []
         for engine in engines:
             if (problem := problems.get(engine.name)) and (until := self._aside[engine.name][1]) < math.inf:
@@ -172,7 +172,7 @@ class Engines:
 
 
 async def close_all(opened: Iterable[Search | PageReader]) -> None:
-    """Closes each, whatever comes of the others."""
+    """Close each, even if closing another one fails."""
     async with AsyncExitStack() as closing:
         for one in opened:
             closing.push_async_callback(one.aclose)
@@ -202,7 +202,7 @@ def _all_failed(problems: dict[str, WebProblem]) -> WebProblem:
 
 
 class EngineState(NamedTuple):
-    """Whether a search engine can be asked."""
+    """True if a search engine can be asked."""
 
     name: str
     state: str  # `ready: …`, or why it cannot be asked
@@ -216,9 +216,9 @@ def open_web(settings: Settings, folder: Path, tell: Tell, speech: Speech) -> tu
 
     Args:
         settings: With keys, places and what is allowed.
-        folder: Where files of the web are kept; made when the first one comes.
+        folder: Folder of downloaded files; made for the first one.
         tell: Gets what fails, and what takes long.
-        speech: What writes down speech.
+        speech: The model that transcribes speech.
     """
     http = Http(allow_private=settings.allow_private, allow_addresses=settings.allow_addresses, robots=settings.robots)
     plain = WebReader(
@@ -252,7 +252,7 @@ def open_engines(settings: Settings, http: Http) -> Engines:
 
 
 def open_reader(settings: Settings, web: PageReader) -> PageReader:
-    """The reader of pages: the web itself, then Firecrawl where it can be asked.
+    """Return the reader of pages: the web itself, then Firecrawl if it is available.
 
     Args:
         settings: With keys and places.
@@ -292,7 +292,7 @@ def _state(name: str, settings: Settings) -> EngineState:
         return EngineState(name, "its package is not installed", False, INSTALL)
     if name in ("firecrawl", "tavily"):
         return EngineState(name, f"ready: your own server at {url}" if url else "ready: key set", True)
-    return EngineState(name, "ready: needs no key", True, needs_nothing=True)
+    return EngineState(name, "ready: works without a key", True, needs_nothing=True)
 
 
 class ReaderChain:
@@ -312,7 +312,7 @@ class ReaderChain:
         """The page; where another reader than the first gave it, a note says why.
 
         Raises:
-            WebProblem: Of the first reader, when none gave the page.
+            WebProblem: The first reader's problem, if no reader got the page.
         """
         first: WebProblem | None = None
         for reader in self._readers:

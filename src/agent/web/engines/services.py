@@ -46,7 +46,7 @@ class Service:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What goes with every request."""
+        """Headers of every request."""
         key = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         return {"User-Agent": f"alita/{alita_version()}", **key}
 
@@ -66,18 +66,18 @@ class Service:
         return found
 
     def problem(self, problem: WebProblem) -> WebProblem:
-        """What a problem means that asking it had."""
+        """Return the problem of a failed request in our terms."""
         if isinstance(problem, StatusProblem):
             return self.refused(problem.status, problem.said, problem.retry_after)
         remedy = f"{problem.remedy} {_NETWORK if problem.reason in ('dns', 'connection', 'timeout') else ''}".strip()
         return WebProblem(problem.reason, self.shown(problem.message), remedy=remedy)
 
     def refused(self, status: int, said: str, retry_after: float | None) -> WebProblem:
-        """What a status of 300 or more means.
+        """Return the problem for a status of 300 or more.
 
         Args:
             status: The status.
-            said: What the answer says about it.
+            said: The answer's own text about it.
             retry_after: Seconds to wait, where it named them.
         """
         reason, what = _STATUSES.get(status, ("http", "failed"))
@@ -100,7 +100,7 @@ class Service:
 
 
 def missing_package(engine: str) -> WebProblem:
-    """An engine whose package is not there."""
+    """An engine with a missing package."""
     return WebProblem("no_key", f"the package of {engine} is not installed", remedy=INSTALL)
 
 
@@ -140,7 +140,13 @@ class Tavily(_Api):
         if not isinstance(found, list):
             raise self._service.nonsense("an object without a list of results")
         return [
-            Result(_text(one, "url"), _text(one, "title"), _text(one, "content"), self.name, _published(one))
+            Result(
+                _text_member(one, "url"),
+                _text_member(one, "title"),
+                _text_member(one, "content"),
+                self.name,
+                _published(one),
+            )
             for one in found
             if isinstance(one, dict)
         ]
@@ -185,7 +191,11 @@ class Wikipedia(_Api):
         }
         answer = await service.ask(self._http, f"/w/api.php?{urlencode(params)}", seconds=self._seconds)
         if error := answer.get("error"):  # it comes with the status 200
-            code, info = (_text(error, "code"), _text(error, "info")) if isinstance(error, dict) else ("", str(error))
+            code, info = (
+                (_text_member(error, "code"), _text_member(error, "info"))
+                if isinstance(error, dict)
+                else ("", str(error))
+            )
             reason: Reason = "rate_limit" if code in ("maxlag", "ratelimited", "readonly") else "http"
             said = f"{service.host} does not search: {service.shown(f'{code}: {info}')}"
             raise WebProblem(reason, said, remedy="Search for fewer words, or with another engine.")
@@ -193,9 +203,9 @@ class Wikipedia(_Api):
         results = []
         try:
             for one in answer["query"]["search"]:
-                title, snippet = _text(one, "title"), unescape(_TAG.sub("", _text(one, "snippet")))
+                title, snippet = _text_member(one, "title"), unescape(_TAG.sub("", _text_member(one, "snippet")))
                 url = f"{service.url}/wiki/{quote(title.replace(' ', '_'), safe='_(),:;!*@/')}"
-                if since is None or _text(one, "timestamp") >= since.isoformat():
+                if since is None or _text_member(one, "timestamp") >= since.isoformat():
                     results.append(Result(url, title, snippet, self.name))
         except (KeyError, TypeError, AttributeError):
             raise service.nonsense("an object without query.search") from None
@@ -258,14 +268,14 @@ def _paper(entry: Any) -> Result:
     return Result(url, text(entry, "title"), snippet, "arxiv", text(entry, "published")[:10])
 
 
-def _text(found: Mapping[str, Any], name: str) -> str:
+def _text_member(found: Mapping[str, Any], name: str) -> str:
     value = found.get(name)
     return value if isinstance(value, str) else ""
 
 
 def _published(found: Mapping[str, Any]) -> str:
     """The ISO date of a hit, which names it so or as mail does; empty where it names none."""
-    text = _text(found, "published_date")
+    text = _text_member(found, "published_date")
     if re.match(r"\d{4}-\d\d-\d\d(?!\d)", text):
         return text[:10]
     try:
@@ -274,7 +284,7 @@ def _published(found: Mapping[str, Any]) -> str:
         return ""
 
 
-_BACKENDS = ("duckduckgo", "brave", "startpage", "yahoo", "mojeek")  # Wikipedia is an engine of its own here
+_BACKENDS = ("duckduckgo", "brave", "startpage", "yahoo", "mojeek")  # Wikipedia is a separate engine here
 _AGELESS = ("mojeek",)  # they know no ages
 _AGES = {"day": "d", "week": "w", "month": "m", "year": "y"}
 _LONGEST_OF_DDGS = 400
@@ -283,16 +293,16 @@ _SAID: tuple[tuple[str, Reason, str], ...] = (
     (r"certificate|tls", "tls", "they have no certificate that is trusted here"),
     (r"timed out|timeouterror", "timeout", "they did not answer in time"),
     (r"connect", "connection", "they are not reached"),
-    (r"", "no_result", "there are none, or they refuse programs"),
+    (r"", "no_result", "there are no results, or they refuse programs"),
 )
-"""What an error and its causes say, and what that means."""
+"""Return the problem for an error, by its text and causes."""
 
 
 class Ddgs(Search):
     """Searches without a key.
 
     Args:
-        seconds: What one request may take.
+        seconds: Limit of one request, in seconds.
         proxy: Proxy of all requests; DDGS_PROXY unless given.
         certificates: File of the authorities that are trusted instead of the usual ones.
     """
@@ -320,7 +330,7 @@ class Ddgs(Search):
         except ImportError:
             raise missing_package(self.name) from None
         backends = [one for one in _BACKENDS if not (freshness and one in _AGELESS)]
-        # An object of its own for each request: its engines keep what they were asked.
+        # A new object for each request, since its engines keep their queries.
         client = DDGS(proxy=self._proxy, timeout=self._seconds, verify=self._verify)
         age, asked = _AGES.get(freshness), ",".join(backends)
         try:

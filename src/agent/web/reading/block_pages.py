@@ -37,16 +37,16 @@ _LOGIN_WORDS = re.compile(
 _LOGIN_PATH = re.compile(r"/(log|sign)[-_]?in\b|/auth\b|/sso\b", re.I)
 _PASSWORD = re.compile(r"<input[^<>]{1,500}?type\s*=\s*[\"']?password", re.I)
 _MARKS = re.compile(r"\]\(link \d+\)|[\[*_#]")
-"""Of Markdown: links and emphasis occur within the words."""
+"""In Markdown, links and emphasis occur within the words."""
 
 
 def wall_of(text: str, url: str, *, html: str = "", asked: str = "", status: int = 200) -> WebProblem | None:
-    """What keeps the content of a page back: a CAPTCHA (`captcha`), or a login or a paywall (`paywall`).
+    """Return what blocks the content of a page: a CAPTCHA (`captcha`), or a login or a paywall (`paywall`).
 
     Args:
-        text: What there is to read on it, as Markdown.
-        url: Where it was.
-        html: Its source, where it is known.
+        text: The page as Markdown.
+        url: The address of the page.
+        html: Its HTML, if known.
         asked: The address that led there, where that was another.
         status: With which it came.
     """

@@ -39,7 +39,7 @@ _WANTS_SCRIPTS = re.compile(
 )
 _SHORT_WARNING = 600  # characters of a page that says little more than that it wants scripts
 _MOUNTS = "//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @ng-version][not(normalize-space())]"
-"""Where scripts put a page, still empty."""
+"""Empty elements that scripts fill with the page."""
 _LINKED = "\x00"  # marks our links while a page's own text that looks like one is changed; no page contains it
 _MOST_FORMS, _MOST_FIELDS, _MOST_OPTIONS = 10, 30, 30
 _LONGEST_FORM, _LONGEST_VALUE = 800, 60
@@ -55,7 +55,7 @@ _ARTICLE = ("main", "article", "h1")
 _OF_TABLES = frozenset(("tr", "th", "thead", "tbody", "tfoot", "caption", "colgroup", "h2", "h3", "h4", "h5", "h6"))
 _MOST_AROUND = 0.4
 """Largest share of a page's text that a menu may have: some pages are named `with-sidebar` as a whole."""
-_LEAST_CONTENT = 0.1  # share of a page's text that its content has at least; else nothing is set apart
+_LEAST_CONTENT = 0.1  # minimum share of a page's text in its content; below it, nothing is separated
 _FEWEST_LINKS = 4
 _LINK_TEXT = 0.85  # share of its text that a menu has in links
 _TURNS = re.compile(
@@ -63,13 +63,13 @@ _TURNS = re.compile(
     r"[«»‹›←→<>\s]*",
     re.I,
 )
-"""What links to other parts of a list say."""
+"""Texts of links to other parts of a list."""
 _TURN_NAMES = re.compile(r"(?:^|[\s_-])(?:pag(?:er|ing|inat\w+)|page-?numbers?|next|prev(?:ious)?)(?:$|[\s_-])", re.I)
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What a page says."""
+    """A page's content."""
 
     page: Page
     wants_scripts: bool = False  # there is little to read here, and scripts would write the rest
@@ -83,14 +83,14 @@ class Extracted:
 
 
 def read_page(body: str, charset: str, url: str, asked: str, status: int) -> dict[str, Any]:
-    """What a page says, as JSON; see `extract`.
+    """Return a page's content as JSON; see `extract`.
 
-    It is carried out in a process of its own, since no parser is safe from what sites send.
+    It runs in a separate process, since sites may send anything to a parser.
 
     Args:
         body: Its bytes in base64.
         charset: Their encoding.
-        url: Where it was.
+        url: The page's address.
         asked: The address that led there.
         status: With which it came.
     """
@@ -102,7 +102,7 @@ def extract(source: str, url: str, *, asked: str = "", status: int = 200) -> Ext
 
     Args:
         source: Its HTML.
-        url: Where it was, for links that are relative.
+        url: The page's address, for relative links.
         asked: The address that led there, where that was another.
         status: With which it came.
     """
@@ -167,7 +167,7 @@ def _mark_links(tree: Any, base: str, url: str, mark: str) -> list[str]:
 
 
 def _numbered(text: str, count: int, mark: str) -> str:
-    """The text with its links as `[text](link n)`; what only looks like one of so many is told apart."""
+    """Return the text with its links as `[text](link n)`; text that looks like such a number is marked."""
 
     def apart(match: re.Match[str]) -> str:
         return f"] (link {match[1]})" if 1 <= int(match[1]) <= count else match[0]
@@ -185,8 +185,8 @@ def forms_of(tree: Any, base: str, url: str) -> list[str]:
 
     Args:
         tree: The page.
-        base: What addresses are relative to.
-        url: Where it was.
+        base: Base of relative addresses.
+        url: The page's address.
     """
     found = []
     for form in tree.xpath("//form")[:_MOST_FORMS]:
@@ -198,7 +198,7 @@ def forms_of(tree: Any, base: str, url: str) -> list[str]:
 
 
 def _field(field: Any, form: Any) -> str:
-    """A field with what it takes; empty for one without a name. All buttons of a choice are told alike."""
+    """A field with what it takes; empty for one without a name. All buttons of a choice are shown in the same way."""
     name, kind, value = field.get("name"), (field.get("type") or field.tag).lower(), field.get("value")
     if not name:
         return ""
@@ -224,7 +224,7 @@ def set_apart(tree: Any, mark: str) -> None:
 
     Args:
         tree: The page, without scripts; it changes.
-        mark: Divides the two, as a paragraph of its own.
+        mark: Separator of the two, as a paragraph.
     """
     body = tree.find("body")
     if body is None:
@@ -263,7 +263,7 @@ def _is_around(one: Any, size: int, before_article: bool) -> bool:
 
 
 def _is_menu(one: Any) -> bool:
-    """Whether it is a list of links and nothing else."""
+    """Return True if it is a list of links and nothing else."""
     links = one.findall(".//a[@href]") if one.tag in ("ul", "ol") else []
     shown = len("".join(one.text_content().split()))
     linked = sum(len("".join(link.text_content().split())) for link in links)
@@ -271,7 +271,7 @@ def _is_menu(one: Any) -> bool:
 
 
 def _turns_pages(one: Any) -> bool:
-    """Whether a part has links to the next or an earlier part of what the page shows, and hardly any others."""
+    """Return True if a part has links to the next or an earlier part of what the page shows, and hardly any others."""
     links = one.findall(".//a[@href]")
     turns = 0
     for link in links:

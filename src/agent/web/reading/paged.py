@@ -10,7 +10,7 @@ from agent.web.page import Page, WebProblem
 from mcp_tools.text import one_line
 
 _LINKED = re.compile(r"(?<=\])\(link \d{1,7}\)")  # the number of a link, which no words are looked for in
-_AROUND = "What stands around the main text:"
+_AROUND = "Text around the main text:"
 _SHORT = 0.1  # share of a screenful that may be shown below the content without being content
 _MAIN_TEXT_ONLY = frozenset({"firecrawl"})  # readers that leave out menus, head and foot
 
@@ -20,18 +20,18 @@ class Screen(NamedTuple):
 
     text: str
     label: str
-    """What it is: `complete`, `page 1 of 8, page=2 goes on`; `3 lines with 'tea'`."""
+    """The kind of page: `complete`, `page 1 of 8, page=2 goes on`; `3 lines with 'tea'`."""
 
 
 def screen_of(page: Page, number: int = 1, find: str = "", *, size: int = 6000) -> Screen:
-    """A screenful of a page, or the lines of it with some words.
+    """Return a screenful of a page, or the lines with some words.
 
-    What stands around the content comes last: on screenfuls of its own, unless it is short.
+    Text around the content comes last, on separate screenfuls unless it is short.
 
     Args:
-        page: What was read.
+        page: The page.
         number: The screenful, from 1; with words, the one to begin with.
-        find: Words to look for; case does not matter. Lines that have all of them, else those that have some.
+        find: Words to look for; case does not matter. Lines with all these words, else lines with some.
         size: Characters of a screenful.
 
     Raises:
@@ -55,8 +55,8 @@ def screen_of(page: Page, number: int = 1, find: str = "", *, size: int = 6000) 
     if count > 1 and (number > 1 or len(main) > 1):
         label = f"page {number} of {count}" + (f", page={number + 1} goes on" * (number not in (len(main), count)))
     if number > len(main):
-        label = f"what stands around the main text; {label}"
+        label = f"text around the main text; {label}"
     elif around:
         holds = f"{len(_LINKED.findall(around))} links, {len(_LINKED.sub('', page.around).split()):,} words"
-        label += f"; page {len(main) + 1} shows what stands around it ({holds})"
+        label += f"; page {len(main) + 1} shows the text around it ({holds})"
     return Screen(sections[number - 1].text, label)

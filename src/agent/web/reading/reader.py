@@ -42,7 +42,7 @@ _MOST_TEXT = 400_000  # characters that are taken of a file; the rest is read fr
 
 
 class _Fetched(NamedTuple):
-    """What came from an address, on disk."""
+    """A response, on disk."""
 
     path: Path
     url: str  # after redirects
@@ -58,7 +58,7 @@ class WebReader:
 
     Args:
         http: Fetches.
-        folder: Where files are kept; made when the first one comes.
+        folder: Folder of files; made for the first one.
         chrome: The Chromium that draws pages which scripts write; looked for when not given.
         youtube: Address of YouTube.
         archive: Address of the Internet Archive.
@@ -222,13 +222,13 @@ class WebReader:
 async def extracted(
     parsers: ReadingProcesses, body: bytes, charset: str, url: str, *, asked: str = "", status: int = 200
 ) -> Extracted:
-    """What a page of HTML says, read in a process of its own.
+    """Return the content of a page of HTML, read in a separate process.
 
     Args:
         parsers: The processes.
         body: Its bytes.
         charset: Their encoding.
-        url: Where it was.
+        url: The page's address.
         asked: The address that led there.
         status: With which it came.
 
@@ -267,7 +267,7 @@ async def _file_page(path: Path, url: str, kind: str, notes: Sequence[str], spee
         raise WebProblem(reason, said, remedy=problem.remedy, path=path) from problem
     if not reading.text:
         raise WebProblem("no_result", f"{shown} is {reading.where}.", remedy="Read another page.", path=path)
-    more = f"There is more of it than is shown ({reading.where}): read the file {path} itself."
+    more = f"Only a part is shown ({reading.where}): read the file {path} itself."
     notes = (*notes, *reading.lost, *reading.notes, *([more] if reading.more else []))
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Page(url, path.name, reading.text, kind=kind, fetched=now, path=path, notes=notes)

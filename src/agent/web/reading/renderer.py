@@ -1,4 +1,4 @@
-"""Pages that scripts write, each drawn by a Chromium of its own whose every connection the guard allows."""
+"""Pages that scripts write, each rendered by a separate Chromium. The guard checks all connections."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AT_ONCE = 3
 SECONDS = 15.0  # what a page is given
 _NO_PICTURES = "--blink-settings=imagesEnabled=false"
 _MOST = 8_000_000  # characters of a page
-_PATIENCE = 5.0  # seconds beyond those of a page until it is given up
+_PATIENCE = 5.0  # seconds after a page's limit until it is given up
 _STILL = 4  # how often in a row the text must be the same, each 0.15 s, before it counts as complete
 _LITTLE = 50  # characters below which a page is seldom complete
 _LITTLE_SECONDS = 3.0  # seconds that it is given nevertheless
@@ -62,7 +62,7 @@ _HTML = """most => {
 class Drawn:
     """A page as a browser shows it."""
 
-    url: str  # after redirects, those of scripts among them
+    url: str  # after redirects, including those by scripts
     html: str  # its source; what its style hides has the attribute `hidden`
     status: int = 200  # with which the server answered the browser
 
@@ -97,7 +97,7 @@ class Renderer:
 
         Args:
             url: An address that the guard allows.
-            seconds: How long it may take; then what is there is taken.
+            seconds: Limit in seconds; then the page is taken as it is.
 
         Raises:
             WebProblem: There is no Chromium, or the page could not be opened (`browser`); or the page led to an address
@@ -117,7 +117,7 @@ class Renderer:
         return drawn
 
     async def _drawn(self, chrome: Path, url: str, seconds: float) -> Drawn:
-        """What the drawing process makes of a page."""
+        """The rendering process's result for a page."""
         try:
             async with (
                 driver(__name__) as process,
@@ -175,7 +175,7 @@ async def _page(context: BrowserContext, url: str, seconds: float) -> Drawn:
     statuses = [200]
 
     def hear(response: Response) -> None:
-        """Scripts may lead on: the last answer is that of the page shown."""
+        """Scripts may redirect: the last answer belongs to the page that is shown."""
         if response.request.is_navigation_request() and response.frame == page.main_frame:
             statuses.append(response.status)
 

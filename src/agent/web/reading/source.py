@@ -28,12 +28,12 @@ _DATES = (
     "//article//time/@datetime",
 )
 _DATE = re.compile(r"(?:\A|\"datePublished\"\s*:\s*\")\s*(\d{4})[-/](\d\d)[-/](\d\d)")
-# A page may be written to stop who reads it: whatever repeats here has an end.
+# A page may try to block its reader, so every loop here has a limit.
 _TEXT = r"(?:\\.|[^\[\]\\]|\[[^\[\]]{0,400}\]){0,800}"
 _TO = r"<[^<>\n]{0,2000}>|[^\s()]{0,2000}(?:\([^\s()]{0,400}\)[^\s()]{0,400}){0,20}"
 _TITLE = r"\s{1,20}(?:\"[^\"]{0,400}\"|'[^']{0,400}')"
 LIKE_LINKS = re.compile(r"\]\(link (\d{1,7})\)")
-"""What a page itself writes as we write links: `[text](link 3)`."""
+"""Text of the page that has the form of our links: `[text](link 3)`."""
 _LINK = re.compile(rf"(?P<picture>!?)(?<!\\)\[(?P<text>{_TEXT})\]\(\s{{0,20}}(?P<to>{_TO})(?:{_TITLE})?\s{{0,20}}\)")
 
 
@@ -57,7 +57,7 @@ def parse(source: str) -> Any:
 
 
 def title_of(tree: Any) -> str:
-    """What the page calls itself."""
+    """The page's own title."""
     found = (one_line(" ".join(tree.xpath(path)), 300) for path in _TITLES)
     return next((title for title in found if title), "")
 
@@ -71,10 +71,10 @@ def date_of(tree: Any) -> str:
 def drop_hidden(tree: Any) -> int:
     """Removes what a browser does not show: it is where instructions for models are hidden.
 
-    What a button of the page opens stays: it is for readers.
+    Text that a button opens is kept, since it is for readers.
 
     Returns:
-        How many characters that were.
+        Number of removed characters.
     """
     opened = {one for value in tree.xpath("//@aria-controls") for one in value.split()}
     hidden = [
@@ -90,15 +90,15 @@ def drop_hidden(tree: Any) -> int:
 
 
 def put_in_order(tree: Any) -> None:
-    """What a converter takes for something else: captions of tables and pictures, boxes within the text, choices.
+    """Prepare elements that a converter misreads: captions of tables and pictures, boxes within the text, choices.
 
-    Scripts, whose text nobody sees, are taken out; styles, which say what is struck through, are put in front.
+    Scripts are removed, since their text is invisible; styles move to the front, since they mark struck-through text.
     """
     from lxml import etree, html
 
     etree.strip_elements(tree, "script", "template", "noscript", with_tail=False)
     for style in tree.xpath(".//style"):
-        style.drop_tree()  # leaves what stands behind it
+        style.drop_tree()  # keeps the text after it
         style.tail = None
         tree.insert(0, style)
     for caption in tree.xpath("//table/caption"):

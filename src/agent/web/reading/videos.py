@@ -38,7 +38,7 @@ _MEANINGS: dict[str, tuple[Reason, str]] = {
 
 
 def video_id(url: str) -> str:
-    """The id of the video at an address; empty where it is no video of YouTube."""
+    """Return the id of the video at an address; empty if it is no video of YouTube."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -56,7 +56,7 @@ def video_id(url: str) -> str:
 
 
 async def read_video(number: str, http: Http, youtube: str = YOUTUBE) -> Page:
-    """What is said in a video, as its makers wrote it down, else as the site heard it, English first.
+    """Return the transcript of a video: its makers' own, else the site's automatic one, English first.
 
     Args:
         number: Its id.
@@ -69,7 +69,7 @@ async def read_video(number: str, http: Http, youtube: str = YOUTUBE) -> Page:
     address = f"{YOUTUBE}/watch?v={number}"
 
     async def about() -> tuple[str, str]:
-        """Title and channel; empty where they cannot be had."""
+        """Return title and channel; empty if they are unavailable."""
         try:
             told = await http.ask_json(f"{youtube}/oembed?url={quote(address, safe='')}&format=json")
             return one_line(str(told["title"]), 300), one_line(str(told["author_name"]), 100)
@@ -134,7 +134,7 @@ def _time(seconds: float) -> str:
 
 
 def _session(http: Http, loop: asyncio.AbstractEventLoop, base: str) -> requests.Session:
-    """A session of the package's own HTTP library, whose every request is sent by ours: guarded and limited."""
+    """A session for the package's HTTP library that sends every request through ours, guarded and limited."""
     import requests
 
     class Session(requests.Session):  # type: ignore[misc]  # it has no types

@@ -1,1 +1,1 @@
-"""What runs inside the sandbox: the standard library alone, nothing of the rest of the project."""
+"""Code that runs inside the sandbox. It uses the standard library alone, and nothing of the rest of the project."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .imported import Sources
 
 Job = dict[str, Any]
-"""The host's `Job` as JSON: source, entry, arguments, modules, limits, and `what` is wanted."""
+"""The host's `Job` as JSON: source, entry, arguments, modules, limits, and `what` is requested."""
 Problem = dict[str, Any]
 """The fields of the host's `Problem`: kind, message, traceback, line."""
 
@@ -176,7 +176,7 @@ def _value(job: Job) -> Any:
 
 
 def _takes_plainly(function: Callable[..., Any], given: dict[str, Any]) -> bool:
-    """Whether a plain function with plain hints gets all its arguments by name, each of exactly its type.
+    """Return True if a plain function with plain hints gets all its arguments by name, each of exactly its type.
 
     Most calls are so, and looking at the signature costs a fresh process more than the rest of the call.
     """
@@ -209,14 +209,14 @@ def problem(kind: str, message: str, *, trace: str = "", line: int | None = None
 def from_exception(
     error: BaseException, *, sources: dict[str, str], memory_mb: int, allowed: list[str], file: str = TOOL_FILE
 ) -> Problem:
-    """What the exception means for whoever called the tool.
+    """Return the problem for the caller of the tool.
 
     Args:
-        error: What the code raised.
+        error: The exception.
         sources: The tool's source and the modules given with it, by file name.
         memory_mb: The memory limit, for its message.
         allowed: Paths that the call may reach, its own folder first: a file elsewhere is denied, not missing.
-        file: The source whose line is told.
+        file: The sources of which a line is reported.
     """
     trace, line = _own_frames(error, sources, file)
     if isinstance(error, MemoryError):
@@ -239,7 +239,7 @@ def from_syntax(error: Exception) -> Problem:
 
 
 def described(error: BaseException) -> str:
-    """`ZeroDivisionError: division by zero`, whatever the exception's own `__str__` does."""
+    """`ZeroDivisionError: division by zero`, even if the exception's own `__str__` does."""
     name = type(error).__name__
     try:
         text = str(error)
@@ -270,7 +270,7 @@ def _own_frames(error: BaseException, sources: dict[str, str], file: str) -> tup
 
 
 def _denial(error: BaseException, allowed: list[str]) -> str:
-    """What the sandbox withheld, if that is at the root of the exception."""
+    """Return the resource that the sandbox denied, if this caused the exception."""
     seen: list[BaseException] = []
     waiting: list[Any] = [error]
     while waiting and len(seen) < 20:

@@ -1,4 +1,4 @@
-"""What every call is put under: limits, Landlock, the system-call filter; and how root is given up."""
+"""Confinement of every call: limits, Landlock, the system-call filter, and giving up root."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _READ = _READ_FILE | _READ_DIR
 _SCRATCH = _READ | _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _MAKE_SYM | _REFER | _TRUNCATE
 _OUTPUT = _SCRATCH & ~_MAKE_SYM
-"""Links in what the user gets would lead whoever opens them elsewhere."""
+"""Links among the user's files would lead elsewhere when they are opened."""
 _DEVICE = _READ_FILE | _WRITE_FILE
 _NET_TCP = 0b11
 _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
@@ -42,7 +42,7 @@ _syscall.restype = ctypes.c_long
 
 
 def landlock_abi() -> int:
-    """The version of Landlock that this kernel offers; 0 where there is none."""
+    """Return the version of Landlock that this kernel offers; 0 if it has none."""
     version = _syscall(_CREATE, None, 0, _VERSION_QUERY)
     return max(0, int(version))
 
@@ -50,7 +50,7 @@ def landlock_abi() -> int:
 class Grants:
     """The paths a child may reach, opened once so that a call only has to name their descriptors.
 
-    `expected` has the device and inode of paths that someone allowed: what stands there by now may be another file.
+    `expected` has the device and inode of allowed paths, since another file may have replaced the allowed one.
 
     Raises:
         OSError: A path cannot be opened, or the kernel has no Landlock.
@@ -64,7 +64,7 @@ class Grants:
         expected: dict[str, tuple[int, int]] | None = None,
     ) -> None:
         self.changed: list[str] = []
-        """Allowed paths at which another file stands; no child may read it."""
+        """Allowed paths with another file by now; no child may read it."""
         self.abi = landlock_abi()
         if self.abi < 1:
             raise OSError(38, "Landlock: not offered by this kernel")
@@ -85,7 +85,7 @@ class Grants:
         self._rules = list(rules.values())
 
     def confine(self, *scratch: str) -> None:
-        """Restricts the calling process to the grants and its own folders, for good.
+        """Restrict the calling process permanently to the grants and its own folders.
 
         Raises:
             OSError: The kernel refused a rule: the child must not run.
@@ -99,7 +99,7 @@ class Grants:
         os.close(ruleset)
 
     def _rule(self, path: str, rights: int) -> tuple[bytes, int, int]:
-        """The rule for what stands at a path, with its device and inode."""
+        """Return the rule for the file at a path, with its device and inode."""
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
         status = os.fstat(descriptor)
         if not stat.S_ISDIR(status.st_mode):
@@ -133,8 +133,8 @@ class Confinement:
         devices: Device files that they may read and write.
         writable: Folders that they may read and write; they begin in the first.
         wanted: Which layers to prepare: `landlock`, `seccomp`.
-        metadata: Whether the filter must deny changes of modes, owners and times too.
-        capped: Whether a process limit makes sense for this user.
+        metadata: True if the filter must deny changes of modes, owners and times, too.
+        capped: True if a process limit makes sense for this user.
         expected: The device and inode of each path that someone allowed.
     """
 
@@ -152,7 +152,7 @@ class Confinement:
         self.errors: dict[str, str] = {}
         """Why a wanted layer is not there."""
         self.changed: list[str] = []
-        """Allowed paths at which another file stands by now."""
+        """Allowed paths with another file by now."""
         self.used = 0
         """Address space that is taken before a call, in bytes."""
         self.granted: list[str] = []
@@ -160,7 +160,7 @@ class Confinement:
         self.keep: list[int] = []
         """Descriptors that imports need."""
         self.library = 0
-        """How many folders `sys.path` has of the standard library; they come first."""
+        """Number of folders that `sys.path` has for the standard library; they come first."""
         self.strangers: list[str] = []
         """Folders of packages that only a confined child imports from."""
         self.begin = os.open(writable[0], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) if writable else -1
@@ -208,8 +208,8 @@ class Confinement:
         """Sets the limits.
 
         Args:
-            limits: The host's `Limits` as JSON. Those of a session have no `cpu_seconds`, since each block has its wall
-                time, but `imports_mb`: address space that imports may take besides.
+            limits: The host's `Limits` as JSON. A session's limits have no `cpu_seconds`, since each block has its wall
+                time, but `imports_mb`: additional address space for imports.
 
         Raises:
             OSError: The kernel refused one.
@@ -233,7 +233,7 @@ class Confinement:
             resource.setrlimit(kind, (soft, hard))
 
     def gaps(self) -> list[str]:
-        """What the calling child can still do although a layer should stop it."""
+        """Return abilities that the calling child has although a layer should deny them."""
         gaps = []
         if self._filter:
             gaps += [name for name, attempt in _FILTERED.items() if not _refused(attempt)]
@@ -243,7 +243,7 @@ class Confinement:
 
 
 def show_in_proc() -> None:
-    """Lets the warm interpreter look at its children's files in /proc, which a change of user takes away."""
+    """Let the warm interpreter read its children's files in /proc, which a change of user would deny."""
     _prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
 
 

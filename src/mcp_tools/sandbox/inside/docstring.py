@@ -33,7 +33,7 @@ def parse_docstring(docstring: str, names: Collection[str] = ()) -> Docstring:
 
     Args:
         docstring: Without the indentation that it has in the source.
-        names: The parameters, if they are known: what else is followed by a colon goes on with a description.
+        names: The parameters, if known: other words with a colon continue a description.
     """
     parts: dict[str, list[str]] = {"text": [], "parameters": [], "returns": [], "examples": []}
     section = "text"
@@ -71,7 +71,7 @@ def _parameters(lines: list[str], names: Collection[str]) -> dict[str, str]:
     margin = min((len(line) - len(line.lstrip()) for line in present), default=0)
     name = ""
     for line in present:
-        match = _named(line[margin:], names)  # a deeper line begins with a space: it goes on
+        match = _named(line[margin:], names)  # a deeper line begins with a space: it continues
         if match:
             name = match[1]
             found[name] = match[3]

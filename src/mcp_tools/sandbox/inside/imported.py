@@ -55,7 +55,7 @@ class Sources:
             setattr(module, name, function)
 
     def get_source(self, fullname: str) -> str:
-        """The source, for whoever inspects it."""
+        """Return the source, for inspection."""
         return self._sources[fullname]
 
     def take_counts(self) -> dict[str, list[int]]:

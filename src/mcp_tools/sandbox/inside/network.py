@@ -23,7 +23,7 @@ from .result import encode
 
 Message = dict[str, Any]
 Ask = Callable[[Message], Message]
-"""Has the host carry a request; raises RuntimeError with the reason if it gives nothing."""
+"""Let the host carry out a request; raise RuntimeError with the reason if it fails."""
 
 
 def asker() -> Ask:
@@ -72,7 +72,7 @@ class _Patching:
         self._ask = ask
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """The usual spec of these modules, whose loader changes them."""
+        """The usual spec of these modules, with a loader that changes them."""
         patch = _PATCHES.get(name)
         spec = PathFinder.find_spec(name, path, target) if patch else None
         if patch is None or spec is None or spec.loader is None:

@@ -10,7 +10,7 @@ Values that JSON lacks are converted without losing anything that a caller needs
 - numpy scalars and arrays, pandas Series and DataFrame (list of records; missing values are null)
 - keys that are no text: their text
 
-`readable` gives the same values as a person writes them, for answers: `24.50`, `3/4`, `2027-03-14 10:30:00`.
+`readable` gives the same values as people write them, for answers: `24.50`, `3/4`, `2027-03-14 10:30:00`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typing import Any
 
 MAXIMUM_DEPTH = 200
 MAXIMUM_ITEMS = 1_000_000
-"""What a generator may yield."""
+"""Maximum number of values from a generator."""
 MAXIMUM_DIGITS = 4300
-"""Of an integer: Python reads no longer ones."""
+"""Limit of an integer: Python reads no longer ones."""
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.?[^"\\]*)*"?', re.DOTALL)
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
@@ -44,7 +44,7 @@ def encode(value: Any) -> bytes:
         ResultError: It is cyclic, too deep, not finite, or of a type that JSON cannot carry.
     """
     before = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(MAXIMUM_DIGITS)  # whoever reads the JSON has this limit
+    sys.set_int_max_str_digits(MAXIMUM_DIGITS)  # readers of the JSON have this limit
     try:
         # one pass in C for what is nearly always there; anything odd goes the slow way, which names the place
         data = _FAST.encode(value).encode()
@@ -54,11 +54,11 @@ def encode(value: Any) -> bytes:
         pass
     finally:
         sys.set_int_max_str_digits(before)
-    return _SLOW.encode(_plain(value, "result", ())).encode()
+    return _SLOW.encode(_json_value(value, "result", ())).encode()
 
 
 def is_shallow(data: bytes, levels: int = MAXIMUM_DEPTH) -> bool:
-    """Whether JSON text is nested no deeper than whoever passes it on can bear."""
+    """Return True if JSON text is nested no deeper than its readers can process."""
     if data.count(b"[") + data.count(b"{") <= levels:
         return True
     left = _STRING.sub(b"", data).translate(_BRACKETS, _OTHERS)
@@ -67,12 +67,12 @@ def is_shallow(data: bytes, levels: int = MAXIMUM_DEPTH) -> bool:
     return not left
 
 
-def _plain(value: Any, where: str, parents: tuple[int, ...]) -> Any:
+def _json_value(value: Any, where: str, parents: tuple[int, ...]) -> Any:
     """The value built of None, bool, int, float, str, list and dict with text keys only."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return _text(value, where)
+        return _checked_text(value, where)
     if isinstance(value, int):
         return _integer(value, where)
     if isinstance(value, float):
@@ -85,15 +85,15 @@ def _plain(value: Any, where: str, parents: tuple[int, ...]) -> Any:
         raise ResultError(f"the result is nested more than {MAXIMUM_DEPTH} levels deep")
     parents = (*parents, id(value))
     if isinstance(value, (list, tuple)):
-        return [_plain(item, f"{where}[{i}]", parents) for i, item in enumerate(value)]
+        return [_json_value(item, f"{where}[{i}]", parents) for i, item in enumerate(value)]
     if not isinstance(value, Mapping):
-        return _plain(convert(value, where), where, parents)
+        return _json_value(convert(value, where), where, parents)
     plain: dict[str, Any] = {}
     for key, item in value.items():
-        name = _text(_key(key), f"a key of {where}")
+        name = _checked_text(_key(key), f"a key of {where}")
         if name in plain:
             raise ResultError(f"{where} has two keys that are both {name!r} as text")
-        plain[name] = _plain(item, f"{where}[{key!r}]", parents)
+        plain[name] = _json_value(item, f"{where}[{key!r}]", parents)
     return plain
 
 
@@ -105,7 +105,7 @@ def _integer(value: int, where: str) -> int:
     return int(value)
 
 
-def _text(value: str, where: str) -> str:
+def _checked_text(value: str, where: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -159,7 +159,7 @@ def _advice(value: Any) -> str:
 
 
 def readable(value: Any) -> Any:
-    """The value as JSON whose texts are what a person writes: Decimal("24.50") is 24.50, Fraction(3, 4) is 3/4.
+    """Return the value as JSON with texts as people write them: Decimal("24.50") is 24.50, Fraction(3, 4) is 3/4.
 
     Raises:
         ResultError: It has no such form, is cyclic, or is too large.
@@ -180,7 +180,7 @@ def _readable(value: Any, taken: Iterator[int], depth: int) -> Any:
     if isinstance(value, int):
         return _integer(value, "result")
     if isinstance(value, str):
-        return _text(value, "result")
+        return _checked_text(value, "result")
     if isinstance(value, tuple) and (names_of_fields := getattr(value, "_fields", None)):
         value = dict(zip(names_of_fields, value, strict=True))
     if isinstance(value, Mapping):

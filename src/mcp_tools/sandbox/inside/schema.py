@@ -1,4 +1,4 @@
-"""What a function takes and gives, by its real signature: its schemas, and JSON arguments turned into what it wants.
+"""Schemas of a function, from its real signature, and conversion of JSON arguments to its types.
 
 One walk over an annotation finds both: its JSON Schema (2020-12), and how a JSON value becomes a value of its type.
 """
@@ -40,7 +40,7 @@ class ArgumentError(Exception):
 
 
 class Form(NamedTuple):
-    """What an annotation says of the JSON that it takes."""
+    """The JSON that fits an annotation."""
 
     schema: Schema
     convert: Convert
@@ -117,7 +117,7 @@ def bind(function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[list[
 
 
 def convert(value: Any, hint: Any, where: str) -> Any:
-    """The JSON value as the annotation wants it; unchanged where it has nothing to say.
+    """Return the JSON value as the annotation's type; unchanged if it has none.
 
     Raises:
         ArgumentError: The value cannot be of that type.
@@ -152,7 +152,7 @@ def _same(value: Any, where: str) -> Any:
 
 
 def form(hint: Any, where: str, within: frozenset[type] = frozenset()) -> Form:
-    """What a resolved annotation says, which may be among the fields of classes. Messages tell where it is.
+    """Return the JSON that fits a resolved annotation, perhaps within fields of classes. Messages name its place.
 
     Raises:
         SchemaError: It has no schema.
@@ -213,7 +213,7 @@ def _union(items: tuple[Any, ...], where: str, within: frozenset[type]) -> Form:
     forms = [form(item, where, within) for item in items]
 
     def convert(value: Any, where: str) -> Any:
-        # what already is of an option's type stays as it is: "2024" for `str | date` is text
+        # a value that has an option's type is not changed: "2024" for `str | date` is text
         if any(type(value) is option for option in items):
             return value
         reasons = []
@@ -268,7 +268,7 @@ def _enum(kind: type[enum.Enum]) -> Form:
 
 
 def _own_docstring(kind: type) -> Docstring:
-    """What a class says of itself and its fields; what Python writes for it says nothing."""
+    """Return the docstring of a class, with its fields; Python's default text does not count."""
     text = kind.__dict__.get("__doc__") or ""
     return parse_docstring(inspect.cleandoc("" if text.startswith((f"{kind.__name__}(", "An enumeration.")) else text))
 
@@ -318,7 +318,7 @@ def _is_required(name: str, hint: Any, kind: Any) -> bool:
 
 
 def _row(forms: list[Form], make: Callable[[Any], Any]) -> Form:
-    """A list in which each place has a meaning of its own."""
+    """A list in which each place has a different meaning."""
 
     def convert(value: Any, where: str) -> Any:
         if not isinstance(value, list):
@@ -354,7 +354,7 @@ def _mapping(kind: type, items: tuple[Any, ...], where: str, within: frozenset[t
 
 
 def _key(key: str, hint: Any, wanted: Form, where: str) -> Any:
-    """JSON has text keys only: those of `dict[int, …]` become numbers again."""
+    """JSON has text keys only: keys of `dict[int, …]` become numbers again."""
     if hint in (int, float):
         try:
             return hint(key)

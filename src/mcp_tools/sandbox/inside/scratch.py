@@ -8,12 +8,12 @@ import os
 import stat
 
 QUOTA_BYTES = 128_000_000
-"""What the folder of one call may hold, with what was deleted there and is still open."""
+"""Limit of the folder of one call, including deleted files that are still open."""
 QUOTA_FILES = 20_000
 """Files and folders in it: each takes memory of the kernel's that no other limit counts."""
 
 _LARGEST_FILE = 64_000_000
-"""What a deleted file counts that is only mapped any more: its size cannot be asked for."""
+"""Assumed size of a deleted file that is only mapped, since its size is unavailable."""
 
 _DESCRIPTORS = 256
 """As many as a child may have."""
@@ -22,9 +22,9 @@ _syscall = ctypes.CDLL(None, use_errno=True).syscall
 
 
 def is_over_quota(folder: str, pid: int, *, private: bool) -> bool:
-    """Whether the call of a process has put too much into its folder.
+    """Return True if the call of a process has put too much into its folder.
 
-    A private one is in a file system for this call alone, whose size is the quota of bytes.
+    A private one is in a separate file system of the size of the quota.
     """
     if private:
         found = os.statvfs(folder)
@@ -34,16 +34,16 @@ def is_over_quota(folder: str, pid: int, *, private: bool) -> bool:
 
 
 def is_full(folder: str, most_bytes: int, most_entries: int, held: int = 0) -> bool:
-    """Whether more was written into the user's folder than it may hold, with what was deleted and is still open.
+    """Return True if more was written into the user's folder than it may hold, with what was deleted and is still open.
 
-    A file counts with its length, holes too: whoever copies or reads it gets all of it.
+    A file counts with its length including holes, since a copy has all of it.
     """
     size, entries = _content(folder, most_entries, holes=True)
     return entries > most_entries or size + held > most_bytes
 
 
 def held_deleted(pid: int, folders: list[str]) -> int:
-    """Bytes of files that a child deleted in the file systems of folders and still holds open; needs no /proc."""
+    """Return the bytes of files that a child deleted and still holds open; works without /proc."""
     held: dict[tuple[int, int], int] = {}
     try:
         devices = {os.stat(folder).st_dev for folder in folders}
@@ -78,7 +78,7 @@ def bytes_in(folder: str, pid: int) -> int:
 
 
 def _content(folder: str, most: int = QUOTA_FILES, *, holes: bool = False) -> tuple[int, int]:
-    """Bytes and entries below a folder. One that its own user cannot list has more than may be there."""
+    """Bytes and entries below a folder. A folder that its own user cannot list counts as too full."""
     size = files = 0
     waiting = [folder]
     while waiting and files <= most:
@@ -116,7 +116,7 @@ def _deleted(folder: str, pid: int) -> int:
 
 
 def remove(folder: str) -> None:
-    """Removes a folder whatever its depth and the modes in it.
+    """Remove a folder of any depth and with any modes.
 
     Each folder in it is moved up before it is emptied: no path grows, nothing recurses, and one is open at a time.
 

@@ -52,7 +52,7 @@ MESSAGE_PASSING = """
     shmget 29 194, shmat 30 196, shmctl 31 195, shmdt 67 197, semget 64 190, semop 65 193, semctl 66 191,
     semtimedop 220 192, msgget 68 186, msgsnd 69 189, msgrcv 70 188, msgctl 71 187, mq_open 240 180,
     mq_unlink 241 181"""
-"""Of System V and POSIX: shared beyond the call."""
+"""Shared memory and queues of System V and POSIX, which outlive the call."""
 CREDENTIALS = """
     setuid 105 146, setgid 106 144, setreuid 113 145, setregid 114 143, setresuid 117 147, setresgid 119 149,
     setgroups 116 159, setfsuid 122 151, setfsgid 123 152, capset 126 91"""
@@ -67,13 +67,13 @@ KERNEL = ", ".join(
 METADATA = """
     chmod 90 -, fchmod 91 52, fchmodat 268 53, chown 92 -, lchown 94 -, fchown 93 55, fchownat 260 54,
     utime 132 -, utimes 235 -, utimensat 280 88, futimesat 261 -, truncate 76 45"""
-"""Changes that Landlock does not stop: denied where no private file system stands around the child."""
+"""Changes that Landlock does not stop: denied unless the child has a private file system."""
 SPACE = "fallocate 285 47"
 """It takes gigabytes within a moment, before any watcher looks. The C library writes instead."""
 CONDITIONAL = """
     clone 56 220, clone3 435 435, kill 62 129, tgkill 234 131, prlimit64 302 261, prctl 157 167, sendto 44 206,
     socketpair 53 199, ioctl 16 29, fcntl 72 25"""
-"""Calls whose arguments decide."""
+"""Calls that are allowed or denied by their arguments."""
 
 EPERM, EACCES, ENOSYS, EOPNOTSUPP = 1, 13, 38, 95
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
@@ -90,12 +90,18 @@ _FCNTL = {
     "F_OFD_GETLK": 36, "F_OFD_SETLK": 37, "F_OFD_SETLKW": 38, "F_DUPFD_CLOEXEC": 1030, "F_SETPIPE_SZ": 1031,
     "F_GETPIPE_SZ": 1032,
 }  # fmt: skip
-"""What `fcntl` may do. F_SETOWN and F_SETSIG would send signals to others, leases and F_NOTIFY as well."""
+"""Allowed arguments of `fcntl` may do.
+
+F_SETOWN and F_SETSIG would send signals to others, leases and F_NOTIFY as well.
+"""
 _IOCTL = {
     "TCGETS": 0x5401, "TIOCGWINSZ": 0x5413, "FIONREAD": 0x541B, "FIONBIO": 0x5421, "FIONCLEX": 0x5450,
     "FIOCLEX": 0x5451, "FICLONE": 0x40049409, "FICLONERANGE": 0x4020940D,
 }  # fmt: skip
-"""What `ioctl` may do. FIOSETOWN sends signals too, FS_IOC_SETFLAGS changes files that may only be read."""
+"""Allowed arguments of `ioctl` may do.
+
+FIOSETOWN sends signals too, FS_IOC_SETFLAGS changes files that may only be read.
+"""
 _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _MODE_FILTER = 22, 38, 2
 
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
@@ -133,7 +139,7 @@ class Filter:
         self._address = struct.pack("@HP", len(program) // 8, ctypes.addressof(self._buffer))
 
     def install(self) -> None:
-        """Puts the filter on the calling process, for good.
+        """Install the filter on the calling process permanently.
 
         Raises:
             OSError: The kernel refused it.

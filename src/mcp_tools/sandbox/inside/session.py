@@ -45,11 +45,11 @@ _LONGEST_DATA = 400_000
 """Bytes of a result as JSON; a longer one has only its text."""
 _SEVERAL = object()
 _LONGEST_LINE = 500
-"""Of a traceback."""
+"""Limit of a traceback."""
 
 
 class Session:
-    """What the blocks of code share, begun by the host's first message.
+    """State that the blocks of code share, from the host's first message on.
 
     The scratch folder is the first of the paths that are allowed.
     """
@@ -112,7 +112,7 @@ class Session:
         self._outgoing.put(frame(body))
 
     def _ask(self, name: str, arguments: Message) -> Any:
-        """Has the host call one of its functions.
+        """Let the host call one of its functions.
 
         Raises:
             TypeError: An argument is neither JSON nor bytes nor a picture.
@@ -274,7 +274,7 @@ def _function(name: str, parameters: str, ask: Callable[[str, Message], Any]) ->
 
 
 def _sent(value: Any) -> Any:
-    """A value as it is sent: bytes, and what can draw itself as PNG, are text in base64."""
+    """Return a value as it is sent: bytes, and objects with a PNG form, become base64 text."""
     draw = getattr(value, "_repr_png_", None)
     value = draw() if callable(draw) else value
     return b2a_base64(value, newline=False).decode() if isinstance(value, bytes) else value

@@ -1,4 +1,4 @@
-"""The warm interpreter: keeps imports loaded, forks one child per call, tells how each ended.
+"""The warm interpreter: keeps imports loaded, forks one child per call, reports how each ended.
 
 It is started afresh with an empty environment. Over its control socket, which is its standard input, the host sends
 `r CALL` with four descriptors (job, result, output, errors) and `k CALL` to kill; for a session, whose child stays,
@@ -30,9 +30,9 @@ from .confinement import Confinement, drop_capabilities, landlock_abi, lead_thro
 from .scratch import give, held_deleted, is_full, is_over_quota, remove
 
 _WATCH_SECONDS = 0.05
-"""How often the folders of running calls are looked at."""
+"""Interval between checks of the folders of running calls, in seconds."""
 _WATCH_SHARE = 5
-"""Looking at them takes no more than one part in so many of the time."""
+"""Checks take at most one part in this many of the time."""
 _REMOVAL_SECONDS = 60
 _RESERVED_DESCRIPTORS = 10
 """Numbers below are for children's own use: nothing of the warm interpreter may sit there."""
@@ -83,7 +83,7 @@ class Zygote:
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
 
     def _leave_root(self, users: list[int]) -> None:
-        """Becomes an unprivileged user; where the file system is the host's, imports go on as they did."""
+        """Become an unprivileged user; in the host's file system, imports still work."""
         if not self._private:
             folders = [*filter(os.path.isdir, sys.path), *self._confinement.strangers, os.path.dirname(__file__)]
             lead_through(self._confinement, folders)
@@ -105,7 +105,7 @@ class Zygote:
             show_in_proc()
 
     def prepare(self, packages: list[str]) -> None:
-        """Loads packages, tries the layers out, and tells the host."""
+        """Load packages, test the layers, and report to the host."""
         vars(builtins).update(exit=sys.exit, quit=sys.exit)  # `site`, which brings them, is not loaded
         # fills the listings of `sys.path`, once for all children
         importlib.machinery.PathFinder.find_spec("alita_fills_the_listings")
@@ -127,7 +127,7 @@ class Zygote:
         self._control.send(b"R " + json.dumps(ready).encode())
 
     def load(self, modules: list[str]) -> None:
-        """Loads what most calls want, once for all children. Meanwhile the host goes on."""
+        """Loads what most calls want, once for all children. The host continues in the meantime."""
         _import(modules)
         child.warm_up()
         gc.disable()
@@ -199,7 +199,7 @@ class Zygote:
             self._control.send(b"d %d %d 0 0" % (call, signal.SIGKILL))
 
     def _watch(self) -> None:
-        """Kills the calls whose folders hold too much."""
+        """Kill the calls with folders over the limit."""
         started = time.monotonic()
         for pid, one in self._children.items():
             if one.paused or one.over_quota:
@@ -233,7 +233,7 @@ class Zygote:
                     self._clear(one)
 
     def _clear(self, one: _Child) -> None:
-        """Removes a call's folder; a full one by a process of its own, so that no other call waits for it."""
+        """Remove a call's folder; a full one in a separate process, so that no other call waits."""
         try:
             os.rmdir(one.folder)
         except OSError:
@@ -275,7 +275,7 @@ def _import(modules: list[str]) -> None:
 
 
 def _cpu_milliseconds(pid: int) -> int:
-    """The processor time that all threads of a process have used; needs no /proc."""
+    """Return the processor time of all threads of a process; works without /proc."""
     with contextlib.suppress(OSError):
         return int(time.clock_gettime(~pid << 3 | 2) * 1000)  # CPUCLOCK_SCHED of a process, see clock_getcpuclockid(3)
     return 0

@@ -56,8 +56,8 @@ def test_what_stands_around_the_content_comes_last_and_it_is_said() -> None:
     menu = " ".join(f"[part {n}](link {n})" for n in range(1, 41))
     page = Page("https://e.org/", "", "Tea is 3.", around=menu)
     assert screens(page, 1000) == [
-        ("Tea is 3.", "the main text, whole; page 2 shows what stands around it (40 links, 80 words)"),
-        (f"What stands around the main text:\n\n{menu}", "what stands around the main text; page 2 of 2"),
+        ("Tea is 3.", "the main text, whole; page 2 shows the text around it (40 links, 80 words)"),
+        (f"Text around the main text:\n\n{menu}", "text around the main text; page 2 of 2"),
     ]
     assert "page 2\n" in screen_of(page, find="part 17", size=1000).text
     long = screens(Page("https://e.org/", "", TEXT, around=menu), 4000)

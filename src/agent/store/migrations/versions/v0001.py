@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from agent.store.databases import script
+from agent.store.schema import script
 
 revision = "0001"
 down_revision = None

@@ -1,4 +1,4 @@
-"""A question that a run hands over to a specialist: answered on the same graph, with a state of its own."""
+"""Ask a specialist: the question is answered on the same graph, with a separate state."""
 
 from __future__ import annotations
 
@@ -7,14 +7,38 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from agent.actions.action import TEXT, Action, FunctionCall, function_form
 from agent.configuration.specialists import SHARE, SPECIALISTS, not_for
-from agent.context import Context, Room
+from agent.context import Context, Update
+from agent.conversation import Room
 from agent.events import ToolCalled
 from agent.material.origins import is_private, origins_of
-from agent.state import AttachedFile, State, Step
-from agent.steps import step_number
-from agent.strategy import Update
+from agent.state import AttachedFile, Decision, State, Step
+from agent.steps import decision_of, step, step_number
 from mcp_tools.text import one_line
+
+
+class Ask(Action):
+    """Lets a specialist answer a question; the answer is the finding."""
+
+    name = "ask"
+    function = function_form(
+        "ask",
+        "A specialist answers a question that stands alone.",
+        {"question": TEXT, "agent": {"enum": [*SPECIALISTS]}},
+        ["question", "agent"],
+    )
+
+    def decision(self, call: FunctionCall) -> Decision:
+        """See `Action`."""
+        question, agent = call.arguments["question"].strip(), call.arguments["agent"]
+        return Decision(self.name, call.why, query=question, agent=agent, call=call.call_id)
+
+    async def run(self, state: State, context: Context) -> Update:
+        """See `Action`."""
+        decision, asked = decision_of(state), HandOvers(state)
+        ok, text = await asked.ask(decision.query, decision.agent, context)
+        return {"steps": [step(state, ok=ok, finding=text) | asked.marks], **asked.update}
 
 
 @dataclass(slots=True)
@@ -22,27 +46,27 @@ class HandOvers:
     """The questions that one step hands over, one after the other, and what the run knows afterwards."""
 
     state: State
-    """Of the run, as of now: what came of one question counts for the next."""
+    """The run's present state: results of one question count for the next."""
     is_private: bool = False
-    """Whether an answer may hold what is the user's alone."""
+    """True if an answer may hold what is the user's alone."""
     created: list[str] = field(default_factory=list)
     used: list[str] = field(default_factory=list)
     _asked: bool = False
 
     @property
     def marks(self) -> Step:
-        """What the step that asked says of itself."""
+        """Return the marks of the step that asked."""
         return cast(Step, {"is_private": True} if self.is_private else {})
 
     @property
     def update(self) -> Update:
-        """What the run knows now, beside that step; nothing where nobody was asked."""
+        """Return the update of the run besides that step; empty if nobody was asked."""
         names = ("turns", "sources", "links", "attached") if self._asked else ()
         more = {name: self.state[name] for name in names if name in self.state}  # type: ignore[literal-required]
         return {**more, "created": self.created, "used": self.used}
 
     async def ask(self, question: str, agent: str, context: Context) -> tuple[bool, str]:
-        """The answer of a specialist, or why there is none.
+        """Return the answer of a specialist, or why there is none.
 
         Its calls are recorded as calls of this step, and its steps count as steps of the run.
         """
@@ -50,7 +74,7 @@ class HandOvers:
         begun, turns = time.monotonic(), state.get("turns", 0)
         allowed = min(math.ceil(most * (SPECIALISTS[agent].share if agent else SHARE)), most - turns)
         if "agent" in state:
-            return False, "Whoever was handed a question answers it without handing it on."
+            return False, "A specialist answers its question without handing it on."
         if allowed <= 0:
             return False, f"Not asked: the limit of {most} steps leaves none for it."
         own = replace(
@@ -74,7 +98,7 @@ class HandOvers:
         return bool(text), text or "No answer was found."
 
     def _start(self, question: str, agent: str, allowed: int, context: Context) -> State:
-        """What the specialist begins with; the words of the user stay the user's, whoever wrote the question."""
+        """Return the specialist's first state; the user's words stay the user's, even if a model wrote the question."""
         state, origins = self.state, origins_of(self.state, context)
         known = set(context.web.texts)
         files = [AttachedFile(**{k: v for k, v in one.items() if k != "since"}) for one in state.get("attached", [])]  # type: ignore[typeddict-item]

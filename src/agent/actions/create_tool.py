@@ -1,28 +1,30 @@
-"""create_tool of a capable model: the code it proposes is tried, proved and kept, and its result is the finding."""
+"""Create a tool: the code that the model proposes is tried, proved and kept; its result is the finding."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from agent.actions.action import FINAL, TEXT, TEXTS, Action, FunctionCall, function_form, something_found_since
 from agent.actions.creation import short_path, tell_creation
-from agent.actions.python_session import doubts_of, packages_of
+from agent.actions.program_hosts import doubts_of, hosts_named
+from agent.actions.program_packages import packages_of
 from agent.actions.tools import shown_tool
 from agent.answer import OutputFile
 from agent.consent.capabilities import needs_in, use_of
 from agent.consent.consent import USER_SAID
 from agent.consent.hosts import NEW_TOOL, HostToReach
-from agent.context import Context
+from agent.context import Context, Update, failed
 from agent.errors import ModelError, ModelOutputError
 from agent.events import Note, ToolCalled, ToolRegistered
 from agent.material.attached import granted, present, with_paths
 from agent.material.outputs import listing, with_files_of, with_outputs
 from agent.models.protocol import Role
-from agent.state import State
-from agent.steps import decision_of, failed, step, value_text
-from agent.strategy import Update
+from agent.state import Decision, Reply, State, Step
+from agent.steps import decision_of, step, value_text
 from mcp_tools.create.interfaces import Creation, Proposal, Wrapping
 from mcp_tools.create.prove import prove
 from mcp_tools.errors import LibraryError, NotPermittedError, StoppedError
@@ -33,6 +35,55 @@ from mcp_tools.packages import file_packages
 from mcp_tools.text import one_line
 
 _MEND = "Mend code or docstring, or say as objection why a test is wrong, and propose it again; or answer."
+
+
+class CreateTool(Action):
+    """Writes a tool for the question, proves it and keeps it; its result is the finding, even if it is not kept.
+
+    A capable model brings the code in its decision. A small one writes a program here, of which the node `keep` makes
+    the tool.
+    """
+
+    name = "create_tool"
+    function = function_form(
+        "create_tool",
+        "Calls a new general tool with `arguments`, tests and keeps it. `code`: a module, one typed public function, "
+        "its Google docstring with Args (meaning, unit, limits), Returns, Raises and an example that runs; Literal for "
+        "a choice; ValueError naming each bad input. Without it, the last one.",
+        {
+            "code": TEXT,
+            "arguments": {"type": "object"},
+            "hosts": TEXTS,
+            "writes_files": {"type": "boolean"},
+            "objection": TEXT,
+            FINAL: TEXT,
+        },
+        ["arguments"],
+    )
+
+    def decision(self, call: FunctionCall) -> Decision:
+        """See `Action`. Without code, the tool that was proposed last is meant."""
+        given = call.arguments
+        code = given.get("code") or _proposed(call.replies)
+        code = with_declared(code, **hosts_named(code, given), write=given.get("writes_files", False))
+        objection = given.get("objection", "")
+        return Decision(
+            self.name,
+            call.why,
+            arguments=given["arguments"],
+            code=code,
+            objection=objection,
+            final=call.final,
+            call=call.call_id,
+        )
+
+    def may_repeat(self, decision: Decision, last: Step, state: State) -> bool:
+        """Return True if something was found since."""
+        return something_found_since(last, decision, state)
+
+    async def run(self, state: State, context: Context) -> Update:
+        """See `Action`."""
+        return await context.strategy(Role.COORDINATOR).create(state, context)
 
 
 async def propose_tool(state: State, context: Context) -> Update:
@@ -68,7 +119,7 @@ async def propose_tool(state: State, context: Context) -> Update:
     )
     try:
         creation, outputs = await with_outputs(
-            context, wanted.write, lambda folder: _prove(proposal, state, context, folder)
+            context.outputs, context.journal, wanted.write, lambda folder: _prove(proposal, state, context, folder)
         )
     except (ModelError, ModelOutputError, StoppedError, HostError, NotPermittedError) as failure:
         return failed(state, context, f"No tool could be created: {failure.message}", f"no tool: {failure.message}")
@@ -119,7 +170,7 @@ async def _prove(proposal: Proposal, state: State, context: Context, folder: Pat
 
 
 def _not_kept(state: State, context: Context, creation: Creation, outputs: Sequence[OutputFile]) -> Update:
-    """The value without a tool. The first time, the model may mend the tool before the run ends with the value."""
+    """The value without a tool. At the first failure, the model may fix the tool before the run ends with the value."""
     refused = creation.choice == "refused"
     kept = "not kept as a tool" if creation.choice != "draft" else "kept as a draft"
     if not refused:
@@ -128,9 +179,25 @@ def _not_kept(state: State, context: Context, creation: Creation, outputs: Seque
     shown = f"Its result here: {value_text(creation.value)}\n{listing(outputs)}\n" if ok else ""
     done = step(state, ok=ok, finding=f"{shown}{kept.capitalize()}:\n{creation.reason}", value=creation.value)
     if USER_SAID in creation.reason:
-        done |= {"final": ""}  # the model goes on with what the user says
+        done |= {"final": ""}  # the model continues with the user's words
     elif refused and state.get("wish") == "create":
         done["final"] = "{}"  # another version is not wanted either
     elif creation.choice == "not_kept" and all(one["action"] != "create_tool" for one in state.get("steps", [])):
         done |= {"final": "", "note": _MEND}
     return {"steps": [with_files_of(done, outputs)]}
+
+
+def _proposed(replies: Sequence[Reply]) -> str:
+    """Return the code of the last proposed tool; empty without one."""
+    for reply in reversed(replies):
+        for call in reply["message"].get("tool_calls", []):
+            if call["function"]["name"] == "create_tool" and (code := _code_in(call["function"]["arguments"])):
+                return code
+    return ""
+
+
+def _code_in(arguments: str) -> str:
+    try:
+        return str(json.loads(arguments).get("code") or "")
+    except (ValueError, AttributeError):  # a call that could not be read
+        return ""

@@ -1,0 +1,80 @@
+"""An action: one thing that a run can do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from agent.context import Context, Update
+from agent.state import ActionName, Decision, Reply, State, Step
+from mcp_tools.tool import object_schema
+
+FINAL = "final_answer"
+"""The argument that makes a result the answer."""
+WHY = "why"
+"""The reason of a call, for the person who watches; see `standard.md`. No action gets it."""
+TEXT: dict[str, Any] = {"type": "string"}
+TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """A model's call of the function of an action."""
+
+    arguments: dict[str, Any]
+    """They fit the function's schema."""
+    why: str
+    call_id: str
+    replies: Sequence[Reply] = ()
+    """Earlier replies, which may hold the code of a tool."""
+
+    @property
+    def final(self) -> str:
+        """The answer with `{}` for the result; empty if the result is only looked at."""
+        return str(self.arguments.get(FINAL, ""))
+
+
+class Action:
+    """One thing that a run can do next. A node of the graph runs it."""
+
+    name: ClassVar[ActionName]
+    """Its name in steps, journals and settings."""
+    function: ClassVar[dict[str, Any] | None] = None
+    """Its function for the model, in Chat Completions form; None without a function."""
+
+    def decision(self, call: FunctionCall) -> Decision:
+        """Return the decision that a call of the function stands for."""
+        raise NotImplementedError
+
+    def refusal(self, decision: Decision, state: State) -> str:
+        """Return why a decision cannot be carried out; empty if it can."""
+        return ""
+
+    def may_repeat(self, decision: Decision, last: Step, state: State) -> bool:
+        """Return True if the action may be done again with the same input, although `last` gave a result."""
+        return False
+
+    async def run(self, state: State, context: Context) -> Update:
+        """Carry out the decision of the state, and return the step with its result."""
+        raise NotImplementedError
+
+
+def function_form(name: str, description: str, properties: dict[str, Any], required: Sequence[str]) -> dict[str, Any]:
+    """Return a function in Chat Completions form; every function takes a reason."""
+    parameters = object_schema({WHY: TEXT, **properties}, required)
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
+def something_found_since(last: Step, decision: Decision, state: State) -> bool:
+    """Return True if another action found something after `last`."""
+    return any(
+        step["ok"] and step["number"] > last["number"] and step["action"] != decision.action
+        for step in state.get("steps", [])
+    )
+
+
+def gave_something_new(last: Step, state: State) -> bool:
+    """Return True if the finding of `last` differs from all others."""
+    steps = state.get("steps", [])
+    return last["ok"] and not any(step["finding"] == last["finding"] for step in steps if step is not last)

@@ -1,0 +1,52 @@
+"""Doubts about the requests of programs and tools to hosts: who asks for them, and what they carry away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from agent.consent.program import ProgramText
+from agent.consent.provenance import FINE, of_address, of_program, of_typed
+from agent.context import Context
+from agent.material.origins import origins_of
+from agent.state import State
+from mcp_tools.hosts import HostRequest, key_names
+
+if TYPE_CHECKING:
+    pass
+
+
+_USUAL = frozenset({"accept", "authorization", "content-type", "cookie", "user-agent"})
+"""Headers that clients name themselves."""
+_OF_CLIENTS = re.compile(
+    r"user-agent: (?:Python-urllib|python-requests|python-httpx)/[\d.]{1,10}|accept: (?:\*/\*|application/json)|"
+    r"content-type: (?:application/json|application/x-www-form-urlencoded|text/plain)(?:; ?charset=utf-8)?"
+)
+
+
+def doubts_of(state: State, context: Context, *, programs: bool = True) -> Callable[[HostRequest], bool]:
+    """Says whether foreign text may be what asks for a request, or the request may carry the user's own away."""
+
+    def doubts(request: HostRequest) -> bool:
+        origins, text = origins_of(state, context), context.python.text
+        sent = [request.body.decode("utf-8", "replace"), *_own_in_headers(request, text)]
+        typed = (of_typed(one, request.url, origins) for one in sent)
+        verdict = next((one for one in (of_address(request.url, origins), *typed) if one != FINE), FINE)
+        if programs:
+            verdict = of_program(verdict, [request.url, *filter(None, sent)], text, origins)
+        return verdict != FINE
+
+    return doubts
+
+
+def _own_in_headers(request: HostRequest, text: ProgramText) -> list[str]:
+    """Return a program's own header values, and names missing from its text, without the usual ones of clients."""
+    own = [pair for pair in request.headers if not _OF_CLIENTS.fullmatch(": ".join(pair))]
+    return [value for _, value in own] + [name for name, _ in own if name not in _USUAL and not text.holds_name(name)]
+
+
+def hosts_named(code: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The hosts that a call names, with the keys that its code names; none without hosts."""
+    hosts = arguments.get("hosts", [])
+    return {"hosts": hosts, "keys": key_names(code)} if hosts else {}

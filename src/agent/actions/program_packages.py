@@ -1,0 +1,37 @@
+"""The packages that a program or a tool needs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from mcp_tools.errors import (
+    LibraryError,
+)
+from mcp_tools.header import declared
+from mcp_tools.packages import import_name, is_provided
+
+if TYPE_CHECKING:
+    pass
+
+
+def packages_of(code: str, modules: Collection[str] = ()) -> tuple[str, ...]:
+    """The packages that code declares or imports and that do not come with alita.
+
+    Raises:
+        LibraryError: Its header is wrong.
+    """
+    from mcp_tools.environments.known import imported_packages
+
+    named = declared(code).packages
+    known = {import_name(one) for one in named}
+    found = [*named, *(one for one in imported_packages(code, modules) if import_name(one) not in known)]
+    return tuple(one for one in found if not is_provided(one))
+
+
+def packages_behind(code: str) -> tuple[str, ...]:
+    """The packages of a program of an earlier turn; none if its header was wrong, since it did not run."""
+    try:
+        return packages_of(code)
+    except LibraryError:
+        return ()
