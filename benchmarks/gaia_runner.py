@@ -97,10 +97,10 @@ def ours(url: str, folder: Path, count: int, at_once: int) -> Figures:
     import_all()
     from agent.configuration.settings_sources import read_settings
     from agent.gaia.attachments import usual_attachments
-    from agent.gaia.configuration import with_limit
+    from agent.gaia.configuration import RunOptions, with_limit
     from agent.gaia.dataset import load_jsonl
     from agent.gaia.progress import Display
-    from agent.gaia.runner import Benchmark, RunOptions
+    from agent.gaia.runner import Benchmark
 
     settings = with_limit(read_settings({"model": "m", "base_url": url, "use_cache": False}))
     dataset = load_jsonl(question_file(folder, count))

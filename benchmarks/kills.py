@@ -37,10 +37,10 @@ from agent.errors import RunError
 from agent.events import RunStarted
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.attempt import Attempt, Task, dataset_of
-from agent.gaia.configuration import Places, with_limit
+from agent.gaia.configuration import Places, RunOptions, with_limit
 from agent.gaia.ledger import Fingerprint, Ledger, read_ledger
 from agent.gaia.progress import Display
-from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions
+from agent.gaia.runner import Benchmark, BenchmarkOutcome
 from agent.store.answer_cache import AnswerCache
 from agent.store.journal import Journal
 from agent.store.redact import Redactor

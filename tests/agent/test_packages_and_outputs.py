@@ -11,7 +11,7 @@ import pytest
 
 from agent.actions.program_packages import packages_behind
 from agent.answer import Answer, OutputFile
-from agent.cli.verbs.ask import file_lines
+from agent.cli.answers import file_lines
 from agent.consent.questions import PackagesToInstall, UserReply
 from agent.errors import StorageError
 from agent.material.outputs import Outputs, copied, listing

@@ -10,11 +10,11 @@ from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.attempt import Attempt, Dataset, Task
-from agent.gaia.configuration import Places, with_limit
+from agent.gaia.configuration import Places, RunOptions, with_limit
 from agent.gaia.dataset import load_jsonl
 from agent.gaia.ledger import Records, read_ledger
 from agent.gaia.progress import Display
-from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions
+from agent.gaia.runner import Benchmark, BenchmarkOutcome
 from support.benchmarks import question_file
 
 

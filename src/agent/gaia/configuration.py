@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,12 +20,12 @@ from agent.strategy import is_small
 from mcp_tools.errors import UsageError, os_errors_as
 from mcp_tools.prompt import load_prompt
 from mcp_tools.small_files import RECORD, read_small
+from mcp_tools.text import did_you_mean
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from agent.gaia.attempt import Dataset
-    from agent.gaia.runner import RunOptions
+    from agent.gaia.attempt import Dataset, Task
 
 
 LibraryMode = Literal["cold", "warm", "read-only"]
@@ -79,6 +80,75 @@ def fingerprint_of(
     if learning != "off":
         configuration["learning"] = learning
     return Fingerprint(dataset.fingerprint, configuration)
+
+
+ExecutorName = Literal["local", "ray"]
+"""Where questions run: in this process, or on a Ray cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the user chose; empty levels and ids stand for all."""
+
+    levels: tuple[int, ...] = ()
+    ids: tuple[str, ...] = ()
+    max_questions: int | None = None
+    """Of those still to do."""
+    epochs: int = 1
+
+    def tasks(self, tasks: Sequence[Task]) -> list[Task]:
+        """The chosen tasks, in the order of the set.
+
+        Raises:
+            UsageError: An id or a level that the set does not have.
+        """
+        ids, levels = {task.task_id for task in tasks}, {task.level for task in tasks}
+        for task_id in self.ids:
+            if task_id not in ids:
+                remedy = f"{did_you_mean(task_id, ids)}Use the task_id values of the question file."
+                raise UsageError(f"The question set has no question {task_id!r}.", remedy=remedy)
+        for level in self.levels:
+            if level not in levels:
+                told = ", ".join(map(str, sorted(levels - {None}, key=str))) or "no levels"
+                raise UsageError(f"The question set has no level {level}.", remedy=f"It has: {told}.")
+        return [
+            task
+            for task in tasks
+            if (not self.ids or task.task_id in self.ids) and (not self.levels or task.level in self.levels)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What the whole benchmark may use in one go; None is no limit. No question is begun beyond them."""
+
+    seconds: float | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    steps: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What is run of a question set, and how, beside settings."""
+
+    output: Path
+    selection: Selection = field(default_factory=Selection)
+    library: LibraryMode = "cold"
+    mode: Mode = "gaia"
+    learning: LearningMode = "off"
+    concurrency: int | None = None
+    """Questions to run in parallel; None for what is usual with the model and the executor."""
+    executor: ExecutorName = "local"
+    ray_address: str = ""
+    """The cluster's address; empty to start Ray on this machine."""
+    totals: Totals = field(default_factory=Totals)
+    resume: bool = False
+
+    @property
+    def places(self) -> Places:
+        """Where results and ledger stand."""
+        return Places(self.output)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import CourseError, StorageError
 from agent.gaia.attachments import usual_attachments
+from agent.gaia.configuration import Selection
 from agent.gaia.course import plain_name
 from agent.gaia.outputs import PAYLOAD_LOG, log_submission, read_answers, submission_of
 from agent.gaia.preparation import Choices, library_mode
-from agent.gaia.runner import Selection
 from agent.user_files import whole_file
 from mcp_tools.errors import UsageError, os_errors_as
 from mcp_tools.small_files import JOURNAL, read_small

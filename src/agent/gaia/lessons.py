@@ -23,7 +23,7 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.gaia.attempt import Dataset
-    from agent.gaia.runner import RunOptions
+    from agent.gaia.configuration import RunOptions
     from agent.learning.gap_records import GapRecords
 
 _WIDTH = 200

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, get_args
 from agent.configuration.project_choice import require_allowed
 from agent.errors import RunError, StorageError, UsageError
 from agent.gaia.attachments import usual_attachments
-from agent.gaia.configuration import LibraryMode, Places, with_limit
+from agent.gaia.configuration import LibraryMode, Places, RunOptions, with_limit
 from agent.gaia.dataset import load_questions, local_copy, revision_of
 from agent.gaia.ledger import read_ledger
 from agent.gaia.outputs import Steps, Taken, read_submission, results_of, write_answers, write_details
 from agent.gaia.progress import Display, score_text
 from agent.gaia.report.figures import counted, group_of
 from agent.gaia.report.report import price
-from agent.gaia.runner import Benchmark, BenchmarkOutcome, RunOptions
+from agent.gaia.runner import Benchmark, BenchmarkOutcome
 from agent.models.roles import with_named_model
 from agent.store.redact import Redactor
 from agent.user_files import whole_file, write_file

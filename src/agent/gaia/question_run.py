@@ -28,8 +28,7 @@ from mcp_tools.library.folder import note_owner, place_of
 if TYPE_CHECKING:
     from agent.alita import Alita
     from agent.configuration.settings import Settings
-    from agent.gaia.configuration import Setup
-    from agent.gaia.runner import RunOptions
+    from agent.gaia.configuration import RunOptions, Setup
 
 _CHECK_SECONDS = 1.0
 """Longest time between two looks at the clock of a question, which stands still during rate limits."""

@@ -8,21 +8,20 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent import events
-from agent.errors import RunError, UsageError
+from agent.errors import RunError
 from agent.gaia.attempt import DONE, TAKEN, Attempt, Begun, Dataset, Task
-from agent.gaia.configuration import LearningMode, LibraryMode, Places, fingerprint_of
+from agent.gaia.configuration import RunOptions, Selection, fingerprint_of
 from agent.gaia.ledger import CountedTasks, Fingerprint, Ledger
 from agent.gaia.lessons import Lessons
 from agent.gaia.progress import Display
 from agent.gaia.question_run import AttemptJob, Executor, LocalExecutor, StartedQuestion
-from agent.gaia.scorer import Mode, resolution_of, score
+from agent.gaia.scorer import resolution_of, score
 from agent.models.protocol import EMBEDDED
-from mcp_tools.text import did_you_mean
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -30,38 +29,6 @@ if TYPE_CHECKING:
 
 Done = Mapping[tuple[str, int], Attempt]
 USUAL_CONCURRENCY = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """What the user chose; empty levels and ids stand for all."""
-
-    levels: tuple[int, ...] = ()
-    ids: tuple[str, ...] = ()
-    max_questions: int | None = None
-    """Of those still to do."""
-    epochs: int = 1
-
-    def tasks(self, tasks: Sequence[Task]) -> list[Task]:
-        """The chosen tasks, in the order of the set.
-
-        Raises:
-            UsageError: An id or a level that the set does not have.
-        """
-        ids, levels = {task.task_id for task in tasks}, {task.level for task in tasks}
-        for task_id in self.ids:
-            if task_id not in ids:
-                remedy = f"{did_you_mean(task_id, ids)}Use the task_id values of the question file."
-                raise UsageError(f"The question set has no question {task_id!r}.", remedy=remedy)
-        for level in self.levels:
-            if level not in levels:
-                told = ", ".join(map(str, sorted(levels - {None}, key=str))) or "no levels"
-                raise UsageError(f"The question set has no level {level}.", remedy=f"It has: {told}.")
-        return [
-            task
-            for task in tasks
-            if (not self.ids or task.task_id in self.ids) and (not self.levels or task.level in self.levels)
-        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,44 +67,9 @@ def _lacks_file(attempt: Attempt | None) -> bool:
     return attempt is not None and attempt.status == "missing-file"
 
 
-ExecutorName = Literal["local", "ray"]
-"""Where questions run: in this process, or on a Ray cluster."""
 How = Literal["finished", "limit", "interrupted", "stopped"]
 """`finished`: nothing chosen is left. `limit`: one of the whole benchmark is reached. `interrupted`: by Ctrl-C.
 `stopped`: by a failure that every question would meet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """What the whole benchmark may use in one go; None is no limit. No question is begun beyond them."""
-
-    seconds: float | None = None
-    tokens: int | None = None
-    cost: float | None = None
-    steps: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """What is run of a question set, and how, beside settings."""
-
-    output: Path
-    selection: Selection = field(default_factory=Selection)
-    library: LibraryMode = "cold"
-    mode: Mode = "gaia"
-    learning: LearningMode = "off"
-    concurrency: int | None = None
-    """Questions to run in parallel; None for what is usual with the model and the executor."""
-    executor: ExecutorName = "local"
-    ray_address: str = ""
-    """The cluster's address; empty to start Ray on this machine."""
-    totals: Totals = field(default_factory=Totals)
-    resume: bool = False
-
-    @property
-    def places(self) -> Places:
-        """Where results and ledger stand."""
-        return Places(self.output)
 
 
 @dataclass(frozen=True, slots=True)

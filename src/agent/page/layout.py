@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
-from agent.page import gaps_tab, review, runs_tab, settings_tab, tools_tab
+from agent.page import gaps_tab, review_panel, runs_tab, settings_tab, tools_tab
 from agent.page.ask_tab import AskTab
 from agent.page.benchmark import course_tab
 from agent.page.benchmark import tab as benchmark_tab
@@ -92,7 +92,7 @@ def page_of(visits: Visits, benches: Benches, read: Read | None, check: Check) -
         with gr.Tab("Tools") as tab:
             names = tools_tab.show(gr, visits, tab)
             if read is not None:
-                review.show(gr, visits, names)
+                review_panel.show(gr, visits, names)
         with gr.Tab("Runs") as tab:
             runs_tab.show(gr, visits, tab)
         if read is not None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, aclosing, closing
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from agent.page.shown import bad, diff, text, with_request
+from agent.page.shown import bad, diff, text
 from agent.recorders.journaled_hosts import call_consent, carried
 from agent.resources import open_for
 from agent.store.tool_records import open_library
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.configuration.settings import Settings
-    from agent.page.visits import Visits
     from mcp_tools.approve import Review
     from mcp_tools.sandbox.protocol import Sandbox
 
@@ -113,26 +112,3 @@ def _described(seen: Review) -> str:
     against = "".join(f'<li class="bad">{text(str(one), whole=True)}</li>' for one in [*seen.obstacles, *seen.flags])
     changes = f"<details open><summary>Changes</summary>{diff(seen.diff)}</details>" if seen.diff else ""
     return f'<div class="tool"><p>{text(title)} {text(tests)}</p><ul>{against}</ul>{changes}</div>'
-
-
-def show(gr: Any, visits: Visits, names: Any) -> None:
-    """Add the review of the chosen tool to the page."""
-    with gr.Row():
-        look, bugs = gr.Button("Review"), gr.Button("Try deliberate bugs")
-        accept, reject = gr.Button("Approve"), gr.Button("Reject")
-    told = gr.HTML(padding=False, elem_id="review")
-
-    async def looked(name: str | None, request: Any) -> str:
-        return await (await visits.of(request.session_hash)).desk.look(name)
-
-    async def tried(name: str | None, request: Any) -> str:
-        return await (await visits.of(request.session_hash)).desk.bugs(name)
-
-    async def accepted(name: str | None, request: Any) -> str:
-        return (await visits.of(request.session_hash)).desk.accept(name)
-
-    async def rejected(name: str | None, request: Any) -> str:
-        return (await visits.of(request.session_hash)).desk.reject(name)
-
-    for button, handler in ((look, looked), (bugs, tried), (accept, accepted), (reject, rejected)):
-        button.click(with_request(gr, handler), [names], [told])

@@ -107,9 +107,8 @@ STUCK = textwrap.dedent("""
     module = types.ModuleType("agent.alita")
     module.Alita = Alita
     sys.modules["agent.alita"] = module
-    from agent.cli import exits
-    from agent.cli.verbs import ask
-    ask._CLOSING, exits._WITHOUT_PYTHON, exits._THREADS_SECONDS = 1.0, 1.0, 0.5
+    from agent.cli import answers, exits
+    answers._CLOSING, exits._WITHOUT_PYTHON, exits._THREADS_SECONDS = 1.0, 1.0, 0.5
 """)
 
 

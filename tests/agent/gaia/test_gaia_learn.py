@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent.cli.verbs.runs import table_
-from agent.gaia.runner import Selection
+from agent.gaia.configuration import Selection
 from agent.learning.gap_records import GapRecords
 from support.bench import Bench
 from support.benchmarks import answers, asked, called

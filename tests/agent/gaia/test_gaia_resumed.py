@@ -5,12 +5,11 @@ from dataclasses import replace
 import pytest
 
 from agent.gaia.attempt import Begun
-from agent.gaia.configuration import Places, fingerprint_of
+from agent.gaia.configuration import Places, Selection, Totals, fingerprint_of
 from agent.gaia.ledger import Ledger
 from agent.gaia.outputs import results_of
 from agent.gaia.report.figures import open_results
 from agent.gaia.report.report import report_of
-from agent.gaia.runner import Selection, Totals
 from agent.store.runs import journal_path, load_run, save_run
 from agent.traces.trace import read_trace
 from support.benchmarks import answers

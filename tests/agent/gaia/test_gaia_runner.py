@@ -9,8 +9,7 @@ import pytest
 from agent.alita import Alita
 from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError
-from agent.gaia.configuration import Places, fingerprint_of, rules_of
-from agent.gaia.runner import Selection, Totals
+from agent.gaia.configuration import Places, Selection, Totals, fingerprint_of, rules_of
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
 from support.benchmarks import answers, asked, question_file

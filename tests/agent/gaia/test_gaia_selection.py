@@ -4,7 +4,8 @@ import pytest
 
 from agent.errors import UsageError
 from agent.gaia.attempt import Attempt, Task
-from agent.gaia.runner import Selection, newest, still_to_do
+from agent.gaia.configuration import Selection
+from agent.gaia.runner import newest, still_to_do
 
 TASKS = [Task(name, "?", level) for name, level in [("a", 1), ("b", 2), ("c", 1), ("d", None)]]
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from typer.main import get_command
 
 from agent.cli import confirmations
+from agent.cli.answers import copy_files
 from agent.cli.interactive.completion import MODES, verbs_of_tools
 from agent.cli.interactive.pastes import in_short
 from agent.cli.main import plain_misuse
 from agent.cli.options import Invocation, invoked
 from agent.cli.output import Result, date_text
 from agent.cli.registry import load
-from agent.cli.verbs.ask import copy_files
 from agent.configuration.settings import AROUND, wish_of
 from agent.configuration.settings_sources import read_settings
 from agent.conversation import Turn

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from prompt_toolkit.completion import Completer, Completion
 
@@ -140,7 +140,7 @@ def verbs_of_tools() -> Mapping[str, Any]:
     """The commands of `alita tools` by name."""
     from typer.main import get_command
 
-    from agent.cli.main import load
+    from agent.cli.registry import load
 
     group: Any = get_command(load("tools"))
     commands: Mapping[str, Any] = group.commands
@@ -169,9 +169,24 @@ MODES: dict[ApprovalMode, str] = {
 }
 
 
-def suggestions_of(settings: Settings) -> Suggestions:
+class Listed(Protocol):
+    """A command of a session, as completion shows it."""
+
+    @property
+    def name(self) -> str:
+        """Its name without the slash."""
+
+    @property
+    def summary(self) -> str:
+        """Its purpose, on one line."""
+
+    @property
+    def completes(self) -> str:
+        """The kind of its argument."""
+
+
+def suggestions_of(settings: Settings, commands: Sequence[Listed]) -> Suggestions:
     """What may come next, from the registry of commands and from what alita keeps."""
-    from agent.cli.interactive.commands import COMMANDS
     from agent.models.protocol import EMBEDDED, ROLES
     from agent.store.runs import list_runs
     from agent.store.sessions import list_sessions
@@ -179,7 +194,7 @@ def suggestions_of(settings: Settings) -> Suggestions:
     named = {name for role in ROLES for name in settings.models_for(role)}
     models = sorted({EMBEDDED, settings.model, *settings.models, *named})
     sources: dict[str, Source] = {
-        "commands": lambda: [Suggestion(command.name, command.summary) for command in COMMANDS],
+        "commands": lambda: [Suggestion(command.name, command.summary) for command in commands],
         "models": lambda: map(Suggestion, models),
         "modes": lambda: [Suggestion(mode, meaning) for mode, meaning in MODES.items()],
         "runs": lambda: [
@@ -188,8 +203,8 @@ def suggestions_of(settings: Settings) -> Suggestions:
         "sessions": lambda: [Suggestion(s.id, s.title) for s in list_sessions(settings, limit=NEWEST)],
         "tools": lambda: _tools(settings),
     }
-    commands = [Suggestion(f"/{command.name}", command.summary) for command in COMMANDS]
-    return Suggestions(commands, {command.name: command.completes for command in COMMANDS}, sources, Path.cwd())
+    names = [Suggestion(f"/{command.name}", command.summary) for command in commands]
+    return Suggestions(names, {command.name: command.completes for command in commands}, sources, Path.cwd())
 
 
 def _tools(settings: Settings) -> list[Suggestion]:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
@@ -34,17 +34,33 @@ from mcp_tools.small_files import SETTINGS, read_small
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
+    from prompt_toolkit.completion import Completer
     from prompt_toolkit.formatted_text import StyleAndTextTuples
     from prompt_toolkit.input import Input
     from prompt_toolkit.key_binding import KeyPressEvent as Press
     from prompt_toolkit.output import Output
 
-    from agent.cli.interactive.completion import Suggestions
-    from agent.cli.interactive.terminal import Terminal
+    from agent.cli.interactive.pastes import Pastes
+    from agent.cli.screen import Screen
+    from agent.consent.questions import ApprovalMode
 
 
 LONGEST_ENTRY = 20_000
 """Characters of an entry that the history keeps with its pastes; of a longer one it keeps their labels."""
+
+
+class Prompted(Protocol):
+    """A session as its prompt shows it."""
+
+    screen: Screen
+    mode: ApprovalMode
+    pastes: Pastes
+
+    def status(self) -> str:
+        """Return the line below the prompt."""
+
+    def next_mode(self) -> None:
+        """Switch to the next way of keeping tools."""
 
 
 class Interrupted(Exception):
@@ -87,7 +103,7 @@ class History(FileHistory):
 class LineReader:
     """Reads lines as the terminal gives them; read aloud, readline edits them. Prompts go to the stream."""
 
-    def __init__(self, terminal: Terminal, history: History, stream: TextIO) -> None:
+    def __init__(self, terminal: Prompted, history: History, stream: TextIO) -> None:
         self._terminal = terminal
         self._history = history
         self._stream = stream
@@ -162,8 +178,8 @@ class PromptReader:
 
     def __init__(
         self,
-        terminal: Terminal,
-        choices: Suggestions,
+        terminal: Prompted,
+        choices: Completer,
         history: History,
         *,
         source: Input | None = None,

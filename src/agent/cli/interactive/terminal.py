@@ -9,43 +9,32 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
-
-from prompt_toolkit.output import create_output
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from agent.alita import Alita
 from agent.answer import Answer
-from agent.cli import exits
-from agent.cli.confirmations import ask_about_project, ask_before_fetching
-from agent.cli.interactive.commands import command_of, show_turns
-from agent.cli.interactive.completion import mentioned, suggestions_of
+from agent.cli.answers import explanation, file_lines, source_lines
+from agent.cli.interactive.completion import mentioned
 from agent.cli.interactive.pastes import Pastes
-from agent.cli.interactive.prompt import History, Interrupted, LineReader, PromptReader, Reader
+from agent.cli.interactive.prompt import Interrupted, Reader
 from agent.cli.screen import Screen
 from agent.cli.turn import RunDisplay, listen, on_interrupt
-from agent.cli.verbs.ask import explanation, file_lines, source_lines
 from agent.configuration.settings_sources import KEYS, read_settings, variables
 from agent.consent.consent import Asked
 from agent.consent.questions import ApprovalMode, ToolToApprove, UserReply
 from agent.conversation import Turn
 from agent.errors import AlitaError, UsageError
 from agent.events import Event, Listener, RunStarted
-from agent.models.roles import with_named_model
 from agent.question import FolderGrant, Wish, files_named
 from agent.store.redact import Redactor
 from agent.store.sessions import (
     StoredSession,
     files_of,
-    find_session,
-    latest_session,
-    load_session,
     new_session,
-    require_own,
     save_session,
-    with_late_answer,
 )
 from mcp_tools import child
 from mcp_tools.text import count_of, one_line
@@ -68,6 +57,18 @@ LEAVE_SECONDS = 2.0
 """Time after a stopped run in which Ctrl-C leaves the session."""
 
 
+class SlashCommand(Protocol):
+    """A command of a session."""
+
+    @property
+    def run(self) -> Callable[[Terminal, str], Awaitable[None]]:
+        """Carries it out with its argument."""
+
+
+FindCommand = Callable[[str], tuple[SlashCommand, str] | None]
+"""Returns the command that an entry calls, and its argument; None if it calls none."""
+
+
 class Terminal:
     """What a session knows and can do; commands work on it."""
 
@@ -76,6 +77,7 @@ class Terminal:
         flags: Mapping[str, Any],
         screen: Screen,
         reader: Callable[[Terminal], Reader],
+        command_of: FindCommand,
         *,
         settings: Settings,
         session: StoredSession | None = None,
@@ -108,6 +110,7 @@ class Terminal:
         self._saved = session is not None
         self._is_lost = False
         """The user knows that the session cannot be saved."""
+        self._command_of = command_of
         self.reader = reader(self)
 
     @property
@@ -264,7 +267,7 @@ class Terminal:
                 self.screen.error(error)
 
     async def _do(self, text: str) -> None:
-        if found := command_of(_BARE.get(text.strip(), text)):
+        if found := self._command_of(_BARE.get(text.strip(), text)):
             command, argument = found
             await command.run(self, argument)
         elif text.startswith("!"):
@@ -377,54 +380,3 @@ class Terminal:
         """Shift-Tab."""
         following: dict[ApprovalMode, ApprovalMode] = {"ask": "auto", "auto": "never", "never": "ask"}
         self.mode = following[self.mode]
-
-
-def open_terminal(
-    flags: Mapping[str, Any],
-    files: Sequence[Path] = (),
-    *,
-    latest: bool = False,
-    resume: bool = False,
-    session_id: str | None = None,
-    verbose: bool = False,
-    folder: FolderGrant | None = None,
-) -> None:
-    """Opens a session and returns when it is left.
-
-    `latest` goes on with what was asked last, `resume` with the session of that id, or the newest.
-
-    Raises:
-        UserError: There is no terminal, or no such session.
-    """
-    stream = next((each for each in (sys.stdout, sys.stderr) if each is not None and each.isatty()), None)
-    if stream is None or not sys.stdin.isatty():
-        raise UsageError("A session needs a terminal.", remedy='Ask without one: alita "…"')
-    flags = dict(flags)
-    ask_about_project(flags)
-    if not ask_before_fetching(flags):
-        return
-    settings = with_named_model(read_settings(flags))
-    session = latest_session(settings) if latest else None
-    if resume:
-        session = require_own(load_session(settings, find_session(settings, session_id)))
-    session = session and with_late_answer(session, settings.runs_dir)
-    screen = Screen(
-        stream, spoken=settings.plain, answers=sys.stdout if stream is not sys.stdout else None, scrolls=True
-    )
-    history = History(settings.data_dir, Redactor(settings.secrets))
-
-    def reader(terminal: Terminal) -> Reader:
-        """The one that suits the screen."""
-        if not screen.animated:
-            return LineReader(terminal, history, stream)
-        return PromptReader(terminal, suggestions_of(settings), history, output=create_output(stdout=stream))
-
-    terminal = Terminal(flags, screen, reader, settings=settings, session=session)
-    terminal.verbose = verbose
-    terminal.folder = folder
-    terminal.attached.extend(path.absolute() for path in files)
-    if session is not None:
-        show_turns(session, screen)
-    else:
-        screen.note(f"alita, with the model {settings.model}. Ask a question. /help lists the commands, Ctrl-D leaves.")
-    exits.run(terminal.run())

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import exits, options
+from agent.cli.answers import Output, answer
 from agent.cli.options import opt
 from agent.cli.output import print_note
-from agent.cli.verbs.ask import Output, answer
 from agent.question import NOT_KEPT, usable
 from agent.resources import environments_of
 from agent.user_files import require_readable

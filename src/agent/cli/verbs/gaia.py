@@ -23,7 +23,7 @@ from agent.cli.options import opt
 from agent.cli.output import print_note, print_text
 from agent.configuration.settings_sources import read_settings
 from agent.errors import UsageError
-from agent.gaia.configuration import ledger_meant
+from agent.gaia.configuration import ExecutorName, Selection, Totals, ledger_meant
 from agent.gaia.dataset import load_questions
 from agent.gaia.lessons import split_questions
 from agent.gaia.preparation import Choices, Prepared, library_mode, summary
@@ -33,7 +33,7 @@ from agent.gaia.report.figures import open_results
 from agent.gaia.report.questions import with_questions
 from agent.gaia.report.render import as_html, as_terminal
 from agent.gaia.report.report import report_of
-from agent.gaia.runner import BenchmarkOutcome, ExecutorName, Selection, Totals
+from agent.gaia.runner import BenchmarkOutcome
 from agent.store.redact import Redactor
 from agent.user_files import write_file
 from mcp_tools.text import printable

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from agent.cli import options
+from agent.cli.answers import Output, answer
 from agent.cli.confirmations import is_confirmed, is_terminal, visible
 from agent.cli.options import opt
 from agent.cli.output import Result, date_text, done, fields, listing, print_note, print_text
-from agent.cli.verbs.ask import Output, answer
 from agent.cli.verbs.completion import run_ids
 from agent.configuration.settings import start_of
 from agent.errors import RunError, UsageError

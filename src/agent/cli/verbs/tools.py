@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import exits, options
+from agent.cli.answers import copy_files
 from agent.cli.options import opt
 from agent.cli.output import Result, done, error_text, fields, listing, warn_of_isolation
 from agent.cli.verbs import creating, exchange, review, upkeep
-from agent.cli.verbs.ask import copy_files
 from agent.cli.verbs.completion import tool_names
 from agent.cli.verbs.review import TestsMayRead, consent_of
 from agent.consent.hosts import HostGrant, HostGrants

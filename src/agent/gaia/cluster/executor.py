@@ -32,8 +32,7 @@ from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from agent.gaia.configuration import Setup
-    from agent.gaia.runner import RunOptions
+    from agent.gaia.configuration import RunOptions, Setup
 
 _LOST = (WorkerDiedError, NodeDiedError, ObjectLostError, OutOfMemoryError)
 """The ends of a worker that are no fault of the question, or may be none: it is asked once more."""

@@ -7,13 +7,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from agent.gaia.configuration import USUAL_SECONDS, LibraryMode
+from agent.gaia.configuration import USUAL_SECONDS, LibraryMode, Selection, Totals
 from agent.gaia.course import plain_name
 from agent.gaia.handing_in import write_questions
 from agent.gaia.preparation import Choices, library_mode
 from agent.gaia.report.comparison import compare
 from agent.gaia.report.figures import open_results
-from agent.gaia.runner import Selection, Totals
 from agent.page.benchmark import shown
 from agent.page.benchmark.panel import Panel, meant
 from agent.page.shown import bad

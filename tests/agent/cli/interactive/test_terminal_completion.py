@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from prompt_toolkit.document import Document
 
+from agent.cli.interactive.commands import COMMANDS
 from agent.cli.interactive.completion import MOST, Suggestion, Suggestions, suggestions_of
 from agent.configuration.settings_sources import read_settings
 from agent.store.runs import create_run
@@ -65,5 +66,5 @@ def test_a_folder_of_many_files_offers_some(tmp_path: Path) -> None:
 def test_runs_are_completed_with_their_questions() -> None:
     settings = read_settings({"model": "embedded"})
     run = create_run(settings.runs_dir, "What is\x1b[2J 1 + 1?", model="m")
-    _, found = suggestions_of(settings).find("/trace ")
+    _, found = suggestions_of(settings, COMMANDS).find("/trace ")
     assert found == [Suggestion(run.run_id, "What is 1 + 1?")]

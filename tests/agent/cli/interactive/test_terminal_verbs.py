@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from prompt_toolkit.document import Document
 
-from agent.cli.interactive.commands import words_of
+from agent.cli.interactive.commands import COMMANDS, words_of
 from agent.cli.interactive.completion import suggestions_of
 from agent.configuration.settings_sources import read_settings
 from mcp_tools.library.library import Library
@@ -80,7 +80,7 @@ def test_verbs_names_options_and_paths_are_completed(
     (tmp_path / "sub").mkdir()
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools" / f"{NAME}.py").write_text(CODE)
-    found = suggestions_of(read_settings({"tools_dir": tmp_path / "tools"}))
+    found = suggestions_of(read_settings({"tools_dir": tmp_path / "tools"}), COMMANDS)
     texts = [one.text for one in found.get_completions(Document(typed))]
     assert {*some} <= {*texts}
     assert not {*others} & {*texts}
