@@ -13,8 +13,8 @@ _LONGEST = 1_000_000
 """Limit of a module that is imported function by function, in characters."""
 
 
-def functions_of(text: str) -> list[tuple[str, str]]:
-    """Name and source of each public function; a single one keeps the whole file.
+def functions_of(text: str, wanted: str = "") -> list[tuple[str, str]]:
+    """Name and source of each public function, or of the wanted one; a single one keeps the whole file.
 
     The source of one function among several has the unchanged imports, constants, classes and helpers that it uses.
     """
@@ -28,7 +28,8 @@ def functions_of(text: str) -> list[tuple[str, str]]:
     if len(public) > MOST_TOOLS:  # the caller refuses them all
         return [(node.name, "") for node in public]
     bound = [(node, {*_bound(node)}) for node in source.tree.body if node not in source.guards]
-    return [(node.name, _part(source, bound, {node.name, *source.used_by(node.name)})) for node in public]
+    chosen = [node.name for node in public if wanted in ("", node.name)]
+    return [(name, _part(source, bound, {name, *source.used_by(name)})) for name in chosen]
 
 
 def _part(source: Source, bound: Sequence[tuple[ast.stmt, set[str]]], wanted: set[str]) -> str:

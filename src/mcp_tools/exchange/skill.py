@@ -94,8 +94,8 @@ def _section(one: Parcel) -> str:
     lines = [f"## {one.name}", "", f"    {signature_of(one.tool)}", "", one.tool.description.strip()]
     about = json_of(one)
     properties = about["inputSchema"].get("properties")
-    for name, schema in properties.items() if isinstance(properties, dict) else ():
-        lines.append(f"{'' if lines[-1].startswith('- ') else chr(10)}- `{name}`: {_told(schema)}".rstrip(": "))
+    taken = properties.items() if isinstance(properties, dict) else ()
+    lines += ["", *(f"- `{name}`: {_told(schema)}".rstrip(": ") for name, schema in taken)] if taken else []
     if returns := _told(about.get("outputSchema", {}).get("properties", {}).get("result")):
         lines += ["", f"Returns: {returns}"]
     if uses := one.freedoms:

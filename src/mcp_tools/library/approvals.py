@@ -290,11 +290,11 @@ class Approvals:
 
     def was_approved(self, name: str, now: ApprovedHashes) -> bool:
         """Return True if this very version of a tool is, or was, approved on this machine, and not quarantined."""
-        return any(not one.quarantined and not one.differences(now) for one in self._all_of(name))
+        return any(not one.quarantined and not one.differences(now) for one in self.all_of(name))
 
     def is_quarantined(self, name: str, source: str) -> bool:
         """Return True if the version with this source hash is in quarantine."""
-        return any(one.source == source and one.quarantined for one in self._all_of(name))
+        return any(one.source == source and one.quarantined for one in self.all_of(name))
 
     def quarantine(self, name: str, reason: str) -> None:
         """Withhold a tool until somebody approves it again.
@@ -306,7 +306,7 @@ class Approvals:
             if isinstance(entry := entries.approvals.get(name), dict):
                 entry["quarantined"] = entry.get("quarantined") or reason
 
-    def _all_of(self, name: str) -> list[ApprovedHashes]:
+    def all_of(self, name: str) -> list[ApprovedHashes]:
         """The approvals of all versions of a tool, as the file has them now."""
         try:
             entry = self._kept.read().approvals.get(name)

@@ -444,6 +444,12 @@ class Library:
         """The versions of a tool that were kept whole, also of a deleted one, oldest first."""
         return versions.all_of(self.folder, self._named(name))
 
+    def approved_versions(self, name: str) -> Tools:
+        """The versions that were approved on this machine, oldest first. No others are read, however many are there."""
+        sources = dict.fromkeys(one.source for one in self.approvals.all_of(name))
+        found = [version for source in sources if (version := self.kept(name, source)) and self.was_approved(version)]
+        return sorted(found, key=lambda version: str(version.provenance.get("created", "")))
+
     def version(self, name: str, source_hash: str) -> Tool:
         """Return the version of a tool with a source hash, or the only one with this prefix.
 
@@ -523,7 +529,9 @@ class Library:
 
     def _unknown(self, name: str) -> UnknownToolError:
         hint = did_you_mean(name, self._names(), most=3)
-        return UnknownToolError(f"no tool {name!r} in {self.folder}", remedy=f"{hint}`alita tools list` shows all")
+        return UnknownToolError(
+            f"no tool {name[:200]!r} in {self.folder}", remedy=f"{hint}`alita tools list` shows all"
+        )
 
     # Watching
 

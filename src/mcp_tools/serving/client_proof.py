@@ -174,12 +174,12 @@ def part_of_module(code: str, name: str) -> str:
     from mcp_tools.exchange.modules import functions_of
     from mcp_tools.header import declared, with_declared
 
-    parts = dict(functions_of(code)) if name else {}
-    if len(parts) < 2 or not parts.get(name):
+    part = dict(functions_of(code, name)).get(name) if name else None
+    if not part or part == code:
         return code
     may = asdict(declared(code))
     own = {key: [*value] if isinstance(value, tuple) else value for key, value in may.items() if key != "packages"}
-    return with_declared(parts[name], may["packages"], **own)
+    return with_declared(part, may["packages"], **own)
 
 
 def examples_in(code: str, name: str) -> list[dict[str, Json]]:

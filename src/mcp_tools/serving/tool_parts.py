@@ -55,11 +55,7 @@ class ToolParts:
         from mcp_tools.approve import difference
 
         library, now, found = self._catalogue.library, _bare(tool), list[dict[str, Json]]()
-        for version in reversed(library.versions(tool.name)):
-            if len(found) == _MOST_VERSIONS:
-                break
-            if not library.was_approved(version):
-                continue
+        for version in reversed(library.approved_versions(tool.name)[-_MOST_VERSIONS:]):
             changes = difference(_bare(version), now, (version.source_hash[:12], "now"))
             cut = f"{changes[:_LONGEST_DIFF]}\n[cut]" if len(changes) > _LONGEST_DIFF else changes
             about = {"created": version.provenance.get("created"), "current": version.source_hash == tool.source_hash}

@@ -32,7 +32,7 @@ async def test_describe_tells_all_of_a_tool(desk: Desk, mode: str) -> None:
         found = (await client.call_tool("describe_tool", {"name": "double"})).structured_content or {}
         unknown = await client.call_tool("describe_tool", {"name": "doubel"})
     assert found["tool"]["inputSchema"]["required"] == ["n"]
-    counted = {"calls": 1, "successes": 1, "refused": 0, "failures": {}, "questions": 0, "bugs_lately": 0}
+    counted = {"calls": 1, "successes": 1, "refused": 0, "failures": {}, "questions": 0, "bugs_lately": 0, "earlier": 0}
     assert found["calls"] == counted
     assert error_of(unknown)["kind"] == "unknown_tool"
     assert "Did you mean double?" in text_of(unknown)

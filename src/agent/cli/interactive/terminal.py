@@ -285,9 +285,7 @@ class Terminal:
         environment = {name: value for name, value in os.environ.items() if name not in keys}
         shell = [os.environ.get("SHELL") or "/bin/sh", "-c", command]
         stdout, stderr = (subprocess.PIPE, subprocess.STDOUT) if is_attached else (None, None)
-        process = child.popen(
-            shell, env=environment, cwd=Path.cwd(), stdin=None, stdout=stdout, stderr=stderr, on_terminal=True
-        )
+        process = _started(shell, environment, stdout, stderr)
         try:
             if process.stdout is not None:
                 await self._attach_output(command, process.stdout)
@@ -305,17 +303,11 @@ class Terminal:
         """
         given = {**self.flags, "approval": self.mode}
         chosen = {f"ALITA_{name.upper()}": str(value) for name, value in given.items() if value is not None}
-        process = child.popen(
-            [sys.executable, "-P", "-c", "from agent.cli.main import main; main()", *words],
-            env=child.environment("*") | chosen,
-            cwd=Path.cwd(),
-            stdin=None,
-            stdout=None,
-            stderr=None,
-            on_terminal=True,
-        )
+        alita = [sys.executable, "-P", "-c", "from agent.cli.main import main; main()"]
+        process = _started([*alita, *words], child.environment("*") | chosen)
         try:
-            await asyncio.to_thread(process.wait)
+            if await asyncio.to_thread(process.wait) < 0:
+                self.screen.note(f"The command was ended by signal {-process.returncode}.")
         except asyncio.CancelledError:  # Ctrl-C reached the command, too
             try:
                 await asyncio.to_thread(process.wait, END_SECONDS)
@@ -380,3 +372,20 @@ class Terminal:
         """Shift-Tab."""
         following: dict[ApprovalMode, ApprovalMode] = {"ask": "auto", "auto": "never", "never": "ask"}
         self.mode = following[self.mode]
+
+
+def _started(
+    command: Sequence[str], environment: Mapping[str, str], stdout: int | None = None, stderr: int | None = None
+) -> subprocess.Popen[bytes]:
+    """A command on this terminal, in the current folder.
+
+    Raises:
+        UsageError: It cannot be started.
+    """
+    try:
+        return child.popen(
+            command, env=environment, cwd=Path.cwd(), stdin=None, stdout=stdout, stderr=stderr, on_terminal=True
+        )
+    except (OSError, ValueError) as error:  # no such folder, too long, or a character that no argument can have
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(f"The command cannot be started: {why}.") from None

@@ -96,10 +96,14 @@ def test_verbs_names_options_and_paths_are_completed(
         (f"/tools show {NAME} more", "unexpected extra argument"),
         ("/tools reveiw x", "Did you mean /tools review?"),
         ("/tools zebra", "No tool matches."),
+        ("/tools review a\0b", "cannot be started: embedded null byte"),
+        ("/tools import \ud800", "cannot be started"),
+        (f"/tools review {'x' * 200_000}", "cannot be started: Argument list too long"),
+        ("!echo a\0b", "cannot be started: embedded null byte"),
         ("/tools list", f"{NAME} is not served"),
     ],
 )
-async def test_what_only_looks_answers_in_the_session(sitting: Any, typed: str, told: str) -> None:
+async def test_what_only_looks_answers_in_the_session_and_nothing_ends_it(sitting: Any, typed: str, told: str) -> None:
     (sitting.folder / "tools").mkdir()
     (sitting.folder / "tools" / f"{NAME}.py").write_text(CODE)
     shown = await sitting.types(typed, "/verbose")
