@@ -12,7 +12,7 @@ import secrets
 import sys
 import time
 import traceback
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -185,7 +185,7 @@ class Calling:
             listed.append(definition)
         return {**FRESH, "tools": listed, **following}
 
-    def _definition(self, name: str) -> list[dict[str, Json]]:
+    def _definition(self, name: str) -> Sequence[dict[str, Json]]:
         if builtin := self._builtin.get(name):
             return [builtin.definition]
         return [self._catalogue.definition(name)] if name in self._catalogue else []
@@ -256,11 +256,9 @@ def _called(context: ServerRequestContext[Any, Any]) -> str:
 
     All tools would be listed for each call: with 300, that takes longer than the call.
     """
-    headers = getattr(context.request, "headers", None)
-    is_call = (
-        headers and context.protocol_version in MODERN_PROTOCOL_VERSIONS and headers.get("mcp-method") == "tools/call"
-    )
-    return str(headers.get("mcp-name", "")) if is_call else ""
+    headers: Mapping[str, str] = getattr(context.request, "headers", {})
+    is_call = context.protocol_version in MODERN_PROTOCOL_VERSIONS and headers.get("mcp-method") == "tools/call"
+    return headers.get("mcp-name", "") if is_call else ""
 
 
 async def _while_connected(
