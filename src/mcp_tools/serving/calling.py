@@ -12,13 +12,14 @@ import secrets
 import sys
 import time
 import traceback
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_tools.errors import AlitaError, ArgumentsError, IsolationError, LibraryError, NotPermittedError, PolicyError
 from mcp_tools.hosts import NOT_ALLOWED, HostError
@@ -169,6 +170,8 @@ class Calling:
         Raises:
             LibraryError: It could never be read.
         """
+        if called := _called(context):
+            return {**FRESH, "tools": self._definition(called)}
         try:
             await self._catalogue.renew()
         except LibraryError:
@@ -183,6 +186,11 @@ class Calling:
             definition["_meta"][META_SANDBOX] = sandbox
             listed.append(definition)
         return {**FRESH, "tools": listed, **following}
+
+    def _definition(self, name: str) -> Sequence[dict[str, Json]]:
+        if builtin := self._builtin.get(name):
+            return [builtin.definition]
+        return [self._catalogue.definition(name)] if name in self._catalogue else []
 
     async def call(self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> HandlerResult:
         """One call, from its arguments to its result.
@@ -243,6 +251,16 @@ class Calling:
             return await self._runner.run(tool, call.arguments, call)
         except ArgumentsError as error:
             return error_reply("arguments", error.message, remedy=error.remedy)
+
+
+def _called(context: ServerRequestContext[Any, Any]) -> str:
+    """The tool of an HTTP call, for which the SDK lists tools until it finds the schema. Empty for a client's request.
+
+    All tools would be listed for each call: with 300, that takes longer than the call.
+    """
+    headers: Mapping[str, str] = getattr(context.request, "headers", {})
+    is_call = context.protocol_version in MODERN_PROTOCOL_VERSIONS and headers.get("mcp-method") == "tools/call"
+    return headers.get("mcp-name", "") if is_call else ""
 
 
 async def _while_connected(

@@ -56,7 +56,8 @@ class Sessions:
 
     def __init__(self, application: ASGIApp, token: str) -> None:
         self._application = application
-        self._key = hashlib.sha256(b"alita session\0" + token.encode()).digest()
+        # slow to make: ids are in the logs of proxies, and no short token shall be guessed from one
+        self._key = hashlib.scrypt(token.encode(), salt=b"alita session", n=2**14, r=8, p=1)
         self._held: dict[str, _Held] = {}
         """By portable id, the one used longest ago first."""
         self._ended: dict[str, None] = {}

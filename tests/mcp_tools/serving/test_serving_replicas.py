@@ -19,6 +19,7 @@ from mcp_types import ElicitRequestFormParams, ElicitResult
 
 from mcp_tools.errors import LibraryError
 from mcp_tools.serving import http, http_sessions
+from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.http import open_door, serve_http
 from mcp_tools.serving.notes import OwnNotes
 
@@ -218,6 +219,26 @@ async def test_the_answer_to_a_question_counts_at_another_server_if_their_notes_
                 with pytest.raises(Exception, match="input"):
                     await call
                 assert len(asked) > 1
+
+
+async def test_a_call_looks_at_its_own_tool_and_a_list_at_all(
+    desk: Desk, client: Client2025, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The SDK looks for the schema of each call over HTTP in the list."""
+    desk.has(*(tool(f"double_{number}") for number in range(5)))
+    looked: list[str] = []
+    definition = Catalogue.definition
+    monkeypatch.setattr(Catalogue, "definition", lambda self, name: looked.append(name) or definition(self, name))
+    async with served(desk) as url, httpx2.AsyncClient(headers=HEADERS) as http_client:
+        async with Client(streamable_http_client(url, http_client=http_client), mode="2026-07-28") as new:
+            assert len((await new.list_tools()).tools) > 5
+            looked.clear()
+            assert (await new.call_tool("double_3", {"n": 1})).structured_content == {"result": 2}
+            assert (await new.call_tool("search_tools", {"query": "nothing like it"})).structured_content
+            assert looked == ["double_3"]
+        await client.begin(url)
+        client.headers |= {"Mcp-Method": "tools/call", "Mcp-Name": "double_3"}
+        assert '"double_4"' in (await client.post(url, LIST)).text
 
 
 async def test_while_the_approvals_are_out_of_reach_tools_stay_listed_and_calls_say_so(
