@@ -72,6 +72,7 @@ BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {
     "serving": own_rows,
     "files": own_rows,
     "gaia_runner": own_rows,
+    "scale": own_rows,
     "kills": own_rows,
     "reader": own_rows,
     "browser": own_rows,

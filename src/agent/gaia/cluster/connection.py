@@ -52,7 +52,7 @@ def connect(address: str, cpus: int) -> None:
 
     Raises:
         UsageError: The address is not one of these.
-        RunError: Nothing answers at the address, or it cannot be used.
+        RunError: The address does not answer, or it cannot be used.
     """
     import ray
 
