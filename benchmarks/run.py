@@ -70,6 +70,7 @@ BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {
     "sandbox": sandbox_rows,
     "library": library_rows,
     "serving": own_rows,
+    "replicas": own_rows,
     "files": own_rows,
     "gaia_runner": own_rows,
     "scale": own_rows,

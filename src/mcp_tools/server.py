@@ -9,7 +9,7 @@ import contextlib
 import secrets
 import sys
 import traceback
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -32,6 +32,7 @@ from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.changes import Watch
 from mcp_tools.serving.client_call import BuiltinTool, ServerLimits
 from mcp_tools.serving.forge import ForgeRules
+from mcp_tools.serving.notes import Notes, OwnNotes
 from mcp_tools.serving.resources import Completions, Prompt, Prompts, ToolResources
 from mcp_tools.serving.served_files import ServedOutputs
 
@@ -61,6 +62,9 @@ class Extra:
 class ToolServer(Server[dict[str, Any]]):
     """A low-level server that promises clients of 2025, too, to tell of changes."""
 
+    ready: Callable[[], Awaitable[None]]
+    """Raises if no call could be taken now."""
+
     def create_initialization_options(
         self,
         notification_options: NotificationOptions | None = None,
@@ -85,6 +89,7 @@ def build_server(
     carried: Carried | None = None,
     folder: Path | None = None,
     forge: ForgeRules | None = None,
+    notes: Notes | None = None,
 ) -> ToolServer:
     """The server of a library, ready to be run over any transport.
 
@@ -92,12 +97,13 @@ def build_server(
     open, and closed by the caller. Without an agent `ask` and `create_tool` say that they cannot. Without `outputs`, no
     file that a tool writes is kept; without `carried`, no host is reached. Programs, and tools that open files, may
     read `folder` unasked. What clients propose is kept as `forge` says, and without it becomes a draft.
+    Without `notes`, an answer to a question counts only at the server that asked it.
     """
     limits, extra = limits or ServerLimits(), extra or Extra()
     catalogue = Catalogue(library, offered, {*BUILTIN_TOOLS, *(tool.name for tool in extra.tools)})
     runner, watch = Runner(catalogue, sandbox, limits, outputs, carried, folder), Watch(catalogue)
     builtin = [*BuiltinTools(catalogue, runner, agent, limits, forge or ForgeRules()).tools(), *extra.tools]
-    calling = Calling(catalogue, runner, builtin, limits, audit)
+    calling = Calling(catalogue, runner, builtin, limits, audit, notes or OwnNotes())
     resources = extra.resources(catalogue, limits)
     prompts = Prompts(resources, extra.prompts)
 
@@ -107,6 +113,7 @@ def build_server(
             yield {}
 
     server = ToolServer("alita", version=version("alita"), title="alita", instructions=INSTRUCTIONS, lifespan=lifespan)
+    server.ready = catalogue.renew
     server.middleware += [watch.observe, _without_exceptions]
     add = server.add_request_handler
     add("subscriptions/listen", types.SubscriptionsListenRequestParams, ListenHandler(watch.bus))

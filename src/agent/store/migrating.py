@@ -7,6 +7,7 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from agent.store import databases
@@ -24,7 +25,11 @@ def _upgrade(connection: Connection) -> None:
 
 
 def migrate_sqlite(path: Path) -> None:
-    """Migrates a file; who comes second finds that it is done."""
+    """Migrates a file; who comes second finds that it is done.
+
+    Raises:
+        sqlite3.Error: It cannot be written; it is unchanged.
+    """
     engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
 
     @event.listens_for(engine, "connect")
@@ -35,8 +40,11 @@ def migrate_sqlite(path: Path) -> None:
     def _alone(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
-    with engine.begin() as connection:
-        _upgrade(connection)
+    try:
+        with engine.begin() as connection:
+            _upgrade(connection)
+    except DBAPIError as error:
+        raise error.orig or error from None
 
 
 def migrate_postgres(engine: Engine, place: str) -> None:

@@ -22,7 +22,7 @@ from agent.configuration.settings import FOLLOWS
 from agent.errors import RunError, StorageError
 from agent.store.databases import Database, open_store, storable
 from agent.store.redact import Redactor
-from agent.store.runs import Run, ids_in, journal_path, load_run
+from agent.store.runs import Run, fitting_id, ids_in, journal_path, load_run
 from mcp_tools.atomic import private_folder
 from mcp_tools.small_files import JOURNAL, read_small
 from mcp_tools.tool import Json
@@ -135,6 +135,21 @@ class RunIndex:
         """The newest runs of all places, as `run.json` has them."""
         found = self._rows("SELECT record FROM runs ORDER BY number DESC LIMIT :most", most=limit)
         return [json.loads(record) for (record,) in found]
+
+    def elsewhere(self, run_id: str) -> dict[str, Json] | None:
+        """A run of another machine or folder, with its `place` and `steps`, by its id or the start or end of one.
+
+        Raises:
+            RunError: Several fit.
+        """
+        found = dict(self._rows("SELECT run_id, number FROM runs WHERE place != :place ORDER BY number"))
+        if not any(run_id and (one.startswith(run_id) or one.endswith(run_id)) for one in found):
+            return None
+        number = found[fitting_id(run_id, list(found), noun="run", error=RunError)]
+        ((place, record),) = self._rows("SELECT place, record FROM runs WHERE number = :number", number=number)
+        names = ("step", "action", "why", "input", "ok", "found")
+        steps = self._rows(f"SELECT {', '.join(names)} FROM steps WHERE run = :number ORDER BY step", number=number)  # noqa: S608
+        return {**json.loads(record), "place": place, "steps": [dict(zip(names, one, strict=True)) for one in steps]}
 
     def search(self, text: str, limit: int) -> list[dict[str, Json]]:
         """The newest runs with every word in question, answer or steps; one of three letters begins longer ones."""

@@ -6,22 +6,27 @@ library's folder, which is the same on all machines. The files of each machine a
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
+import math
 import socket
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import SettingsError, StorageError
-from agent.store.databases import Database, open_store, place_of
+from agent.store.databases import Database, Row, Values, open_store, place_of
+from mcp_tools.errors import LibraryError
 from mcp_tools.library.approvals import ApprovalsFile, Entries
 from mcp_tools.library.calls import BUG, LATELY, Stats, stats_of
 from mcp_tools.library.folder import derived_folder
 from mcp_tools.library.library import Library
+from mcp_tools.serving.notes import MOST_NOTES, Notes
 from mcp_tools.small_files import json_of
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -45,6 +50,12 @@ _COUNTED = {
 """What the file of counts holds for each statement."""
 _TABLES = ("tool_approvals", "tool_drafts")
 """Those of `Entries`."""
+_NOTE = "INSERT INTO places VALUES (:place, :until) ON CONFLICT (place) DO UPDATE SET seen = excluded.seen"
+_KEEP_NOTES = """
+DELETE FROM places WHERE starts_with(place, :all) AND (seen <= :now OR place NOT IN (
+    SELECT place FROM places WHERE starts_with(place, :all) ORDER BY seen DESC LIMIT :most
+))
+"""
 _BUGS = """
 SELECT count(DISTINCT CASE call WHEN '' THEN CAST(number AS TEXT) ELSE call END) FROM tool_lately
 WHERE library = :library AND name = :name AND kind = :kind
@@ -63,6 +74,11 @@ def open_library(settings: Settings) -> Library:
     return Library(
         settings.tools_dir, settings.data_dir, approvals=StoredApprovals(records), calls=StoredCalls(records)
     )
+
+
+def open_notes(settings: Settings) -> Notes | None:
+    """The notes that all replicas share; None if the settings name no database for several machines."""
+    return None if settings.database_url is None else StoredNotes(_Records(settings))
 
 
 class _Records:
@@ -105,36 +121,74 @@ class _Records:
         counts = derived_folder(settings.tools_dir, settings.data_dir) / "calls.sqlite"
         if not approvals.exists() and not counts.exists():
             return
-        first = "INSERT INTO places VALUES (:place, 1) ON CONFLICT DO NOTHING RETURNING seen"
-        if not database.rows(first, {"place": f"taken:{socket.gethostname()}:{settings.data_dir}:{self.library}"}):
+        place = {"place": f"taken:{socket.gethostname()}:{settings.data_dir}:{self.library}"}
+        if database.rows("SELECT 1 FROM places WHERE place = :place", place):
             return
-        with contextlib.suppress(OSError, ValueError):
-            for table, entries in zip(_TABLES, ApprovalsFile(settings.tools_dir, approvals).read(), strict=True):
-                if entries:
-                    database.rows(f"{_put(table)} DO NOTHING", _rows(self.library, entries))
-                    self.bump(database)
-        if counts.exists():
-            with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(counts)) as file:
-                for statement, columns in _COUNTED.items():
-                    names = columns.partition(" FROM ")[0].split(", ")
-                    rows = [dict(zip(names, row, strict=True)) for row in file.execute(f"SELECT {columns}")]
-                    if rows:
-                        database.rows(statement, [{"library": self.library, **row} for row in rows])
+        all_entries, counted = self._approved_in(approvals), _counted_in(counts)
+        if not database.rows("INSERT INTO places VALUES (:place, 1) ON CONFLICT DO NOTHING RETURNING seen", place):
+            return  # another process was faster
+        for table, entries in zip(_TABLES, all_entries, strict=True):
+            if entries:
+                database.rows(f"{_put(table)} DO NOTHING", _rows(self.library, entries))
+                self.bump(database)
+        for statement, rows in counted.items():
+            if rows:
+                database.rows(statement, [{"library": self.library, **row} for row in rows])
+
+    def _approved_in(self, file: Path) -> Entries:
+        """Return the entries of this machine's file.
+
+        Raises:
+            OSError: It is damaged, or cannot be read. Nobody is to believe that it was taken over.
+        """
+        try:
+            return ApprovalsFile(self.settings.tools_dir, file).read()
+        except ValueError as error:
+            reason = f"{file} is damaged, so its approvals cannot be taken into the store"
+            remedy = "Put a whole copy in its place, or move it away and approve those tools again"
+            raise OSError(f"{reason}: {one_line(str(error), 200).rstrip('.')}. {remedy}.") from None
+
+
+def _counted_in(path: Path) -> dict[str, list[dict[str, object]]]:
+    """Return the counts in a file of this machine, by the statement that takes them; none if it is damaged.
+
+    Raises:
+        OSError: Another process holds the file.
+    """
+    counted: dict[str, list[dict[str, object]]] = {}
+    if not path.exists():
+        return counted
+    with contextlib.closing(sqlite3.connect(path)) as file:
+        for statement, columns in _COUNTED.items():
+            names = columns.partition(" FROM ")[0].split(", ")
+            try:
+                found = file.execute(f"SELECT {columns}").fetchall()
+            except sqlite3.DatabaseError as error:
+                if "locked" in str(error):
+                    raise OSError(f"{path} cannot be read now: {error}") from None
+                continue
+            counted[statement] = [dict(zip(names, row, strict=True)) for row in found]
+    return counted
 
 
 class StoredApprovals:
     """The approvals of one library (`ApprovalEntries`)."""
+
+    waits = True
 
     def __init__(self, records: _Records) -> None:
         self._records = records
         self.path = Path(place_of(records.settings))
 
     def stamp(self) -> tuple[int, ...]:
-        """How often they were changed; empty where the store cannot be used."""
-        with contextlib.suppress(OSError), self._records.open() as database:
+        """Return the number of their changes.
+
+        Raises:
+            OSError: The store cannot be used.
+        """
+        with self._records.open() as database:
             found = database.rows("SELECT seen FROM places WHERE place = :place", {"place": self._records.stamp_name})
-            return (int(found[0][0]),) if found else ()
-        return ()
+        return (int(found[0][0]),) if found else ()
 
     def read(self) -> Entries:
         """See `ApprovalEntries`.
@@ -211,6 +265,48 @@ class StoredCalls:
 
     def close(self) -> None:
         """The connections are the process's."""
+
+
+class StoredNotes:
+    """The notes of the servers of one library (`Notes`). In `places`, `seen` is when a note expires."""
+
+    def __init__(self, records: _Records) -> None:
+        self._records = records
+
+    async def put(self, note: str, seconds: float) -> None:
+        """See `Notes`."""
+        until = math.ceil(time.time() + seconds)
+        keep = {"all": self._place(""), "now": int(time.time()), "most": MOST_NOTES}
+        await self._rows((_NOTE, {"place": self._place(note), "until": until}), (_KEEP_NOTES, keep))
+
+    async def has(self, note: str) -> bool:
+        """See `Notes`."""
+        found = "SELECT 1 FROM places WHERE place = :place AND seen > :now"
+        return bool(await self._rows((found, {"place": self._place(note), "now": int(time.time())})))
+
+    async def take(self, note: str) -> bool:
+        """See `Notes`."""
+        taken = "DELETE FROM places WHERE place = :place AND seen > :now RETURNING seen"
+        return bool(await self._rows((taken, {"place": self._place(note), "now": int(time.time())})))
+
+    def _place(self, note: str) -> str:
+        return f"note:{self._records.library}:{note}"
+
+    async def _rows(self, *statements: tuple[str, Values]) -> Sequence[Row]:
+        """Executes statements as one change. Returns the rows of the last.
+
+        Raises:
+            LibraryError: The store cannot be used.
+        """
+
+        def execute() -> Sequence[Row]:
+            with self._records.open() as database:
+                return [database.rows(*one) for one in statements][-1]
+
+        try:
+            return await asyncio.to_thread(execute)
+        except OSError as problem:
+            raise LibraryError(str(problem)) from None
 
 
 def _put(table: str) -> str:

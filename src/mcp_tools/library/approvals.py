@@ -149,9 +149,15 @@ class ApprovalEntries(Protocol):
 
     path: Path
     """The file, or what messages call it instead."""
+    waits: bool
+    """True if they are on another machine, so that each look at them takes a while."""
 
     def stamp(self) -> tuple[int, ...]:
-        """Return what changes with the entries; empty if there never were any."""
+        """Return what changes with the entries; empty if there never were any.
+
+        Raises:
+            OSError: They are on another machine, which cannot be reached.
+        """
         ...
 
     def read(self) -> Entries:
@@ -174,6 +180,8 @@ class ApprovalEntries(Protocol):
 
 class ApprovalsFile:
     """The entries of one library in a file that several libraries share."""
+
+    waits = False
 
     def __init__(self, folder: Path, path: Path) -> None:
         self.path = path
@@ -215,24 +223,33 @@ class Approvals:
         self._seen: tuple[object, Found] | None = None
 
     def stamp(self) -> tuple[int, ...]:
-        """What changes with the approvals; empty where there are none."""
+        """What changes with the approvals; empty where there are none.
+
+        Raises:
+            OSError: See `ApprovalEntries`.
+        """
         return self._kept.stamp()
+
+    @property
+    def waits(self) -> bool:
+        """True if a look at them takes a while."""
+        return self._kept.waits
 
     def read(self) -> Found:
         """What is approved now."""
-        stamp = self.stamp()
-        if self._seen is None or self._seen[0] != stamp:
-            try:
-                entries = self._kept.read().approvals
-                found = Found(
-                    _approvals(entries), _approvals({name: _before(entry) for name, entry in entries.items()})
-                )
-            except OSError as error:
-                found = Found(damage=f"{self.path} cannot be read: {error.strerror or error}")
-            except ValueError as error:
-                found = Found(damage=f"{self.path} is damaged: {one_line(str(error), 200)}")
-            self._seen = (stamp, found)
-        return self._seen[1]
+        try:
+            stamp = self.stamp()
+            if self._seen is not None and self._seen[0] == stamp:
+                return self._seen[1]
+            entries = self._kept.read().approvals
+            before = {name: _before(entry) for name, entry in entries.items()}
+            found = Found(_approvals(entries), _approvals(before))
+        except OSError as error:
+            return Found(damage=f"{self.path} cannot be read: {error.strerror or error}")
+        except ValueError as error:
+            found = Found(damage=f"{self.path} is damaged: {one_line(str(error), 200)}")
+        self._seen = (stamp, found)
+        return found
 
     def put(self, name: str, approval: ApprovedHashes, *, before: ApprovedHashes | None = None) -> None:
         """Keeps an approval in the place of an older one, which holds too while it is `before`.

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import folder as files
@@ -19,6 +20,7 @@ from mcp_tools.library.approvals import (
     Approvals,
     ApprovalsFile,
     ApprovedHashes,
+    Found,
     Withheld,
     errors_of,
 )
@@ -68,6 +70,7 @@ class _Whole(NamedTuple):
     """The hashes that must have been approved."""
 
 
+T = TypeVar("T")
 Names = list[str]
 Tools = list[Tool]
 Hits = list[Hit]
@@ -371,10 +374,14 @@ class Library:
 
     async def found(self, name: str) -> Tool:
         """The same for who awaits it."""
-        return self.get(name)
+        return await self.aside(self.get, name)
 
-    def _believed(self, whole: _Whole) -> Tool:
-        if self.approvals.read().approves(whole.tool, whole.now):
+    async def aside(self, ask: Callable[..., T], *given: Any) -> T:
+        """Calls what asks for approvals or counts, in a thread if they are on another machine."""
+        return await asyncio.to_thread(ask, *given) if self.approvals.waits else ask(*given)
+
+    def _believed(self, whole: _Whole, found: Found | None = None) -> Tool:
+        if (found or self.approvals.read()).approves(whole.tool, whole.now):
             return whole.tool
         return replace(whole.tool, status=Status.DRAFT)
 
@@ -470,8 +477,8 @@ class Library:
 
     def list(self) -> Tools:
         """All tools that have no flaw, by name; those that are not approved here as drafts."""
-        standing = map(self._standing, self._names())
-        return [self._believed(found) for found in standing if isinstance(found, _Whole)]
+        approved, standing = self.approvals.read(), map(self._standing, self._names())
+        return [self._believed(found, approved) for found in standing if isinstance(found, _Whole)]
 
     def _names(self) -> Iterator[str]:
         yield from self._index.asked(lambda index: index.names())
@@ -483,8 +490,8 @@ class Library:
     def search(self, query: str, limit: int = 5) -> Hits:
         """The tools whose words fit a question or a purpose best, those that are not approved here as drafts."""
         matches = self._index.asked(lambda index: index.search(query, limit))
-        found = [(self._standing(match.name), match.score) for match in matches]
-        return [Hit(self._believed(whole), score) for whole, score in found if isinstance(whole, _Whole)]
+        approved, found = self.approvals.read(), [(self._standing(match.name), match.score) for match in matches]
+        return [Hit(self._believed(whole, approved), score) for whole, score in found if isinstance(whole, _Whole)]
 
     def offered(self, question: str, *, most: int, small: int) -> Offer:
         """The tools that fit a question, at most `most`, and others: all if there are no more than `small`."""
@@ -493,7 +500,8 @@ class Library:
         count = self._index.asked(lambda index: index.count())
         near = [*self._names()] if count <= small else [match.name for match in matches]
         standing = {name: self._standing(name) for name in dict.fromkeys([*fitting, *near])}
-        tools = {name: self._believed(whole) for name, whole in standing.items() if isinstance(whole, _Whole)}
+        approved = self.approvals.read()
+        tools = {name: self._believed(one, approved) for name, one in standing.items() if isinstance(one, _Whole)}
         others = [tool for name, tool in tools.items() if name not in fitting and tool.status is Status.VERIFIED]
         is_all = count <= small
         found = tuple(tools[name] for name in fitting if name in tools)
@@ -519,12 +527,19 @@ class Library:
         """What changes with anything that is served; equal while nothing did. A large folder takes a while.
 
         Raises:
-            LibraryError: The folder cannot be read.
+            LibraryError: The folder or the approvals cannot be read.
         """
-        return self._index.stamps(), self.approvals.stamp()
+        try:
+            return self._index.stamps(), self.approvals.stamp()
+        except OSError as error:
+            raise LibraryError(f"no tool can be called: {error.strerror or error}") from None
 
     def is_still(self, state: tuple[object, ...] | None) -> bool:
-        """Whether that is surely the state now; cheap, and sometimes false although it is."""
+        """Whether that is surely the state now; cheap, and sometimes false although it is.
+
+        Raises:
+            LibraryError: See `state`.
+        """
         return state is not None and not self._index.is_due() and self.state() == state
 
     # Counting

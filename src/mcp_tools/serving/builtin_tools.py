@@ -266,7 +266,8 @@ class BuiltinTools:
 
     async def _search(self, call: ClientCall) -> ClientReply:
         await self._catalogue.renew()
-        hits = self._catalogue.library.search(call.arguments["query"], _SEARCHED)
+        library = self._catalogue.library
+        hits = await library.aside(library.search, call.arguments["query"], _SEARCHED)
         names = [hit.tool.name for hit in hits if self._catalogue.offers(hit.tool.name, can_ask(call.context))]
         found = [self._catalogue.definition(name) for name in names[: call.arguments.get("limit", 10)]]
         brief = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in found]
@@ -278,7 +279,7 @@ class BuiltinTools:
         tool = await self._catalogue.tool(name)
         if tool is None:
             return self._unknown(name)
-        stats = self._catalogue.library.stats(name)
+        stats = await self._catalogue.library.aside(self._catalogue.library.stats, name)
         calls = {name: value for name, value in asdict(stats).items() if name != "last"}
         examiner = tool.provenance.get("examiner")
         return self._reply({"tool": self._catalogue.definition(name), "calls": calls, "examiner": examiner})
@@ -367,7 +368,8 @@ class BuiltinTools:
                 outcome = await self._runner.sandbox.run(replace(job, write=folder))
         except (NotPermittedError, PolicyError) as error:
             return refusal_reply(error)
-        library.record_calls(outcome.called)
+        if outcome.called:
+            await library.aside(library.record_calls, outcome.called)
         meta = outcome_meta(outcome)
         if outcome.problem is not None:
             remedy = _TO_REACH if outcome.problem.message.startswith("network is not granted") else None

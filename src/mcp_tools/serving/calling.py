@@ -45,6 +45,7 @@ from mcp_tools.serving.client_call import (
     value_reply,
 )
 from mcp_tools.serving.file_access import can_ask, files_in, granted, lies_in
+from mcp_tools.serving.notes import Notes
 from mcp_tools.serving.served_files import ServedOutputs, files_of_call
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool
@@ -126,8 +127,11 @@ class Runner:
             return refusal_reply(error)
         problem, meta = outcome.problem, outcome_meta(outcome)
         ended = outcome_class(tool, outcome)
-        self._catalogue.library.record_call(tool.name, outcome.ok, ended, arguments=arguments)
-        self._catalogue.library.record_calls(outcome.called)
+        library = self._catalogue.library
+        count = partial(library.record_call, tool.name, outcome.ok, ended, arguments=arguments)
+        await library.aside(count)  # before the answer: a call that was answered is counted
+        if outcome.called:
+            await library.aside(library.record_calls, outcome.called)
         if problem is not None:
             remedy = REMEDIES["denied"] if NOT_ALLOWED in problem.message else None
             return problem_reply(problem, who=tool.name, meta=meta, remedy=remedy)
@@ -148,16 +152,26 @@ class Calling:
         builtin: Sequence[BuiltinTool],
         limits: ServerLimits,
         audit: AuditLog | None,
+        notes: Notes,
     ) -> None:
         self._catalogue = catalogue
         self._runner = runner
         self._builtin = {tool.name: tool for tool in builtin}
         self._limits = limits
         self._audit = audit
+        self._notes = notes
 
     async def list(self, context: ServerRequestContext[Any, Any], params: PaginatedRequestParams) -> dict[str, Json]:
-        """One page of the tools that are offered now."""
-        await self._catalogue.renew()
+        """One page of the tools that are offered now; of those offered last, while the library cannot be read.
+
+        Raises:
+            LibraryError: It could never be read.
+        """
+        try:
+            await self._catalogue.renew()
+        except LibraryError:
+            if not self._catalogue.readings:
+                raise
         asks, sandbox = can_ask(context), sandbox_meta(self._runner.sandbox.isolation)
         offered = [name for name in self._catalogue.names if self._catalogue.offers(name, asks)]
         names, following = page_of(offered, params.cursor, self._limits.page)
@@ -179,7 +193,7 @@ class Calling:
         outcome, error_id, detail, sent = "cancelled", "", "", 0
         try:
             reply = await _while_connected(
-                self._reply(ClientCall(params.arguments or {}, context, params), len(given)), context
+                self._reply(ClientCall(params.arguments or {}, context, params, self._notes), len(given)), context
             )
             if not isinstance(reply, ClientReply):
                 outcome = "asks"
@@ -190,7 +204,8 @@ class Calling:
             outcome, detail = "unknown_tool" if isinstance(error, _UnknownToolError) else "protocol", error.message
             raise
         except Exception as failure:  # noqa: BLE001 - the boundary to the client: told on stderr, with its id
-            error_id, outcome, detail = secrets.token_hex(4), "internal", str(failure) or repr(failure)
+            error_id, detail = secrets.token_hex(4), str(failure) or repr(failure)
+            outcome = "library" if isinstance(failure, LibraryError) else "internal"
             return _internal(failure, error_id, params.name).result
         finally:
             if self._audit is not None:
@@ -253,5 +268,10 @@ def _internal(failure: Exception, error_id: str, tool: str) -> ClientReply:
     if isinstance(failure, IsolationError):
         message = f"the sandbox is out of order, and nothing runs without it (error {error_id})"
         return error_reply("sandbox", message, remedy="The operator of this server runs: alita doctor")
+    if isinstance(failure, LibraryError):
+        message = f"the tool library or its approvals cannot be read now (error {error_id})"
+        return error_reply(
+            "library", message, remedy="Try again in a minute; the operator finds the reason in the log."
+        )
     message = f"the server failed (error {error_id})"
     return error_reply("internal", message, remedy="Try again; the operator of this server finds more in its log.")

@@ -50,12 +50,13 @@ class Catalogue:
         """Looks whether the library changed. Cheap when nothing happened.
 
         Raises:
-            LibraryError: The folder cannot be read; what was offered stays.
+            LibraryError: The folder or the approvals cannot be read; what was offered stays.
         """
-        if self.library.is_still(self._seen):
+        aside = self.library.aside
+        if await aside(self.library.is_still, self._seen):
             return
         async with self._renewing:
-            if not self.library.is_still(self._seen):
+            if not await aside(self.library.is_still, self._seen):
                 is_first = not self.readings
                 if await asyncio.to_thread(self._renew) and not is_first:
                     self.changed.set()
@@ -109,11 +110,14 @@ class Catalogue:
         """An offered tool as it is approved now; None when there is none, also after another look at the library.
 
         Its `source` is what was hashed: run that, never the file.
+
+        Raises:
+            LibraryError: The folder or the approvals cannot be read.
         """
-        found = self._approved(name)
+        found = await self.library.aside(self._approved, name)
         if found is None:
             await self.renew()  # it may have come or changed since the last look
-            found = self._approved(name)
+            found = await self.library.aside(self._approved, name)
         return found
 
     def _approved(self, name: str) -> Tool | None:

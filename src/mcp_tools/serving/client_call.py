@@ -13,6 +13,7 @@ import anyio
 
 from mcp_tools.errors import AlitaError, PolicyError
 from mcp_tools.sandbox.protocol import Isolation, Limits, Outcome, Problem
+from mcp_tools.serving.notes import Notes
 from mcp_tools.text import printable
 from mcp_tools.tool import Json
 
@@ -69,6 +70,7 @@ class ClientCall:
     arguments: dict[str, Json]
     context: ServerRequestContext[Any, Any]
     params: CallToolRequestParams
+    notes: Notes
     told: int = 0
 
     async def tell(self, text: str) -> None:

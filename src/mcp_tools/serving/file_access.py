@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,13 @@ from mcp_types import (
 )
 
 from mcp_tools.serving.client_call import ClientCall, ClientReply, error_reply
+from mcp_tools.serving.notes import digest
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 _MOST_FILES = 16
 _LONGEST_PATH = 4096
-_MOST_QUESTIONS = 1000
-"""Of those that wait for an answer."""
+_MOST_ANSWERS = 16
 FILES_SCHEMA: dict[str, Json] = {
     "type": "array",
     "items": {"type": "string", "minLength": 1, "maxLength": _LONGEST_PATH},
@@ -47,35 +47,6 @@ def can_ask(context: ServerRequestContext[Any, Any]) -> bool:
     return context.session.check_client_capability(ClientCapabilities(elicitation=ElicitationCapability()))
 
 
-class Consents:
-    """The questions that clients of 2026 were given to ask a person: an answer counts once, and only to its own."""
-
-    def __init__(self) -> None:
-        self._asked: dict[str, tuple[str, float]] = {}
-
-    def new(self, question: str, seconds: float) -> str:
-        """The key of a question, which nobody can guess."""
-        now = time.monotonic()
-        self._asked = {key: one for key, one in self._asked.items() if one[1] > now}
-        if len(self._asked) >= _MOST_QUESTIONS:
-            del self._asked[next(iter(self._asked))]
-        key = f"read-{secrets.token_urlsafe(24)}"
-        self._asked[key] = question, now + seconds
-        return key
-
-    def answer(self, question: str, given: Mapping[str, object]) -> ElicitResult | None:
-        """The answer to a question that was asked before and is not too old."""
-        for key, answer in given.items():
-            asked, until = self._asked.get(key, ("", 0.0))
-            if asked == question and time.monotonic() < until and isinstance(answer, ElicitResult):
-                del self._asked[key]
-                return answer
-        return None
-
-
-_CONSENTS = Consents()
-
-
 def lies_in(name: str, folder: Path) -> bool:
     """True if a path lies in a folder, links resolved."""
     return Path(name).is_absolute() and Path(os.path.realpath(name)).is_relative_to(os.path.realpath(folder))
@@ -86,7 +57,7 @@ async def elicited(
 ) -> ElicitResult | InputRequiredResult | None:
     """The answer, if there is one; in the era of 2026 the client is asked to call again with it.
 
-    An answer counts only to a question that this server asked in the same words, and once.
+    An answer counts once, and only to a question that this server or another replica asked in the same words.
     """
     if call.context.session.can_send_request:
         try:
@@ -94,11 +65,17 @@ async def elicited(
                 return await call.context.session.elicit_form(question, form, call.context.request_id)
         except (TimeoutError, MCPError, NoBackChannelError, ValueError):
             return None
-    if given := _CONSENTS.answer(question, call.params.input_responses or {}):
-        return given
+    for key, answer in islice((call.params.input_responses or {}).items(), _MOST_ANSWERS):
+        if isinstance(answer, ElicitResult) and await call.notes.take(_note_of(key, question)):
+            return answer
     params = ElicitRequestFormParams(message=question, requested_schema=form)
-    key = _CONSENTS.new(question, seconds)
+    key = f"read-{secrets.token_urlsafe(24)}"
+    await call.notes.put(_note_of(key, question), seconds)
     return InputRequiredResult(input_requests={key: ElicitRequest(params=params)})
+
+
+def _note_of(key: str, question: str) -> str:
+    return f"asked {digest(key, question)}"
 
 
 async def granted(

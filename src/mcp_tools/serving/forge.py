@@ -33,6 +33,7 @@ from mcp_tools.serving.client_proof import (
 )
 from mcp_tools.serving.file_access import can_ask, elicited
 from mcp_tools.serving.foreign_code import CodeReader
+from mcp_tools.serving.notes import digest
 from mcp_tools.tool import Json, Status, Tool
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ MOST_EXAMPLES = 50
 _MOST_WAITING = 4
 _MOST_RECENT, _RECENT_SECONDS = 60, 600.0
 _PROOF_SECONDS = 300.0
-_MOST_REMEMBERED = 1000
+_SENT_BACK_SECONDS = 86_400.0
+"""How long a name is remembered whose examples were too weak."""
 _LONGEST_SHOWN = 4000
 """Characters of code that a person can be shown in a question."""
 _FORM: dict[str, Json] = {
@@ -108,8 +110,6 @@ class Forge:
         self._lock = asyncio.Lock()
         self._waiting = 0
         self._recent: deque[float] = deque()
-        self._tried: dict[str, None] = {}
-        """The names that were refused once for weak tests; the oldest goes first."""
 
     async def propose(self, call: ClientCall) -> ClientReply | InputRequiredResult:
         """One proposal, from its code to the registered tool or to what is wrong with it."""
@@ -179,7 +179,7 @@ class Forge:
                 library=store,
                 tell=lambda _: None,
             )
-        return await self._told(creation, store, proposal)
+        return await self._told(creation, store, proposal, call)
 
     async def _proposal(self, call: ClientCall, tests: Sequence[Test], who: str) -> Proposal:
         """Return the client's code as the proof takes it; the first example with a result is the question's call.
@@ -200,7 +200,7 @@ class Forge:
             name=name,
             arguments=next(test.arguments for test in tests if not test.raises),
             compared=tuple(test.call for test in tests if not test.raises),
-            attempt=2 if function_of(code, name) in self._tried else 1,
+            attempt=2 if await call.notes.has(_sent_back(function_of(code, name))) else 1,
             model=who,
             capabilities=replace(wanted, tools=tuple(names)),
             needs=await needs_of(names, found),
@@ -253,7 +253,7 @@ class Forge:
             return None
         return answer.action == "accept" and bool((answer.content or {}).get("allow"))
 
-    async def _told(self, creation: Creation, store: ForgeStore, proposal: Proposal) -> ClientReply:
+    async def _told(self, creation: Creation, store: ForgeStore, proposal: Proposal, call: ClientCall) -> ClientReply:
         if creation.choice == "reuse" and (same := creation.tool) is not None:
             note = f"{same.name} of the library gives the same results: call it. Nothing was added."
             return self._reply("same", same, note=note)
@@ -261,9 +261,7 @@ class Forge:
         if kept is None:
             problems = [one.removeprefix("- ") for one in re.split(r"\n(?=- )", creation.reason)]
             if any(one.startswith("Weak tests") for one in problems):
-                self._tried[function_of(proposal.code, proposal.name)] = None
-                if len(self._tried) > _MOST_REMEMBERED:
-                    del self._tried[next(iter(self._tried))]
+                await call.notes.put(_sent_back(function_of(proposal.code, proposal.name)), _SENT_BACK_SECONDS)
             return self._refused(problems)
         if store.is_draft:
             note = f"{store.why}; the user looks at it with: alita tools approve {kept.name}. {store.apart}".strip()
@@ -309,3 +307,7 @@ class Forge:
             },
             limit=self._limits.result_bytes,
         )
+
+
+def _sent_back(name: str) -> str:
+    return f"sent back {digest(name)}"

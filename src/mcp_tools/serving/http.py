@@ -10,21 +10,24 @@ import logging
 import re
 import secrets
 import socket
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mcp_tools.errors import UsageError, os_errors_as
+from mcp_tools.errors import AlitaError, UsageError, os_errors_as
 from mcp_tools.serving.calling import GONE
 from mcp_tools.serving.client_call import ServerLimits
+from mcp_tools.serving.http_sessions import IDLE_SECONDS, PATH, Sessions
 from mcp_tools.small_files import SETTINGS, read_small
 
 if TYPE_CHECKING:
-    from mcp.server.lowlevel.server import Server
     from starlette.datastructures import Headers
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from mcp_tools.server import ToolServer
 
 _SHORTEST = 16
 _HOW_TO_MAKE = "Make one: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'"
@@ -50,16 +53,14 @@ def read_token(text: str, file: Path | None) -> str:
     return token
 
 
-PATH = "/mcp"
 logging.getLogger("mcp").addHandler(logging.NullHandler())  # else the SDK's remarks on bad requests land on stderr
 _GRACE_SECONDS = 2
 """How long answers under way may take after the server was told to end."""
-_IDLE_SECONDS = 3600.0
-"""A session with no request for so long is forgotten; its client begins anew. Longer than the longest call."""
-_MOST_SESSIONS = 500
-_MOST_SESSIONS_OF_PEER = 200
-"""Of one address. Beyond it, the one of them that was used longest ago is forgotten."""
 _MOST_CONNECTIONS = 1000
+HEALTH = "/health"
+_READY_SECONDS = 4.0
+_FRESH_SECONDS = 1.0
+"""How long an answer about health is given again: whoever asks, the library is not looked at more often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +133,16 @@ _ORIGIN = re.compile(r"https?://(.+)", re.IGNORECASE)
 class Gate:
     """Lets requests through to the protocol: to a known host, from a program or a page of that host, with the token.
 
-    The SDK's own check takes any text behind a known host and a colon for its port.
+    The SDK's own check takes any text behind a known host and a colon for its port. A proxy's question about health is
+    answered to anybody.
     """
 
-    def __init__(self, application: ASGIApp, door: Door) -> None:
+    def __init__(self, application: ASGIApp, door: Door, ready: Callable[[], Awaitable[None]]) -> None:
         from starlette.middleware.cors import CORSMiddleware
 
         self._application = application
+        self._health = Health(ready)
         self._door = door
-        self._sessions: dict[str, str] = {}
-        """The address of the client of each session, the one used longest ago first."""
         self._for_pages = CORSMiddleware(
             self._with_token,
             allow_origins=["*"],  # those that got here
@@ -161,7 +162,9 @@ class Gate:
         headers = Headers(scope=scope)
         origin = headers.get("origin")
         application: ASGIApp = self._for_pages
-        if (refusal := misaddressed(headers, self._door)) is not None:
+        if scope["path"] == HEALTH:
+            application = await self._health.answer()
+        elif (refusal := misaddressed(headers, self._door)) is not None:
             application = refusal
         elif origin is not None and not (
             (found := _ORIGIN.fullmatch(origin)) and _host_name(found[1]) in self._door.names
@@ -182,14 +185,6 @@ class Gate:
             await refusal(scope, receive, send)
             return
         gone = scope[GONE] = asyncio.Event()
-        peer, session = (scope.get("client") or ("",))[0], Headers(scope=scope).get("mcp-session-id", "")
-        if session in self._sessions:
-            self._sessions[session] = self._sessions.pop(session)
-
-        async def start(message: Message) -> None:
-            if message["type"] == "http.response.start" and not session:
-                await self._begin_session(dict(message.get("headers", ())).get(b"mcp-session-id", b"").decode(), peer)
-            await send(message)
 
         async def next_part() -> Message:
             message = await receive()
@@ -197,20 +192,32 @@ class Gate:
                 gone.set()
             return message
 
-        await self._application(scope, next_part, start)
-        if scope["method"] == "DELETE":
-            self._sessions.pop(session, None)
+        await self._application(scope, next_part, send)
 
-    async def _begin_session(self, session: str, peer: str) -> None:
-        """Notes a new session; one that was used longest ago ends where there are too many."""
-        if not session:
-            return
-        self._sessions[session] = peer
-        own = [one for one, address in self._sessions.items() if address == peer]
-        if len(own) > _MOST_SESSIONS_OF_PEER or len(self._sessions) > _MOST_SESSIONS:
-            oldest = (own if len(own) > _MOST_SESSIONS_OF_PEER else list(self._sessions))[0]
-            del self._sessions[oldest]
-            await self._application(_ending(oldest), _nothing_more, _unheard)
+
+class Health:
+    """Tells proxies if this replica can take calls: it can read the library and its approvals."""
+
+    def __init__(self, ready: Callable[[], Awaitable[None]]) -> None:
+        self._ready = ready
+        self._looking = asyncio.Lock()
+        self._until = 0.0
+        self._is_ready = False
+
+    async def answer(self) -> Response:
+        """200, or 503."""
+        from starlette.responses import JSONResponse
+
+        async with self._looking:
+            if time.monotonic() >= self._until:
+                self._is_ready = False
+                with contextlib.suppress(AlitaError, OSError, TimeoutError):
+                    async with asyncio.timeout(_READY_SECONDS):
+                        await self._ready()
+                        self._is_ready = True
+                self._until = time.monotonic() + _FRESH_SECONDS
+        status = "ok" if self._is_ready else "the tool library or its approvals cannot be read"
+        return JSONResponse({"status": status}, 200 if self._is_ready else 503)
 
 
 def misaddressed(headers: Headers, door: Door) -> Response | None:
@@ -225,21 +232,6 @@ def misaddressed(headers: Headers, door: Door) -> Response | None:
     return None
 
 
-def _ending(session: str) -> Scope:
-    """The request with which a client ends its session."""
-    headers = [(b"mcp-session-id", session.encode()), (b"host", b"localhost"), (b"accept", b"application/json")]
-    path = {"path": PATH, "raw_path": PATH.encode(), "root_path": "", "query_string": b""}
-    return {"type": "http", "method": "DELETE", "http_version": "1.1", "scheme": "http", "headers": headers, **path}
-
-
-async def _nothing_more() -> Message:
-    return {"type": "http.request", "body": b"", "more_body": False}
-
-
-async def _unheard(message: Message) -> None:
-    pass
-
-
 def _host_name(authority: str) -> str:
     """A host without its port; empty when it is none."""
     found = _AUTHORITY.fullmatch(authority)
@@ -247,7 +239,7 @@ def _host_name(authority: str) -> str:
 
 
 async def serve_http(
-    server: Server[Any], door: Door, *, tell: Callable[[str], None], limits: ServerLimits | None = None
+    server: ToolServer, door: Door, *, tell: Callable[[str], None], limits: ServerLimits | None = None
 ) -> None:
     """Serves until it is cancelled.
 
@@ -264,14 +256,14 @@ async def serve_http(
         # the gate before it looks at Host and Origin, whatever the address
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    server.session_manager.session_idle_timeout = _IDLE_SECONDS
+    server.session_manager.session_idle_timeout = IDLE_SECONDS
 
     def listening(address: str) -> None:
         tell(f"Serving on {address}{PATH}")
         if door.is_new_token:
             tell(f"Clients send: Authorization: Bearer {door.token}")
 
-    await run_server(Gate(application, door), door, listening)
+    await run_server(Gate(Sessions(application, door.token), door, server.ready), door, listening)
 
 
 async def run_server(application: ASGIApp, door: Door, listening: Callable[[str], None]) -> None:

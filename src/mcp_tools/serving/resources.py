@@ -99,7 +99,7 @@ class ToolResources:
         tool = await self._catalogue.tool(name)
         if tool is None:
             raise _missing(context, address, f"there is no tool {name}")
-        text = self._text(tool, kind)
+        text = await self._catalogue.library.aside(self._text, tool, kind)
         if len(text.encode()) > self._limits.result_bytes:
             raise _missing(context, address, f"it is larger than {self._limits.result_bytes:,} bytes")
         return {"uri": address, "mimeType": _KINDS[kind][0], "text": text}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from agent.store.databases import open_store
 from agent.store.journal import Journal
 from agent.store.run_index import Notes, RunIndex, index_run
 from agent.store.runs import Run, journal_path, load_run, save_run
+from support.command import Terminal
 from support.kept_runs import found, kept, newest
 
 
@@ -137,3 +139,27 @@ def test_runs_of_the_same_id_on_two_machines_are_two(settings, monkeypatch):
     assert found(settings, "here") == [run.run_id] * 2
     monkeypatch.undo()
     assert Path(settings.runs_dir).exists()
+
+
+def test_a_run_of_another_machine_is_shown_from_the_store(settings, tmp_path, monkeypatch):
+    with monkeypatch.context() as other:
+        other.setattr("socket.gethostname", lambda: "the-other")
+        run = kept(settings, "what is there?", "a \x1b[31mlake", steps=("one", "two"))
+        index_run(settings)
+    shutil.move(settings.runs_dir / run.run_id, tmp_path)
+    shell = Terminal(tmp_path)
+    shell.home = Path(os.environ["ALITA_HOME"])
+    url = settings.database_url and settings.database_url.get_secret_value()
+    own = {"ALITA_DATABASE_URL": url} if url else {}
+    shown = shell.call("runs", "show", run.run_id[-6:], **own)
+    assert shown.code == 0, shown.err
+    for part in (run.run_id, "what is there?", "search: one", "search: two", "lake"):
+        assert part in shown.out
+    assert "\x1b" not in shown.out
+    assert f"Its trace is on the machine the-other, in {settings.runs_dir}/{run.run_id}" in shown.err
+    told = json.loads(shell.call("runs", "show", run.run_id, "--json", **own).out)
+    assert (told["place"], [step["found"] for step in told["steps"]]) == (
+        f"the-other:{settings.runs_dir}",
+        ["one", "two"],
+    )
+    assert "There is no run 'nowhere'" in shell.call("runs", "show", "nowhere", **own).err

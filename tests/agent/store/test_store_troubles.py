@@ -9,6 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -68,16 +69,22 @@ def test_a_store_of_a_later_version_is_left_alone(settings):
     assert "its version is 9999" in problem_of(settings).message
 
 
+def next_version(folder: Path, statements: str) -> Path:
+    """The scripts of an alita with one more version of the schema."""
+    scripts = folder / "migrations"
+    shutil.copytree(database.SCRIPTS, scripts, ignore=shutil.ignore_patterns("__pycache__"))
+    (scripts / "0002.sql").write_text(statements)
+    first = (scripts / "versions" / "v0001.py").read_text()
+    second = first.replace('"0001"', '"0002"').replace("down_revision = None", 'down_revision = "0001"')
+    (scripts / "versions" / "v0002.py").write_text(second)
+    return scripts
+
+
 def test_a_store_of_an_earlier_version_is_migrated_with_what_it_holds(settings, tmp_path, monkeypatch):
     run = kept(settings, "before that", "works")
     assert newest(settings) == [(run.run_id, "answered")]
     database.disconnect()
-    scripts = tmp_path / "migrations"
-    shutil.copytree(database.SCRIPTS, scripts, ignore=shutil.ignore_patterns("__pycache__"))
-    (scripts / "0002.sql").write_text("CREATE TABLE fresh (number BIGINT NOT NULL PRIMARY KEY);\n")
-    first = (scripts / "versions" / "v0001.py").read_text()
-    second = first.replace('"0001"', '"0002"').replace("down_revision = None", 'down_revision = "0001"')
-    (scripts / "versions" / "v0002.py").write_text(second)
+    scripts = next_version(tmp_path, "CREATE TABLE fresh (number BIGINT NOT NULL PRIMARY KEY);\n")
     monkeypatch.setattr(database, "SCRIPTS", scripts)
     monkeypatch.setattr(database, "REVISIONS", ("0001", "0002"))
     with open_store(settings) as store:
@@ -89,9 +96,10 @@ def test_a_store_of_an_earlier_version_is_migrated_with_what_it_holds(settings, 
     assert "A later version of alita made the store" in problem_of(settings).message
 
 
-def test_a_new_store_is_made_once_by_many(settings):
+def made_by_many(settings: Settings) -> list[Exception]:
+    """Opens a store six times at the same time. Returns what went wrong."""
     address = settings.database_url and database.address_of(settings.database_url.get_secret_value())
-    together, failures = threading.Barrier(6), []
+    together, failures = threading.Barrier(6), list[Exception]()
 
     def make() -> None:
         together.wait()
@@ -105,7 +113,34 @@ def test_a_new_store_is_made_once_by_many(settings):
         thread.start()
     for thread in threads:
         thread.join()
-    assert failures == []
+    return failures
+
+
+def test_of_many_that_find_an_earlier_version_one_migrates_it(settings, tmp_path, monkeypatch):
+    run = kept(settings, "before that", "works")
+    assert newest(settings) == [(run.run_id, "answered")]
+    database.disconnect()
+    scripts = next_version(tmp_path, "CREATE TABLE fresh (number BIGINT NOT NULL PRIMARY KEY);\n")
+    monkeypatch.setattr(database, "SCRIPTS", scripts)
+    monkeypatch.setattr(database, "REVISIONS", ("0001", "0002"))
+    assert made_by_many(settings) == []
+    assert newest(settings) == [(run.run_id, "answered")]
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(settings, tmp_path, monkeypatch):
+    run = kept(settings, "before that", "works")
+    assert newest(settings) == [(run.run_id, "answered")]
+    database.disconnect()
+    scripts = next_version(tmp_path, "CREATE TABLE fresh (number BIGINT);\nINSERT INTO nowhere VALUES (1);\n")
+    with monkeypatch.context() as newer:
+        newer.setattr(database, "SCRIPTS", scripts)
+        newer.setattr(database, "REVISIONS", ("0001", "0002"))
+        assert "cannot be used" in problem_of(settings).message
+    assert newest(settings) == [(run.run_id, "answered")], "the earlier version still uses it"
+
+
+def test_a_new_store_is_made_once_by_many(settings):
+    assert made_by_many(settings) == []
     run = kept(settings, "after that", "works")
     assert newest(settings) == [(run.run_id, "answered")]
 
@@ -211,6 +246,61 @@ def test_an_address_that_is_none_is_told_without_its_password(monkeypatch, url, 
     problem = problem_of(read_settings({}))
     assert isinstance(problem, SettingsError)
     assert message in problem.message
+
+
+@pytest.mark.parametrize(
+    ("statement", "user", "database_name", "message"),
+    [
+        pytest.param("", "alita:wrong-pass-word:42", "", "password authentication failed", id="another password"),
+        pytest.param("", f"alita:{PASSWORD}", "nowhere", 'database "nowhere" does not exist', id="no such database"),
+        pytest.param("", f"guest:{PASSWORD}", "", "permission denied for database", id="may not make the schema"),
+        pytest.param(
+            "ALTER DATABASE {name} CONNECTION LIMIT 0",
+            f"guest:{PASSWORD}",
+            "",
+            "too many connections for database",
+            id="no connection left",
+        ),
+    ],
+)
+def test_a_server_that_refuses_is_named_with_its_reason(
+    monkeypatch, postgres: PostgresServer, statement, user, database_name, message
+):
+    name = postgres.database().rpartition("/")[2]
+    postgres.sql(
+        "DO $$ BEGIN IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'guest') THEN"
+        f" CREATE ROLE guest LOGIN PASSWORD '{PASSWORD}'; END IF; END $$"
+    )
+    if statement:
+        postgres.sql(statement.format(name=name))
+    account, _, password = user.partition(":")
+    address = f"127.0.0.1:{postgres.port}/{database_name or name}"
+    monkeypatch.setenv("ALITA_DATABASE_URL", f"postgresql://{account}:{password.replace(':', '%3A')}@{address}")
+    problem = problem_of(read_settings({}))
+    assert isinstance(problem, StorageError)
+    assert f"postgresql://{account}:***@{address}" in problem.message
+    assert message in problem.message
+    assert "pass-word" not in problem.message
+    assert problem.remedy == "Start the server, or correct ALITA_DATABASE_URL."
+
+
+def test_a_disk_of_the_server_that_is_full_loses_no_run(settings):
+    """The server says so with an error of its own, in the middle of a change."""
+    if settings.database_url is None:
+        return
+    run = kept(settings, "before the trouble", "yes")
+    assert newest(settings) == [(run.run_id, "answered")]
+    full = (
+        "CREATE FUNCTION alita.no_space() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION"
+        " 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$"
+    )
+    raw(settings, full, "CREATE TRIGGER no_space BEFORE INSERT ON alita.steps EXECUTE FUNCTION alita.no_space()")
+    second = kept(settings, "in the trouble", "yes", steps=("one",))
+    with pytest.raises(StorageError, match="No space left on device"):
+        index_run(settings)
+    assert Notes(settings).all() == [second.run_id]
+    raw(settings, "DROP TRIGGER no_space ON alita.steps")
+    assert newest(settings) == [(second.run_id, "answered"), (run.run_id, "answered")]
 
 
 class Shell(Terminal):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,8 @@ import pytest
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.errors import AlitaError
-from agent.store import databases
-from agent.store.tool_records import open_library
+from agent.store import databases, tool_records
+from agent.store.tool_records import open_library, open_notes
 from mcp_tools.library.approvals import ApprovedHashes
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
@@ -142,6 +143,56 @@ def test_the_files_of_each_machine_are_taken_over_once(machines):
     databases.disconnect()
     assert trusts(open_library(one)) == "draft", "what was taken back does not come again from the file"
     assert open_library(one).stats("twice").successes == 3
+
+
+def test_a_damaged_file_of_approvals_is_not_taken_over_until_it_is_whole(machines):
+    one, two = machines
+    local = Library(one.tools_dir, one.data_dir)
+    local.register(tool())
+    local.record_call("twice", True, question="a")
+    local.close()
+    file = one.data_dir / "approvals.json"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-20])
+    damage = open_library(one).approvals.read().damage
+    assert f"{file} is damaged, so its approvals cannot be taken into the store" in damage
+    assert "Put a whole copy in its place, or move it away" in damage
+    with pytest.raises(AlitaError, match=r"approvals\.json is damaged"):
+        open_library(one).approvals.put("twice", ApprovedHashes.of(tool()))
+    assert trusts(open_library(two)) == "draft", "the other machine goes on without it"
+    file.write_bytes(whole)
+    assert trusts(open_library(one)) == "verified"
+    assert open_library(two).stats("twice").successes == 1
+    file.write_bytes(b"damaged after that")
+    databases.disconnect()
+    assert trusts(open_library(one)) == "verified"
+
+
+def test_a_damaged_file_that_is_moved_away_is_forgotten(machines):
+    one, _ = machines
+    file = one.data_dir / "approvals.json"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"{")
+    library = open_library(one)
+    assert "is damaged" in library.approvals.read().damage
+    file.rename(file.with_suffix(".damaged"))
+    library.register(tool())
+    assert trusts(library) == "verified"
+
+
+async def test_a_note_that_one_replica_made_counts_once_for_all(machines, monkeypatch):
+    one, two = map(open_notes, machines)
+    assert one is not None
+    assert two is not None
+    await one.put("asked a", 60)
+    await one.put("asked b", -1)
+    assert [await two.has("asked a"), await two.has("asked b"), await two.take("asked b")] == [True, False, False]
+    assert sorted(await asyncio.gather(*(notes.take("asked a") for notes in (one, two) * 3)))[-2:] == [False, True]
+    assert not await one.has("asked a")
+    monkeypatch.setattr(tool_records, "MOST_NOTES", 3)
+    for number in range(6):
+        await one.put(f"note {number}", 60 + number)
+    assert [await two.has(f"note {number}") for number in range(6)] == [False] * 3 + [True] * 3
 
 
 def test_without_the_database_nothing_is_approved_and_calls_go_on(machines, postgres):

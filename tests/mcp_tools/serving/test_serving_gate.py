@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from desk import Desk, tool
 
-from mcp_tools.serving import http, patience
+from mcp_tools.serving import patience
 from mcp_tools.serving.http import open_door, serve_http
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -226,29 +226,3 @@ async def test_many_half_requests_keep_nobody_out(desk: Desk, monkeypatch: pytes
         assert len(patience._unfinished) <= patience.MOST_UNFINISHED_OF_PEER
         for _, writer in halves:
             writer.close()
-
-
-async def test_a_session_that_was_used_longest_ago_ends_where_there_are_too_many(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(http, "_MOST_SESSIONS_OF_PEER", 3)
-    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    async with served(desk) as server, httpx2.AsyncClient(headers=MINE) as client:
-        sessions: list[str] = []
-        for _ in range(5):
-            sessions.append((await client.post(server.url, json=INITIALIZE)).headers["mcp-session-id"])
-            await client.post(server.url, json=ping, headers={"mcp-session-id": sessions[0]})
-        answers = [
-            (await client.post(server.url, json=ping, headers={"mcp-session-id": one})).status_code for one in sessions
-        ]
-    assert answers == [200, 404, 404, 200, 200]
-
-
-async def test_an_idle_session_ends(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert http._IDLE_SECONDS <= 3600
-    monkeypatch.setattr(http, "_IDLE_SECONDS", 0.3)
-    async with served(desk) as server, httpx2.AsyncClient(headers=MINE) as client:
-        session = (await client.post(server.url, json=INITIALIZE)).headers["mcp-session-id"]
-        await asyncio.sleep(0.6)
-        ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-        assert (await client.post(server.url, json=ping, headers={"mcp-session-id": session})).status_code == 404

@@ -21,11 +21,11 @@ from agent.cli.output import Result, date_text, done, fields, listing, print_not
 from agent.cli.verbs.ask import Output, answer
 from agent.cli.verbs.completion import run_ids
 from agent.configuration.settings import start_of
-from agent.errors import UsageError
+from agent.errors import RunError, UsageError
 from agent.learning.gap_records import known_records
 from agent.store import retention, sessions
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms, hits_since
-from agent.store.databases import place_of
+from agent.store.databases import has_store, place_of
 from agent.store.journal import Journal
 from agent.store.own_runs import OwnRuns, require_no_links, what_it_would_do
 from agent.store.redact import Redactor
@@ -42,6 +42,7 @@ from mcp_tools.text import count_of, one_line
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
+    from agent.configuration.settings import Settings
     from agent.conversation import Turn
     from agent.store.sessions import StoredSession
 
@@ -86,8 +87,14 @@ def _listed(runs: list[dict[str, Json]], none: str, warnings: Sequence[str] = ()
 @app.command()
 def show(run: RunId = None, as_json: options.AsJson = False) -> Result:
     """Shows a run: question and answer; with --json, every call too."""
-    folder = options.settings().runs_dir
-    run_id = find_run(folder, run)
+    settings = options.settings()
+    folder = settings.runs_dir
+    try:
+        run_id = find_run(folder, run)
+    except RunError:
+        if run is None or (stored := _elsewhere(settings, run)) is None:
+            raise
+        return stored
     found, path = load_run(folder, run_id), journal_path(folder, run_id)
 
     def form() -> dict[str, Json]:
@@ -105,6 +112,28 @@ def show(run: RunId = None, as_json: options.AsJson = False) -> Result:
         *([("answer", one_line(answer.text or answer.error or "", 500))] if answer else []),
     ]
     return Result(form, rows, note=f"Every step and call: alita traces show {run_id}")
+
+
+def _elsewhere(settings: Settings, run: str) -> Result | None:
+    """Shows what the store has of a run that another machine made."""
+    if not has_store(settings):
+        return None
+    with indexed(settings) as (index, _):
+        found = index.elsewhere(run)
+    if found is None:
+        return None
+    answer, steps = found.get("answer") or {}, found["steps"]
+    machine, _, folder = found["place"].partition(":")
+    rows = [
+        ("run", f"{found['run_id']} ({found['status']})"),
+        ("question", one_line(found["question"], 500)),
+        ("model", one_line(found["model"], 100)),
+        ("started", date_text(found["started"])),
+        *((f"step {one['step']}", one_line(f"{one['action']}: {one['found'] or one['why']}", 500)) for one in steps),
+        *([("answer", one_line(answer.get("answer") or answer.get("error") or "", 500))] if answer else []),
+    ]
+    note = f"Its trace is on the machine {one_line(machine, 100)}, in {one_line(folder, 300)}/{found['run_id']}"
+    return Result(found, rows, note=note)
 
 
 @app.command()

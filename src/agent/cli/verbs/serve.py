@@ -134,7 +134,7 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
         from agent.cli.serving import ServedAlita
         from agent.recorders.journaled_hosts import call_consent, carried
         from agent.store.redact import Redactor
-        from agent.store.tool_records import open_library
+        from agent.store.tool_records import open_library, open_notes
         from mcp_tools.server import build_server, serve_stdio
         from mcp_tools.serving.audit import AuditLog
         from mcp_tools.serving.forge import ForgeRules
@@ -158,6 +158,7 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
                 folder=grant.path if grant else None,
                 carried=partial(carried, settings, consent),
                 forge=ForgeRules(settings.approval, partial(carried, settings, consent, is_new=True)),
+                notes=open_notes(settings),
             )
             gc.freeze()
             gc.enable()
