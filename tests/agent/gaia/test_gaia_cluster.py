@@ -152,7 +152,7 @@ def test_questions_share_a_library_across_nodes_and_leave_what_local_ones_leave(
     """Files and tools travel; keys do not; a project's modules are imported nowhere."""
     (tmp_path / "card.txt").write_text("The card says: heliotrope.")
     question_file(tmp_path, 3, file_name="card.txt")
-    (tmp_path / "yaml.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    (tmp_path / "openai.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
     openai_server.default = creating
 
     done = run(nodes, folder=tmp_path, server=openai_server)
