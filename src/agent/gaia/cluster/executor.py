@@ -228,6 +228,8 @@ class RayQuestion:
 
     async def _once(self) -> AttemptResult:
         self._stream, sent = await asyncio.to_thread(self._executor.send, self._job, self._holder)
+        if self._is_cancelled:
+            self._kill()
         while True:
             following = asyncio.ensure_future(anext(self._stream))
             while not (await asyncio.wait({following}, timeout=_LOOK_SECONDS))[0]:
