@@ -74,6 +74,7 @@ BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {
     "replicas": own_rows,
     "files": own_rows,
     "gaia_runner": own_rows,
+    "scale": own_rows,
     "kills": own_rows,
     "reader": own_rows,
     "browser": own_rows,

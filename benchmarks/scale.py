@@ -43,7 +43,7 @@ def asked(url: str, address: str, folder: Path, count: int, nodes: int) -> dict[
 
 
 def in_a_process(*arguments: object) -> dict[str, Any]:
-    """What a fresh process measured."""
+    """Return the figures that a fresh process measured."""
     command = [sys.executable, __file__, "--part", "asked", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -93,7 +93,7 @@ def main() -> int:
     options = parser.parse_args()
     found = figures(options.questions)
     one, two = (options.questions / found[nodes]["wall"] for nodes in ("1", "2"))
-    rows = [ratio_at_least("P7", "questions a second on 2 nodes × 1 worker, beside 1 × 1", two, one, 1.8)]
+    rows = [ratio_at_least("P7", "questions a second on 2 nodes × 1 worker, against 1 × 1", two, one, 1.8)]
     print(json.dumps({**found, "rows": [row._asdict() for row in rows]}) if options.json else as_text(rows))
     return 0 if all(part["right"] == options.questions for part in found.values()) else 1
 

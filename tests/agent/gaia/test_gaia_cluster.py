@@ -152,7 +152,7 @@ def test_questions_share_a_library_across_nodes_and_leave_what_local_ones_leave(
     """Files and tools travel; keys do not; a project's modules are imported nowhere."""
     (tmp_path / "card.txt").write_text("The card says: heliotrope.")
     question_file(tmp_path, 3, file_name="card.txt")
-    (tmp_path / "yaml.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    (tmp_path / "openai.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
     openai_server.default = creating
 
     done = run(nodes, folder=tmp_path, server=openai_server)
@@ -217,30 +217,17 @@ def test_a_question_whose_worker_dies_is_asked_once_more(
     assert "1 left" in done.out
 
 
-def test_model_calls_are_limited_across_the_nodes(
-    nodes: Nodes, tmp_path: Path, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    question_file(tmp_path, 4)
-    answering(openai_server, 0.3)
-    (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "config").mkdir()
-    (tmp_path / "home" / "config" / "config.toml").write_text("concurrency = 1\n")
-    done = run(nodes, folder=tmp_path, server=openai_server)
-    assert done.code == 0, done.err
-    assert openai_server.most_in_flight == 1
-
-
 @pytest.mark.parametrize("end", ["kill", "stop"])
 def test_what_was_finished_stays_and_any_executor_goes_on(
     nodes: Nodes, tmp_path: Path, openai_server: OpenAIServer, end: str
 ) -> None:
-    question_file(tmp_path, 4)
+    question_file(tmp_path, 5)
     answering(openai_server)
     slow = openai_server.default
     assert slow is not None
-    openai_server.default = lambda body: Step(text="late", delay=60) if asked(body) in "23" else slow(body)
-    started = on(nodes, folder=tmp_path, server=openai_server)
-    until(lambda: times_asked(openai_server)["2"] + times_asked(openai_server)["3"] >= 1 and finished(tmp_path) >= 2)
+    openai_server.default = lambda body: Step(text="late", delay=60) if asked(body) in "234" else slow(body)
+    started = on(nodes, "--concurrency", 5, folder=tmp_path, server=openai_server)  # two run, one waits
+    until(lambda: times_asked(openai_server).total() >= 4 and finished(tmp_path) >= 2)
     if end == "kill":
         os.kill(started.pid, signal.SIGKILL)
         started.communicate(timeout=60)
@@ -258,10 +245,10 @@ def test_what_was_finished_stays_and_any_executor_goes_on(
     else:
         done = run(nodes, "--resume", folder=tmp_path, server=openai_server)
     assert done.code == 0, done.err
-    assert times_asked(openai_server) == {"2": 1, "3": 1}
+    assert times_asked(openai_server) == {"2": 1, "3": 1, "4": 1}
     newest = {a.task_id: a for a in records(tmp_path).attempts}
     assert all(a.correct for a in newest.values())
-    assert len(newest) == 4
+    assert len(newest) == 5
 
 
 def until(condition: Any, seconds: float = 200.0) -> None:
@@ -279,7 +266,7 @@ def finished(folder: Path) -> int:
 def test_nodes_that_cannot_answer_are_named_before_the_first_question(
     nodes: Nodes, tmp_path: Path, openai_server: OpenAIServer
 ) -> None:
-    """One has other code, one lacks a package, one lacks a key."""
+    """One has other code and lacks a key, one lacks a package."""
     question_file(tmp_path, 1)
     other, stub = tmp_path / "other", tmp_path / "stub"
     for package in ("agent", "mcp_tools"):
@@ -290,7 +277,7 @@ def test_nodes_that_cannot_answer_are_named_before_the_first_question(
     (stub / "openai.py").write_text("raise ModuleNotFoundError(\"No module named 'openai'\")\n")
     keys = tmp_path / "home" / "config"
     keys.mkdir(parents=True)
-    added = [nodes.add(PYTHONPATH=str(other)), nodes.add(PYTHONPATH=str(stub)), nodes.add(OPENAI_API_KEY="")]
+    added = [nodes.add(PYTHONPATH=str(other), OPENAI_API_KEY=""), nodes.add(PYTHONPATH=str(stub))]
     more = ("--output", "o.json", "--executor", "ray", "--ray-address", nodes.address)
     try:
         (keys / "keys.json").write_text(json.dumps({"OPENAI_API_KEY": "sk-of-this-machine-1"}))
@@ -308,10 +295,15 @@ def test_nodes_that_cannot_answer_are_named_before_the_first_question(
 
 
 def test_a_node_that_goes_away_takes_nothing_along(nodes: Nodes, tmp_path: Path, openai_server: OpenAIServer) -> None:
+    """Not even the one model slot of the cluster, which it may hold."""
     question_file(tmp_path, 6)
     answering(openai_server, 0.4)
+    settings = tmp_path / "home" / "config" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("concurrency = 1\n")
     started = on(nodes, folder=tmp_path, server=openai_server)
     until(lambda: finished(tmp_path) >= 2 and times_asked(openai_server).total() >= 3)
+    assert openai_server.most_in_flight == 1
     nodes.cluster.remove_node(nodes.second)
     before = [a.task_id for a in records(tmp_path).attempts]
     done = ended(started, timeout=300)

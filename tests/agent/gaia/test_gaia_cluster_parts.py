@@ -18,11 +18,14 @@ from agent.gaia.cluster.desk import Desk
 from agent.gaia.cluster.luggage import Cache, digest_of, read_folder, write_folder
 from agent.gaia.cluster.sharing import Changes, changes, keep, pack, unpack
 from agent.learning.gap_records import GapRecord, GapRecords
+from agent.resources import environments_of, open_for
 from agent.store import databases
 from agent.store.tool_records import open_library
 from mcp_tools.library.calls import BUG
+from mcp_tools.sandbox.protocol import Job, Limits
 from mcp_tools.tool import Status, Tool
 from support.postgres import PostgresServer
+from support.wheels import OFFLINE, write_wheel
 
 
 async def test_a_slot_goes_to_the_first_who_waits_and_back_when_its_holder_died() -> None:
@@ -208,3 +211,27 @@ def test_a_tool_with_files_that_do_not_fit_is_not_kept(home_settings: Settings) 
 
 def changes_of(name: str, source: bytes, document: bytes) -> Changes:
     return Changes({f"tools/{name}.py": source, f"tools/{name}.json": document}, (name,), (), ())
+
+
+async def test_packages_are_built_on_a_node_from_their_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The node asks nobody, resolves nothing, and builds for all its questions once."""
+    wheels = write_wheel(tmp_path / "wheels", "loud-words").parent
+    for name, value in {**OFFLINE, "UV_FIND_LINKS": str(wheels)}.items():
+        monkeypatch.setenv(name, value)
+    own = {"ALITA_HOME": str(tmp_path / "home")}
+    home = read_settings({"model": "m", "tools_dir": tmp_path / "tools"}, environment=own, current=tmp_path)
+    environments = environments_of(home, lambda _: None)
+    environments.allow(await environments.plan(["loud-words"]))
+    write_wheel(wheels, "loud-words", "2.0")  # the lock names 1.0
+
+    node = on_a_node(tmp_path / "one", pack(home, with_library=True))
+    sandbox = await open_for(node)
+    try:
+        source = "import loud_words\ndef f(text: str) -> str:\n    return loud_words.shout(text)\n"
+        job = Job(source, "f", {"text": "hey"}, packages=("loud-words",), limits=Limits(wall_seconds=30))
+        outcome = await sandbox.run(job)
+        assert (outcome.value, outcome.problem) == ("HEY", None)
+    finally:
+        await sandbox.aclose()
+    built = tmp_path / "one" / "node" / "data" / "environments" / "built"
+    assert len([*built.glob("*/packages/loud_words-1.0.dist-info")]) == 1

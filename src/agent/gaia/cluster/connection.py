@@ -52,7 +52,7 @@ def connect(address: str, cpus: int) -> None:
 
     Raises:
         UsageError: The address is not one of these.
-        RunError: Nothing answers at the address, or it cannot be used.
+        RunError: The address does not answer, or it cannot be used.
     """
     import ray
 
@@ -160,10 +160,11 @@ def check_nodes(settings: Settings) -> int:
             continue
         if why := found.get("problem"):
             problems.append(f"{label} cannot run alita: {why}")
-        elif found["alita"] != alita_version() or found["code"] != code_hash():
+            continue
+        if found["alita"] != alita_version() or found["code"] != code_hash():
             own = f"this machine has alita {alita_version()}"
             problems.append(f"{label} has alita {found['alita']}, with other code than here; {own}")
-        elif missing := sorted(keys_of(settings) - found["keys"]):
+        if missing := sorted(keys_of(settings) - found["keys"]):
             problems.append(
                 f"{label} lacks {', '.join(missing)}, which this machine has (keys do not travel: set it there with "
                 "`alita keys set`, or in the environment of `ray start`)"

@@ -78,8 +78,8 @@ class RayExecutor:
         """Connect to the cluster, and check its nodes.
 
         Args:
-            options: What is run.
-            settings: How it is answered.
+            options: The questions and limits.
+            settings: The settings of the questions.
             most: Questions that are left.
             usual: Questions to run in parallel if Ray is started here and the user says nothing.
             tell: Shows a line to the user.
@@ -130,7 +130,7 @@ class RayExecutor:
         return self._task.remote(order, self.desk), shared
 
     def _shared(self) -> tuple[Files, str]:
-        """What questions share, packed again when it has changed."""
+        """Return the files that questions share, packed again after a change."""
         own = self.setup.settings
         state = open_library(own).state() if self._with_library else None
         if self._packed is None or self._learns or self._packed[0] != state:
@@ -227,6 +227,8 @@ class RayQuestion:
 
     async def _once(self) -> AttemptResult:
         self._stream, sent = await asyncio.to_thread(self._executor.send, self._job, self._holder)
+        if self._is_cancelled:
+            self._kill()
         while True:
             following = asyncio.ensure_future(anext(self._stream))
             while not (await asyncio.wait({following}, timeout=_LOOK_SECONDS))[0]:

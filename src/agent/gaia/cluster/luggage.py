@@ -21,7 +21,7 @@ from mcp_tools.small_files import leads_out, read_small
 Files = dict[str, bytes]
 """The content of each file by its path in a folder, with `/` between its parts."""
 MOST_BYTES = 100_000_000
-"""Of the folder of a run that come back."""
+"""Limit of the files of a run that come back."""
 WHOLE = 1 << 40
 """More bytes than a folder has that was sent here."""
 _GROWTH = 1_000_000
@@ -93,7 +93,7 @@ def link_folder(source: Path, target: Path) -> None:
 
 
 class Cache:
-    """What a node keeps of what it was sent, each folder under the hash of its files.
+    """Cache of the files that a node was sent, each folder under the hash of its files.
 
     Args:
         folder: The folder in the user's cache.

@@ -1,4 +1,4 @@
-"""What questions share: the tool library, the packages and hosts that the user allowed, and gap records.
+"""Things that questions share: the tool library, the packages and hosts that the user allowed, and gap records.
 
 The machine of the benchmark has the only copy that counts. A question takes a copy along, and its changes come back.
 """
@@ -47,11 +47,11 @@ class Call(NamedTuple):
     kind: str
     """Empty for a success."""
     digest: str
-    """Of its arguments, if it failed through the tool's own fault."""
+    """Hash of its arguments, if it failed through the tool's own fault."""
 
 
 class Changes(NamedTuple):
-    """What a question changed."""
+    """Changes that a question made."""
 
     tools: Files
     """The files of tools that are new or changed."""
@@ -155,8 +155,8 @@ def keep(
 
     Args:
         settings: Name the library and the store.
-        sent: What the question took along.
-        found: What it changed.
+        sent: The files that the question took along.
+        found: Its changes.
         attempt: Its result.
         question: Its text.
         tell: Told what cannot be taken over.

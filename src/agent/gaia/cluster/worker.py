@@ -51,7 +51,7 @@ _TOLD = (events.RunStarted, events.StepStarted, events.Note, events.Warned, even
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a node gets of a question. It holds no key and no true answer."""
+    """A question as a node gets it. It holds no key and no true answer."""
 
     holder: str
     """Its name at the desk."""
@@ -71,7 +71,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What comes back."""
+    """Result of a question as it comes back."""
 
     result: AttemptResult
     run: Files
