@@ -25,7 +25,7 @@ help:
 	@echo 'make check         format, lint and types'
 	@echo 'make bench         measure, beside baselines in the same run'
 	@echo 'make docs          write the generated pages of docs/'
-	@echo 'make picture       draw docs/terminal.svg from a real session (needs tmux)'
+	@echo 'make picture       draw docs/terminal.svg and docs/page.png from real questions (needs tmux and Chromium)'
 	@echo 'make constraints   resolve constraints.txt anew'
 	@echo 'make node-lock     resolve the Node programs of tests/judges anew'
 
@@ -53,6 +53,7 @@ docs: $(VENV)/.installed-dev
 
 picture: $(VENV)/.installed-dev
 	$(BIN)/python docs/picture.py
+	$(BIN)/python docs/page_picture.py
 
 constraints: $(VENV)/uv
 	grep -v '^#' constraints.txt > constraints.new  # versions that still fit stay

@@ -75,6 +75,7 @@ BENCHMARKS: dict[str, Callable[[Result], list[Figure]]] = {
     "kills": own_rows,
     "reader": own_rows,
     "browser": own_rows,
+    "page": own_rows,
 }
 WITH_MODEL = ("routing", "accuracy")
 

@@ -11,7 +11,7 @@ import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 DESCRIBED = [
-    "accuracy", "browser", "files", "gaia_runner", "kills", "library", "overhead", "reader", "routing", "run",
+    "accuracy", "browser", "files", "gaia_runner", "kills", "library", "overhead", "page", "reader", "routing", "run",
     "sandbox", "serving", "startup", "unseen_questions",
 ]  # fmt: skip
 

@@ -120,7 +120,7 @@ def fetch_questions(api: CourseApi, tell: Callable[[str], None]) -> Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """Answers as they are, or would be, handed in."""
+    """Answers to hand in."""
 
     payload: dict[str, Any]
     unanswered: tuple[str, ...]

@@ -59,7 +59,7 @@ def library_mode(output: Path, *, resume: bool) -> LibraryMode:
 
 
 class Prepared:
-    """A benchmark whose files were checked.
+    """A benchmark with checked files.
 
     Args:
         settings: As the user gave them; nothing of a benchmark is in them yet.
@@ -104,7 +104,7 @@ class Prepared:
         """Run it, and write what is derived from its ledger.
 
         Raises:
-            UserError: It cannot go on, or a file cannot be written.
+            UserError: It cannot continue, or a file cannot be written.
         """
         outcome = await self.benchmark.run()
         if told := _derive(outcome, self._dataset, self._choices, self._redactor):

@@ -23,7 +23,7 @@ _EVERY = 1.0
 
 
 class View(NamedTuple):
-    """A benchmark as it is shown."""
+    """The HTML of a benchmark."""
 
     figures: str = ""
     rows: str = ""

@@ -1,4 +1,4 @@
-"""The benchmarks that the page runs. They belong to the page, not to a tab: whoever opens it finds them again."""
+"""The benchmarks that the page runs. They belong to the page, not to a tab: every tab finds them again."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Running:
     def stop(self) -> None:
         """Let the questions under way end; the second time, end them too."""
         if self.is_busy and self._prepared.benchmark.interrupt():
-            self.told.say("Finishing the current questions, then stopping. Press Stop again to stop at once.")
+            self.told.say("Finishing the current questions, then stopping. Press Stop again to stop immediately.")
 
     async def aclose(self) -> None:
         """End all questions; the ledger can be continued."""

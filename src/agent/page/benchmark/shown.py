@@ -1,4 +1,4 @@
-"""HTML of benchmarks. Questions, answers and names come from files of others: all of it is text."""
+"""HTML of benchmarks. Questions, answers and names come from files of others: all are text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agent.traces.page import Table
 
 _LAST = 12
-"""Lines of a benchmark under way that are shown at once."""
+"""The newest lines of a benchmark under way that are shown."""
 _MOST_ROWS = 2_000
 _ANSWER = 120
 OPENS = """element.addEventListener('click', event => {
@@ -34,7 +34,7 @@ OPENS = """element.addEventListener('click', event => {
 
 
 def figures(report: Report, running: Running | None) -> str:
-    """The figures of a report with their plots, and how a benchmark goes on that is under way."""
+    """The figures of a report with their plots, and the progress of its benchmark."""
     notices = "".join(f'<li class="bad">{text(one)}</li>' for one in report.notices)
     facts = "".join(f"<tr><th>{text(one.name)}</th><td>{text(one.text)}</td></tr>" for one in report.facts if one.text)
     plots = "".join(map(_plot, report.tables))
@@ -64,7 +64,7 @@ def _progress(report: Report, running: Running | None) -> str:
 
 
 def _plot(table: Table) -> str:
-    """A table of shares as bars, with their 95 % interval where it has one."""
+    """A table of shares as bars, with their 95 % intervals if they are known."""
     bars = []
     for row in table.values:
         name, share = str(next(iter(row.values()), "")), row.get("accuracy")
@@ -80,19 +80,14 @@ def _plot(table: Table) -> str:
 
 
 def _bar(name: str, share: float, told: str, interval: Any = None) -> str:
-    low, high = (_share(interval, end) for end in ("low", "high"))
     whisker = ""
-    if low is not None and high is not None:
+    if isinstance(interval, list | tuple) and len(interval) == 2:
+        low, high = map(float, interval)
         whisker = f'<i class="whisker" style="left:{100 * low:.1f}%;width:{100 * (high - low):.1f}%"></i>'
     return (
         f'<div class="bar"><span>{text(one_line(name, 40))}</span><span class="track">'
         f'<i class="fill" style="width:{100 * share:.1f}%"></i>{whisker}</span><span>{text(told)}</span></div>'
     )
-
-
-def _share(interval: Any, end: str) -> float | None:
-    found = interval.get(end) if isinstance(interval, dict) else getattr(interval, end, None)
-    return float(found) if isinstance(found, int | float) else None
 
 
 def _table(table: Table) -> str:
@@ -118,7 +113,7 @@ def rows(cells: Sequence[Counted]) -> str:
             f"<td>{text(item.note)}</td>" + "".join(f"<td>{text(one)}</td>" for one in took) + "</tr>"
         )
     more = f"<p>… and {len(cells) - _MOST_ROWS:,} more</p>" if len(cells) > _MOST_ROWS else ""
-    head = "".join(f"<th>{name}</th>" for name in ("question", "", "answer", "", "time", "tokens", "cost"))
+    head = "".join(f"<th>{name}</th>" for name in ("question", "result", "answer", "status", "time", "tokens", "cost"))
     return f'<div class="scrolled rows"><table><tr>{head}</tr>{"".join(parts)}</table>{more}</div>' if parts else ""
 
 
@@ -139,7 +134,7 @@ def attempt(settings: Settings, ledger: Path, cell: Counted) -> str:
 
 def questions(dataset: Dataset) -> str:
     """The questions of a set."""
-    head = "<tr><th>question</th><th>level</th><th>file</th><th></th></tr>"
+    head = "<tr><th>question</th><th>level</th><th>file</th><th>text</th></tr>"
     lines = "".join(
         f"<tr><th>{text(task.task_id)}</th><td>{text(str(task.level or '–'))}</td>"
         f"<td>{text(one_line(task.file_name, 80) or '–')}</td><td>{text(one_line(task.question, 300))}</td></tr>"

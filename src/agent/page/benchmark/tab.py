@@ -40,12 +40,13 @@ def found(benches: Benches, folder: Path) -> list[tuple[str, str]]:
         if not folder.is_dir():
             raise UsageError(f"{folder} is not a folder.", remedy="Choose another folder.")
         there = [(path.stat().st_mtime, path) for path in folder.glob("*.ledger.jsonl") if path.is_file()]
-    busy = benches.busy()
-    names = [(one, f"{_name(one)} · under way") for one in busy]
-    for changed, path in sorted(there, reverse=True)[:MOST]:
-        if path not in busy:
-            names.append((path, f"{_name(path)} · {time.strftime('%Y-%m-%d %H:%M', time.localtime(changed))}"))
-    return [(one_line(label, 120), str(path)) for path, label in names]
+    there = [one for one in sorted(there, reverse=True)[:MOST] if one[1] not in benches.busy()]
+    listed = [*((time.time(), ledger) for ledger in benches.busy()), *there]
+    return [(one_line(f"{_name(path)} · {_date(changed)}", 120), str(path)) for changed, path in listed]
+
+
+def _date(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 def _name(ledger: Path) -> str:
