@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ApprovalMode = Literal["ask", "auto", "never"]
 """`ask`: someone decides. `auto`: what is proved is kept. `never`: nothing is kept."""
 Scope = Literal["once", "always", "folder"]
-"""How long a permission lasts; see `UserReply.scope`."""
+"""Duration of a permission; see `UserReply.scope`."""
 _DOUBTFUL = "consent"
 """What the journal calls a user's word on a doubtful action."""
 

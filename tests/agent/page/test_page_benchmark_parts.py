@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from agent.configuration.settings_sources import read_settings
@@ -19,7 +20,12 @@ from agent.page.benchmark.course_tab import Profile, sent, shown_first
 from agent.page.benchmark.panel import meant, one_of, state_of, viewed
 from agent.page.benchmark.running import Benches
 from agent.page.benchmark.tab import choices_of, compared, found
+from agent.page.door import PageDoor
+from agent.page.layout import page_of
+from agent.page.visitors import Visitors
+from agent.page.visits import Visits
 from mcp_tools.errors import AlitaError
+from mcp_tools.serving.http import open_door
 from support.benchmarks import answers, asked, called, question_file
 from support.command import clean
 from support.course_server import CourseServer
@@ -266,3 +272,23 @@ def test_a_ledger_that_a_command_writes_is_followed_for_a_while(benches: Benches
     assert not state_of(benches, ledger).may_change
     ledger.unlink()
     assert not state_of(benches, ledger).may_change
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+async def test_a_page_that_is_open_to_others_decides_nothing_for_its_owner(
+    benches: Benches, tmp_path: Path, *, is_open: bool
+) -> None:
+    pytest.importorskip("gradio")
+    visitors = Visitors()
+    visits = Visits(benches.settings, visitors, tmp_path, is_local=not is_open)
+    address = "0.0.0.0:7860" if is_open else "127.0.0.1:7860"
+    door = open_door(address, token="a-token-that-is-long-enough", token_file=None, no_token=False, names=())
+    page = PageDoor(page_of(visits, benches, door, read_settings, lambda _: ([], "")), door, visitors, tmp_path)
+    transport = httpx2.ASGITransport(app=page)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:7860") as client:
+        await client.get("/", params={"token": "a-token-that-is-long-enough"})
+        config = (await client.get("/config")).text
+    assert "Runs" in config
+    owner = ("benchmark-figures", "course-outcome", str(tmp_path), "Gap records", "Settings", "Doctor")
+    owner += ("Review", "Approve", "Reject", "Try deliberate bugs", "Check everything", "Remove from my file")
+    assert [name for name in owner if (name in config) == is_open] == []
