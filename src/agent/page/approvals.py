@@ -27,7 +27,7 @@ def described(asked: Asked) -> str:
 
 
 def scopes_of(asked: Asked, *, lasting: bool) -> dict[Scope, str]:
-    """How long a question may be allowed, each with the words of its button.
+    """Return the scopes in which a question may be allowed, each with the words of its button.
 
     `lasting`: also beyond the conversation, which is for the user of this machine alone.
     """

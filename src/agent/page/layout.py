@@ -52,7 +52,7 @@ async def serve_page(read: Read, check: Check, door: Door, listening: Callable[[
     visitors = Visitors()
     visits, benches = Visits(settings, visitors, uploads, is_local=door.is_local), Benches(settings)
     try:
-        page = await asyncio.to_thread(page_of, visits, benches, read if door.is_local else None, check)
+        page = await asyncio.to_thread(page_of, visits, benches, door, read, check)
         await run_server(PageDoor(page, door, visitors, uploads), door, listening)
     finally:
         await asyncio.gather(visits.aclose(), benches.aclose())
@@ -75,8 +75,8 @@ def _apply(visits: Visits, benches: Benches, settings: Settings) -> None:
     visits.settings = benches.settings = settings
 
 
-def page_of(visits: Visits, benches: Benches, read: Read | None, check: Check) -> ASGIApp:
-    """The page without its door. Without `read` it is open to others, who get no tab that decides for its owner."""
+def page_of(visits: Visits, benches: Benches, door: Door, read: Read, check: Check) -> ASGIApp:
+    """The page without its door. If it is open to others, it has no tab that decides for its owner."""
     try:
         import gradio as gr
     except ImportError:
@@ -91,11 +91,11 @@ def page_of(visits: Visits, benches: Benches, read: Read | None, check: Check) -
             AskTab(gr, visits).connect(blocks)
         with gr.Tab("Tools") as tab:
             names = tools_tab.show(gr, visits, tab)
-            if read is not None:
+            if door.is_local:
                 review_panel.show(gr, visits, names)
         with gr.Tab("Runs") as tab:
             runs_tab.show(gr, visits, tab)
-        if read is not None:
+        if door.is_local:
             with gr.Tab("Benchmark") as tab:
                 benchmark_tab.show(gr, benches, tab)
             with gr.Tab("Course") as tab:

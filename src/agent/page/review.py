@@ -51,7 +51,7 @@ class Desk:
         return _described(seen)
 
     async def bugs(self, name: str | None) -> str:
-        """How many deliberate bugs the tests of a tool catch, and some that they miss."""
+        """Count the deliberate bugs that the tests of a tool catch, and show some that they miss."""
         if not name:
             return ""
         settings = self._settings()

@@ -112,7 +112,7 @@ class Visit:
         self._turns: list[Turn] = []
         self._task: asyncio.Task[None] | None = None
         self._changes = 0
-        """How often there was something new to show."""
+        """Number of changes that a tab may show."""
         self._keeps_all = False
         self._asked: Asked | None = None
         self.asking = ""
@@ -231,7 +231,7 @@ class Visit:
             self._changes += 1
 
     def scopes(self) -> dict[Scope, str]:
-        """How long the question of the run may be allowed, each with its words."""
+        """Return the scopes in which the run's question may be allowed, each with its words."""
         return {} if self._asked is None else scopes_of(self._asked, lasting=self._visits.is_local)
 
     def reply(self, asked: str, *, scope: Scope | Literal[""] = "", reason: str = "") -> None:

@@ -16,7 +16,7 @@ _WIDTH = 200
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What two runs have in common, and what not."""
+    """Two runs side by side."""
 
     facts: tuple[tuple[str, str, str], ...]
     """Name and both values of what is known of the whole runs."""

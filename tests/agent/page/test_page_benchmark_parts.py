@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from agent.gaia.configuration import Places
 from agent.gaia.ledger import Fingerprint, Ledger, read_ledger
 from agent.page.benchmark import shown
 from agent.page.benchmark.course_tab import Profile, sent, shown_first
-from agent.page.benchmark.panel import meant, one_of, viewed
+from agent.page.benchmark.panel import meant, one_of, state_of, viewed
 from agent.page.benchmark.running import Benches
 from agent.page.benchmark.tab import choices_of, compared, found
 from agent.page.door import PageDoor
@@ -260,8 +261,21 @@ def test_what_was_not_shown_is_not_handed_in(benches: Benches, tmp_path: Path) -
     assert [json.loads(line).get("sent") for line in log] == [False, True, None]
 
 
+def test_a_ledger_that_a_command_writes_is_followed_for_a_while(benches: Benches, tmp_path: Path) -> None:
+    ledger = kept_benchmark(tmp_path, [{"task_id": "1", "Question": "?"}], right=1)
+    before = state_of(benches, ledger)
+    with ledger.open("a") as file:
+        file.write('{"kind": "begun", "task_id": "1", "epoch": 1, "fingerprint": "", "run_id": "x"}\n')
+    after = state_of(benches, ledger)
+    assert (after != before, after.may_change, after.is_busy) == (True, True, False)
+    os.utime(ledger, (0, 0))
+    assert not state_of(benches, ledger).may_change
+    ledger.unlink()
+    assert not state_of(benches, ledger).may_change
+
+
 @pytest.mark.parametrize("is_open", [False, True])
-async def test_a_page_that_is_open_to_others_has_no_benchmarks(
+async def test_a_page_that_is_open_to_others_decides_nothing_for_its_owner(
     benches: Benches, tmp_path: Path, *, is_open: bool
 ) -> None:
     pytest.importorskip("gradio")
@@ -269,11 +283,12 @@ async def test_a_page_that_is_open_to_others_has_no_benchmarks(
     visits = Visits(benches.settings, visitors, tmp_path, is_local=not is_open)
     address = "0.0.0.0:7860" if is_open else "127.0.0.1:7860"
     door = open_door(address, token="a-token-that-is-long-enough", token_file=None, no_token=False, names=())
-    read = None if is_open else lambda **more: benches.settings
-    page = PageDoor(page_of(visits, benches, read, lambda settings: []), door, visitors, tmp_path)
+    page = PageDoor(page_of(visits, benches, door, read_settings, lambda _: ([], "")), door, visitors, tmp_path)
     transport = httpx2.ASGITransport(app=page)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:7860") as client:
         await client.get("/", params={"token": "a-token-that-is-long-enough"})
         config = (await client.get("/config")).text
     assert "Runs" in config
-    assert all((name in config) != is_open for name in ("benchmark-figures", "course-outcome", str(tmp_path)))
+    owner = ("benchmark-figures", "course-outcome", str(tmp_path), "Gap records", "Settings", "Doctor")
+    owner += ("Review", "Approve", "Reject", "Try deliberate bugs", "Check everything", "Remove from my file")
+    assert [name for name in owner if (name in config) == is_open] == []
