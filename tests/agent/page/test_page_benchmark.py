@@ -79,10 +79,14 @@ def test_a_benchmark_is_found_again_after_a_reload_started_once_stopped_and_cont
     page.locator("#benchmark-stop").click()
     expect(figures).to_contain_text("1 left")
     expect(page.locator("#benchmark-stop")).to_be_hidden()
+    figures.get_by_text("All figures").click()
+    page.get_by_role("button", name="t1").click()
+    expect(page.locator("#benchmark-attempt")).to_contain_text("raw answer")
     held.clear()
     page.get_by_role("button", name="Run a question file").click()
     page.get_by_role("button", name="Continue").locator("visible=true").click()
     expect(figures).to_contain_text("75.0 % right: 3 of 4")
+    expect(figures.get_by_text("mean pass@1")).to_be_visible()
 
 
 def test_the_course_is_fetched_answered_shown_and_handed_in(page: Page, tmp_path: Path) -> None:

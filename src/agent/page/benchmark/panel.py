@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,8 +19,10 @@ from mcp_tools.errors import AlitaError
 if TYPE_CHECKING:
     from agent.page.benchmark.running import Benches
 
-_EVERY = 1.0
+_EVERY = 1.5
 """Seconds between two looks at a benchmark under way."""
+_RECENT = 600.0
+"""Seconds since the last line of a ledger, for which it is looked at: another process may write it."""
 
 
 class View(NamedTuple):
@@ -67,15 +70,29 @@ def one_of(benches: Benches, ledger: Path | None, row: object) -> str:
     return without_keys(shown.attempt(benches.settings, ledger, cells[int(row)]))
 
 
-def _state(benches: Benches, ledger: Path) -> tuple[int, ...]:
-    """Numbers that change whenever there is something new to show."""
-    running = benches.of(ledger)
+class State(NamedTuple):
+    """What changes whenever there is something new to show."""
+
+    size: int = 0
+    changed: float = 0.0
+    heard: int = 0
+    is_busy: bool = False
+
+    @property
+    def may_change(self) -> bool:
+        """True while this page or another process may be writing the ledger."""
+        return self.is_busy or time.time() - self.changed < _RECENT
+
+
+def state_of(benches: Benches, ledger: Path | None) -> State:
+    """The state of a ledger and its benchmark."""
+    running = benches.of(ledger) if ledger else None
     try:
-        kept = ledger.stat()
+        kept = ledger.stat() if ledger else None
     except OSError:
-        return ()
-    heard = (running.told.heard, running.is_busy) if running else ()
-    return kept.st_size, kept.st_mtime_ns, *heard
+        kept = None
+    size, changed = (kept.st_size, kept.st_mtime) if kept else (0, 0.0)
+    return State(size, changed, running.told.heard if running else 0, running is not None and running.is_busy)
 
 
 class Panel:
@@ -85,19 +102,22 @@ class Panel:
         self._gr, self._benches = gr, benches
         self.ledger = gr.State(None)
         """The ledger that is shown, as an absolute path."""
-        self._seen = gr.State(())
-        self.figures = gr.HTML(padding=False, elem_id=f"{name}-figures")
+        self._seen = gr.State(None)
+        self.figures = gr.HTML(padding=False, elem_id=f"{name}-figures", js_on_load=shown.KEEPS)
         self._stop = gr.Button("Stop", variant="stop", size="sm", visible=False, elem_id=f"{name}-stop")
         self._rows = gr.HTML(padding=False, elem_id=f"{name}-rows", js_on_load=shown.OPENS)
         self._attempt = gr.HTML(padding=False, elem_id=f"{name}-attempt")
         self._timer = gr.Timer(_EVERY, active=False)
         self.parts = [self.ledger, self._seen, self.figures, self._stop, self._rows, self._attempt, self._timer]
 
-        async def tick(ledger: Path | None, seen: tuple[int, ...]) -> dict[Any, Any]:
-            if ledger is None or _state(benches, ledger) == seen:
-                return {self._timer: gr.skip()}
+        async def tick(ledger: Path | None, seen: State | None) -> dict[Any, Any]:
+            state = state_of(benches, ledger)
+            if state == seen:
+                return {self._timer: gr.skip() if state.may_change else gr.Timer(active=False)}
             changed = await self.show(ledger)
             del changed[self._attempt]  # what is read stays
+            if seen is not None and state.size == seen.size:
+                del changed[self._rows]
             return changed
 
         async def choose(ledger: Path | None, event: Any) -> str:
@@ -114,18 +134,16 @@ class Panel:
 
     async def show(self, ledger: Path | None) -> dict[Any, Any]:
         """The updates that show a benchmark."""
-        running = self._benches.of(ledger) if ledger else None
-        is_busy = running is not None and running.is_busy
-        seen = _state(self._benches, ledger) if ledger else ()
+        seen = state_of(self._benches, ledger)
         view = await asyncio.to_thread(viewed, self._benches, ledger)
         return {
             self.ledger: ledger,
             self._seen: seen,
             self.figures: view.figures,
-            self._stop: self._gr.update(visible=is_busy),
+            self._stop: self._gr.update(visible=seen.is_busy),
             self._rows: view.rows,
             self._attempt: "",
-            self._timer: self._gr.Timer(active=is_busy),
+            self._timer: self._gr.Timer(active=seen.may_change),
         }
 
 

@@ -26,11 +26,20 @@ _LAST = 12
 """The newest lines of a benchmark under way that are shown."""
 _MOST_ROWS = 2_000
 _ANSWER = 120
-OPENS = """element.addEventListener('click', event => {
+OPENS = """let top = 0;
+element.addEventListener('click', event => {
     const row = event.target.closest('[data-row]');
     if (row && element.contains(row)) trigger('click', {row: row.dataset.row});
-});"""
-"""The click on a row of a table, in the browser."""
+});
+element.addEventListener('scroll', event => { top = event.target.scrollTop; }, true);
+watch('value', () => { const box = element.querySelector('.rows'); if (box) box.scrollTop = top; });"""
+"""The click on a row of a table, in the browser; new rows stay where they were scrolled to."""
+KEEPS = """const open = new Set();
+element.addEventListener('toggle', event => {
+    event.target.open ? open.add(event.target.className) : open.delete(event.target.className);
+}, true);
+watch('value', () => element.querySelectorAll('details').forEach(one => { one.open = open.has(one.className); }));"""
+"""What was opened stays open in new figures."""
 
 
 def figures(report: Report, running: Running | None) -> str:
@@ -42,7 +51,7 @@ def figures(report: Report, running: Running | None) -> str:
     return (
         f'<div class="tool">{_progress(report, running)}<p class="lead">{text(report.headline)}</p>'
         f'<ul class="notices">{notices}</ul><div class="plots">{plots}</div>'
-        f"<details><summary>All figures</summary><table>{facts}</table>{tables}</details></div>"
+        f'<details class="all"><summary>All figures</summary><table>{facts}</table>{tables}</details></div>'
     )
 
 
@@ -58,7 +67,8 @@ def _progress(report: Report, running: Running | None) -> str:
     of = epochs * asked if isinstance(epochs, int) and isinstance(asked, int) else 0
     done = known.get("attempted")
     bar = f'<progress value="{done}" max="{of}"></progress>' if of and isinstance(done, int) else ""
-    older = f"<details><summary>{len(lines)} lines</summary><pre>{text(chr(10).join(lines))}</pre></details>"
+    said = text("\n".join(lines))
+    older = f'<details class="lines"><summary>{len(lines)} lines</summary><pre>{said}</pre></details>'
     newest = text("\n".join(lines[-_LAST:]))
     return f'<p class="busy" role="status">Under way: {done} of {of}</p>{bar}<pre>{newest}</pre>{older}'
 
