@@ -37,7 +37,7 @@ _CLOSING = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """How a run is shown."""
+    """Options of a run's output."""
 
     json: bool = False
     stream: bool = False
@@ -45,11 +45,11 @@ class Output:
     verbose: bool = False
     file: Path | None = None
     folder: Path | None = None
-    """Where the files that programs made are copied to."""
+    """Folder for copies of the files that programs made."""
 
 
 def answer(flags: dict[str, Any], ask: AskAlita, output: Output, *, fetches: bool = False) -> int:
-    """Runs `ask` with an open Alita, prints what came of it, and gives the exit code."""
+    """Runs `ask` with an open Alita, print the result, and return the exit code."""
     _require_writable(output)
     ask_about_project(flags)
     if fetches and not ask_before_fetching(flags):
@@ -119,7 +119,7 @@ class _Run:
         return None if left is None else left + _CLOSING
 
     def last_words(self) -> int:
-        """Says what came of a run that does not end by itself."""
+        """Report the state of a run that does not end by itself."""
         if self._screen is not None:
             self._screen.end_work()
         result = self._result
@@ -134,7 +134,7 @@ class _Run:
         return exits.exit_code(result.status)
 
     def print(self, result: Answer, *, reported: bool) -> None:
-        """Print the result, or what is left of it when the answer was printed before."""
+        """Print the result, or its rest if the answer was printed before."""
         output = self._output
         if output.stream:
             print_json(RunFinished(result).as_json(), line=True)
@@ -218,7 +218,7 @@ async def copy_files(files: Sequence[OutputFile], folder: Path) -> None:
 
 
 def source_lines(answer: Answer) -> list[str]:
-    """Two lines for each source: where it is, and what it says."""
+    """Return two lines for each source: its address and its text."""
     lines = ["Sources:"] if answer.sources else []
     for source in answer.sources:
         title = one_line(source.title, 100)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def is_terminal() -> bool:
-    """Whether somebody is there to be asked."""
+    """Return True if somebody is there to be asked."""
     return bool(sys.stdin and sys.stdin.isatty() and sys.stderr.isatty())
 
 
@@ -59,7 +59,7 @@ def ask_about_project(flags: dict[str, Any]) -> None:
 
 
 def ask_about_server(entry: ServerEntry, configured: ConfiguredServers) -> bool:
-    """Whether the user allows a server now; yes and no are kept, an empty answer asks again the next time."""
+    """Return True if the user allows a server now; yes and no are kept, an empty answer asks again the next time."""
     action = "connect to" if entry.url else "run"
     print_note(f"{visible(str(entry.path))} defines the MCP server {visible(entry.name)}. It would {action}:\n")
     print_note(f"    {visible(entry.shown)}" + (f"\n    with {visible(entry.given)}" if entry.given else ""))
@@ -67,7 +67,7 @@ def ask_about_server(entry: ServerEntry, configured: ConfiguredServers) -> bool:
 
 
 def ask_about_choice(choice: ProjectChoice, decisions: Decisions) -> bool:
-    """Whether the user lets a project's files decide who answers; yes and no are kept."""
+    """Return True if the user lets a project's files decide who answers; yes and no are kept."""
     print_note("The settings in this folder choose which model answers and who receives your questions and files:\n")
     for line in choice.settings:
         print_note(f"    {line.name} = {visible(line.value)}    ({visible(line.source)})")
@@ -75,14 +75,14 @@ def ask_about_choice(choice: ProjectChoice, decisions: Decisions) -> bool:
 
 
 def ask_about_changes(changed: Sequence[Changed]) -> bool:
-    """Whether the user still allows tools whose definition their server has changed."""
+    """Return True if the user still allows tools with a changed definition."""
     for each in changed:
         print_note(f"{visible(each.server)} now defines {visible(each.tool)} as:\n    {visible(each.definition)}")
     return is_confirmed("\nAllow it? [y/n] ")
 
 
 def is_confirmed(question: str) -> bool:
-    """Whether the user says yes."""
+    """Return True if the user says yes."""
     return typed(question) in {"y", "yes"}
 
 
@@ -94,7 +94,7 @@ def _decided(digest: str, project: Path, decisions: Decisions) -> bool:
 
 
 def typed(question: str) -> str | None:
-    """What the user answers, in small letters; None at the end of their input."""
+    """Return the user's answer in lower case; None at the end of their input."""
     print(question, end="", file=sys.stderr, flush=True)
     line = sys.stdin.readline()
     return line.strip().lower() if line else None
@@ -111,7 +111,7 @@ def escaped(text: str) -> str:
 
 
 def to_user(reason: str) -> str:
-    """A reason that speaks of the user, as it is said to them."""
+    """Return a reason about the user in the second person."""
     return reason.replace("the user's", "your").replace("the user does", "you do").replace("the user did", "you did")
 
 
@@ -120,7 +120,7 @@ LOCAL_SERVERS = (("Ollama", 11434), ("llama.cpp", 8080), ("LM Studio", 1234), ("
 
 
 def ask_before_fetching(flags: dict[str, Any]) -> bool:
-    """Says what the first question without a key downloads, and on a terminal asks whether to go on; True if so.
+    """Report the download of the first question without a key, and ask on a terminal; True if so.
 
     A server that the user chooses instead is put into the flags.
     """
@@ -132,7 +132,7 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
 
     try:
         settings = read_settings(flags)
-    except AlitaError:  # reported by whoever needs them
+    except AlitaError:  # reported by their user
         return True
     if (
         settings.download == "always"
@@ -186,14 +186,14 @@ _OF_LETTER_SECONDS = 1.0
 """In this time an Enter belongs to the letter that was typed before the question."""
 FIRST_LINES = 20
 MAX_CALL = 1_000
-"""Characters of a call that are shown at once."""
+"""Characters of a call that are shown at first."""
 CHOICES = {"y": "yes", "n": "no", "b": "no, because …"}
 
 
 async def ask_user(asked: Asked, screen: Screen, *, always: bool) -> UserReply:
     """Ask what a run wants to know; the end of the input is a no.
 
-    Of a long tool or call, the beginning is shown at first; `m` shows the rest.
+    Of a long tool or call, only the beginning is shown at first; `m` shows the rest.
     """
     from agent.consent.capabilities import CapabilityToUse
     from agent.consent.hosts import HostToReach
@@ -310,7 +310,7 @@ async def _ask_whether_kept(proposal: ToolToApprove, screen: Screen, *, always: 
 
 
 def has_keyboard() -> bool:
-    """Whether a question can be asked while standard input is the text of a question."""
+    """Return True if a question can be asked while standard input is the text of a question."""
     try:
         with open("/dev/tty", "rb", buffering=0):  # noqa: PTH123 - a device
             return sys.stderr.isatty()
@@ -389,7 +389,7 @@ def _wrapped(text: str, width: int) -> str:
 
 @contextlib.contextmanager
 def _whole_lines(terminal: IO[bytes]) -> Iterator[None]:
-    """Let the terminal edit and show a line, whatever it did before."""
+    """Switch the terminal back to editing and showing lines."""
     before = termios.tcgetattr(terminal)
     edited = termios.tcgetattr(terminal)
     edited[3] |= termios.ECHO | termios.ICANON

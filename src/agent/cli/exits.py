@@ -1,4 +1,4 @@
-"""How `alita` ends: its exit codes, and the end of its process whatever a library is doing.
+"""Exit codes of `alita`, and the end of its process even if a library hangs.
 
 A library may hang in a thread or in the event loop, where nothing can end it but the process. So nobody waits for
 threads without a limit, and once the end is due a watch ends the process itself.
@@ -38,7 +38,7 @@ def exit_code(status: str) -> int:
 
 _THREADS_SECONDS = 2.0
 _BEFORE = {thread.ident for module in [sys.modules.get("threading")] if module for thread in module.enumerate()}
-"""Threads of whoever runs the program as a part of itself."""
+"""Threads of a host program."""
 _WITHOUT_PYTHON = 10.0
 """Seconds beyond the end until the process is ended although a library keeps Python from running at all."""
 
@@ -62,7 +62,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 def leave(code: object) -> NoReturn:
     """Exits; threads in which a library hangs are given a moment, and then ended with the process."""
-    if (module := sys.modules.get("threading")) is not None:  # else there are none
+    if (module := sys.modules.get("threading")) is not None:  # else there are no threads
         until = time.monotonic() + _THREADS_SECONDS
         for thread in module.enumerate():
             if thread is not module.current_thread() and not thread.daemon and thread.ident not in _BEFORE:
@@ -73,7 +73,7 @@ def leave(code: object) -> NoReturn:
 
 
 def end_now(code: object) -> NoReturn:
-    """Ends the process and its children at once. What was written to journals and ledgers is on the disk already."""
+    """End the process and its children immediately. Journals and ledgers are already on the disk."""
     import os
 
     for stream in (sys.stdout, sys.stderr):
@@ -97,7 +97,7 @@ class Watch:
         self._last_words = last_words
         self._over = threading.Event()
         self._terminal: list[Any] | None = None
-        with contextlib.suppress(Exception):  # there is none
+        with contextlib.suppress(Exception):  # there is no such stream
             import termios
 
             self._terminal = termios.tcgetattr(sys.stdin.fileno())
@@ -145,7 +145,7 @@ _CLOSING = 10.0
 
 
 def run_until_signal(work: Coroutine[Any, Any, None]) -> None:
-    """Run a server until it ends or a signal ends it. If it does not close in time, the process ends all the same."""
+    """Run a server until it ends or a signal ends it. If it does not close in time, the process still ends."""
     import asyncio
     import signal
 

@@ -1,4 +1,4 @@
-"""The `alita` command: finds the verb and imports only its module, so that short commands start at once."""
+"""The `alita` command: finds the verb and imports only its module, so that short commands start quickly."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MEANT = {
     **dict.fromkeys(("status", "check", "install", "update", "upgrade"), "alita doctor"),
     **dict.fromkeys(("exit", "quit", "stop"), "alita --help"),
 }
-"""What other programs call their commands, and what comes nearest here."""
+"""Commands of other programs, each with the nearest one here."""
 _BAD_VALUE = re.compile(r"Invalid value for (?P<names>'[^:]*'): (?P<why>.*)", re.DOTALL)
 _NOT_A_NUMBER = re.compile(r"Input should be a valid (?P<kind>integer|number), unable to parse")
 _HELP = ("-h", "--help")
@@ -105,7 +105,7 @@ def _options_before(arguments: list[str]) -> tuple[Before, list[str]]:
 
 
 def main_of(verb: str, name: str) -> None:
-    """Runs one verb as a program of its own, and exits."""
+    """Run one verb as a separate program, and exit."""
     with _exiting(sys.argv[1:]) as arguments:
         _call(verb, arguments, name)
 
@@ -196,7 +196,7 @@ def plain_misuse(name: str, arguments: Sequence[str]) -> Iterator[None]:
 
 
 def _plainer(said: str, arguments: Sequence[str]) -> str:
-    """What the parser says of a bad value, in plain words and with the value."""
+    """Return the parser's message about a bad value, in plain words and with the value."""
     if (bad := _BAD_VALUE.fullmatch(said)) is None:
         return said
     names = re.split("[' /]+", bad["names"].strip("'"))

@@ -191,7 +191,7 @@ class Command(TyperCommand):
 
 
 class Commands(TyperGroup):
-    """A group whose help shows what each command does in full."""
+    """A group with help that shows each command's full summary."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Writes a row for each command."""

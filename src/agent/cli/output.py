@@ -54,7 +54,7 @@ def fields(of: Any, names: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a command came to: one JSON value with `--json`, else rows and text on stdout and a note on stderr.
+    """Result of a command: one JSON value with `--json`, else rows and text on stdout and a note on stderr.
 
     The last cell of a row is as long as it likes, and broken into further rows on a terminal.
     """
@@ -86,12 +86,12 @@ class Result:
 
 
 def listing(form: Any, rows: Sequence[tuple[str, ...]], none: str, warnings: Sequence[str] = ()) -> Result:
-    """What was found; `none` is the note where that is nothing."""
+    """Return a result of found items; `none` is the note where that is nothing."""
     return Result(form, rows, note="" if rows else none, warnings=warnings)
 
 
 def done(note: str, **form: Any) -> Result:
-    """What was done: a note for people, or an object with `ok`."""
+    """Return a result of an action: a note for people, or an object with `ok`."""
     return Result({"ok": True, **form}, note=note)
 
 
@@ -106,17 +106,17 @@ def warn_of_isolation(settings: Settings, isolation: Isolation) -> None:
 
 
 def error_text(error: AlitaError) -> str:
-    """What happened and what to do next."""
+    """Return the event and the advice."""
     return f"alita: {error.message}" + (f"\n       {error.remedy}" if error.remedy else "")
 
 
 def error_json(error: AlitaError) -> dict[str, Any]:
-    """What `--json` prints of an error."""
+    """Return the form of an error for `--json`."""
     return {"kind": type(error).__name__, "message": error.message, "remedy": error.remedy}
 
 
 _NARROW = 16
-"""Less than so many columns are none: what does not fit there goes on in the next row."""
+"""Minimum width of a column; below it, the text continues in the next row."""
 
 
 def columns(rows: Sequence[tuple[str, ...]], width: int | None, *, indent: str = "") -> list[str]:

@@ -1,4 +1,4 @@
-"""How runs and sessions are shown: each event as a line, on a terminal, in a file or read aloud."""
+"""Display of runs and sessions: each event as a line, on a terminal, in a file or read aloud."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ MOST_STREAMED = 12
 class Screen:
     """Shows text for people, on a terminal, in a file, or `spoken`: in whole sentences, without signs and movement.
 
-    Whatever it is given may come from a model: it cannot steer the terminal, and no row of it begins where a prompt
-    does. A terminal whose cursor may move has a live line below what scrolls up. What is long `folds` into further rows
-    on a terminal; in a file it stays one line, unless told. `answers` is where answers go besides. With `scrolls`, the
-    blocks of a growing answer are printed as they are complete; else it is shown above the live line and then removed.
+    Its texts may come from a model: they cannot control the terminal, and no row begins where a prompt does. A terminal
+    with a movable cursor has a live line below the scrolled text. What is long `folds` into further rows
+    on a terminal; in a file it stays one line, unless told. `answers` is where answers go besides. With `scrolls`,
+    complete blocks of a growing answer are printed; else the answer is shown above the live line and then removed.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Screen:
         self._console = console or Console(file=stream, highlight=False, markup=False, emoji=False)
         self._styled = self._console.is_terminal and not self._console.is_dumb_terminal and not spoken
         self.animated = self._styled and stream.isatty() and bool(os.environ.get("TERM")) and not quiet
-        """Whether the cursor may move, so that there is a live line."""
+        """True if the cursor may move, so that there is a live line."""
         self.spoken = spoken
         self._quiet = quiet
         self._answers = answers
@@ -83,12 +83,12 @@ class Screen:
         self.quote(text, head="", style="dim")
 
     def clear(self) -> None:
-        """Clear a terminal whose cursor may move."""
+        """Clear a terminal with a movable cursor."""
         if self.animated:
             self._console.clear()
 
     def error(self, error: AlitaError) -> None:
-        """What happened and what to do next."""
+        """Show the event and the advice."""
         self.quote(sentence(error.message), head="Error: ", style="red")
         if error.remedy:
             self.quote(error.remedy)
@@ -101,7 +101,7 @@ class Screen:
             return
         self._finish_stream()
         if self._printed and isinstance(event, e.StepStarted) and event.action == "answer":
-            return  # the answer stands above
+            return  # the answer is above
         if isinstance(event, e.PictureShown) and self.picture(Path(event.copy)):
             return
         line = line_of(event, verbose=verbose)
@@ -140,7 +140,7 @@ class Screen:
             self._write(text if fits else f"{set_cell_size(text, width - 1)}…", line.style)
 
     def rows(self, rows: Sequence[tuple[str, ...]]) -> None:
-        """Columns, the last one as long as it likes; where it is read aloud, a sentence for each row."""
+        """Show columns, the last one of any length; when read aloud, a sentence for each row."""
         if self.spoken:
             for row in rows:
                 self.quote(sentence(", ".join(cell for cell in row if cell.strip())))
@@ -148,7 +148,7 @@ class Screen:
             self._write("\n".join(columns(rows, self.width, indent="  ")))
 
     def result(self, result: Result) -> None:
-        """What a command came to."""
+        """Show the result of a command."""
         self.rows(result.rows)
         if result.text:
             self.quote(result.text)
@@ -157,7 +157,7 @@ class Screen:
                 self.note(note)
 
     def answer(self, text: str) -> None:
-        """The text of an answer; Markdown where it is written so."""
+        """The text of an answer; Show the text, as Markdown if it is Markdown."""
         if self._answers is not None:
             print_text(text)
         self._finish_stream()
@@ -172,7 +172,7 @@ class Screen:
             self.quote(text)
 
     def streamed(self, text: str) -> None:
-        """Show the answer as far as it is written."""
+        """Show the answer so far."""
         if not self._scrolls:
             self._growing = text
             return
@@ -198,7 +198,7 @@ class Screen:
         self.quote(message, head="› ", style="bold")
 
     def code(self, source: str, *, first: int | None = None) -> None:
-        """A source behind its line numbers; with `first`, so many lines of it."""
+        """Show a source with line numbers; with `first`, this many lines."""
         source = printable(source).rstrip("\n")
         if self._styled:
             from rich.padding import Padding
@@ -278,12 +278,15 @@ _BLOCKS = re.compile(
 
 
 def is_markdown(text: str) -> bool:
-    """Whether a text of several lines is written in Markdown. A single line is a result, and is shown as it stands."""
+    """Return True if a text of several lines is written in Markdown.
+
+    A single line is a result, and is shown unchanged.
+    """
     return "\n" in text.strip() and _BLOCKS.search(text) is not None
 
 
 class Safe:
-    """What another renderable shows, or its last lines, character by character fit for a terminal.
+    """Another renderable, or its last lines, with all characters made safe for a terminal.
 
     Markdown may spell characters as entities, so that cleaning the source is not enough.
     """
@@ -310,7 +313,7 @@ class Safe:
 def complete_blocks(text: str) -> int:
     """Return the length of the Markdown blocks at the beginning of a text that nothing written later can change.
 
-    The last block is never complete: a list, a table or a fence may go on.
+    The last block is never complete: a list, a table or a fence may continue.
     """
     if "\n" not in text:  # each piece of a streamed answer comes here
         return 0
@@ -325,7 +328,7 @@ def complete_blocks(text: str) -> int:
 
 
 def answer_text(text: str, *, last: int | None = None, whole: str = "") -> Safe:
-    """An answer: Markdown where it is written so, else the text with its own line ends.
+    """An answer: Return Markdown if the text is Markdown, else the text with its own line ends.
 
     `whole` is the answer of which the text is a part.
     """

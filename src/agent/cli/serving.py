@@ -1,4 +1,4 @@
-"""Alita behind the MCP server: one question at a time, told line by line, ended when its caller goes away."""
+"""Alita behind the MCP server: one question at a time, reported line by line, ended when its caller goes away."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class ServedAlita:
         """Answers a question.
 
         Raises:
-            AlitaError: The question cannot be used, or a model or the sandbox cannot be had.
+            AlitaError: The question is invalid, or a model or the sandbox is unavailable.
         """
-        return _told(await self._answered(question, files, tell, "answer"))
+        return _answer_for_client(await self._answered(question, files, tell, "answer"))
 
     async def create_tool(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Json]:
         """Makes the tool that answers questions of this kind, or finds it in the library.
 
         Raises:
-            AlitaError: The question cannot be used, or a model or the sandbox cannot be had.
+            AlitaError: The question is invalid, or a model or the sandbox is unavailable.
         """
         reasons: list[str] = []
 
@@ -77,7 +77,7 @@ class ServedAlita:
     async def _answered(
         self, question: str, files: Sequence[Path], tell: Tell, wish: Wish, watch: Listener | None = None
     ) -> Answer:
-        """The answer. A caller that goes away ends the work, which saves itself in a task of its own."""
+        """The answer. A caller that goes away ends the work, which saves its state in a separate task."""
         if self._turn.locked():
             await tell("waiting for another question to be answered")
         lines: asyncio.Queue[str] = asyncio.Queue()
@@ -131,15 +131,15 @@ def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:
 
 async def _tell_all(lines: asyncio.Queue[str], tell: Tell) -> None:
     said = ""
-    with contextlib.suppress(Exception):  # nobody listens any more: the work goes on until it is told to end
+    with contextlib.suppress(Exception):  # nobody listens any more: the work continues until it is cancelled
         while True:
             if (line := await lines.get()) != said:
                 said = line
                 await tell(line)
 
 
-def _told(answer: Answer) -> dict[str, Json]:
-    """What a client gets of an answer; one without a text is an error, told with its reason."""
+def _answer_for_client(answer: Answer) -> dict[str, Json]:
+    """Return the form of an answer for a client; an answer without a text is an error with its reason."""
     if not answer.text and answer.status != "answered":
         reason = answer.error or (f"the limit of {answer.limit} was reached" if answer.limit else "no answer was found")
         return {"status": answer.status, "error": reason}

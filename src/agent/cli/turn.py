@@ -1,4 +1,4 @@
-"""One run on the terminal, from its first event to its answer. Ctrl-C ends it at once."""
+"""One run on the terminal, from its first event to its answer. Ctrl-C ends it immediately."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Activity:
-    """What a turn is doing, since when, and what it has used."""
+    """Present activity of a turn, its start, and its effort."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -46,7 +46,7 @@ class Activity:
             case e.ModelCalled():
                 self._usage = self._usage + event.usage
                 self._doing = self._route or "thinking"
-            case e.Note():  # what it tells comes after what was done
+            case e.Note():  # its text comes after the action
                 self._doing = self._route or "thinking"
             case e.ToolCalled() if event.name == "program" or self._route != "run_code":
                 self._route, self._doing = "", "thinking"
@@ -84,7 +84,7 @@ class RunDisplay:
         screen: Shows.
         verbose: Show model calls.
         hears: Called with each event.
-        shows: Called with the answer once it is final, if the run goes on after that.
+        shows: Called with the final answer, if the run continues after it.
         pastes: In a session, where the user may type meanwhile: Enter sends a message to the run, and Esc stops it.
     """
 
@@ -176,7 +176,7 @@ class RunDisplay:
             return await ask_user(asked, self._screen, always=always)
 
     def interrupt(self) -> None:
-        """Stop the run at once; a second time, the process need not wait for it."""
+        """Stop the run immediately; the second time, the process does not wait for it."""
         self.is_abandoned = self.is_cancelled
         if self._task is not None and not self.is_cancelled:
             self.is_cancelled = True

@@ -23,13 +23,13 @@ from mcp_tools.text import one_line
 
 _USUAL_FOLDER = Path("gaia_files")
 _SPLITS = ("2023/validation", "2023/test")
-"""Where the dataset keeps its files; a copy of the whole dataset is a folder to look into, too."""
+"""Folder of the dataset's files; a copy of the whole dataset may have them, too."""
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """The file of a question, or why there is none."""
+    """Return the file of a question, or why there is none."""
 
     path: Path | None
     status: Literal["none", "found", "missing"]
@@ -115,7 +115,7 @@ class Attachments:
         return self._course is not None
 
     def place_of(self, task: Task) -> Path:
-        """Where the file of a task is kept once it was fetched."""
+        """Return the path of a task's downloaded file."""
         digest = hashlib.sha256(task.task_id.encode(errors="surrogatepass")).hexdigest()[:32]
         folder = task.task_id if _SAFE_ID.fullmatch(task.task_id) else digest
         return self._cache / folder / (plain_name(task.file_name) or "file")
@@ -129,7 +129,7 @@ def usual_attachments(
     revision: str = REVISION,
     course: CourseApi | None = None,
 ) -> Attachments:
-    """Attachments as a run looks for them: in `attached`, `gaia_files/`, and the folder beside the questions.
+    """Return the attachments of a run: in `attached`, `gaia_files/`, and the folder of the questions.
 
     Raises:
         DatasetError: `attached` is no folder.
@@ -144,7 +144,7 @@ def usual_attachments(
 
 
 def _roots(folder: Path) -> list[Path]:
-    """Where links in a folder may lead: into it, and in the hub's cache to the files that its snapshots share."""
+    """Return allowed targets of links in a folder: inside it, and the shared files of the hub's cache."""
     if folder == _USUAL_FOLDER:  # the project may have made it a link
         return [Path.cwd()]
     real = Path(os.path.realpath(folder))
@@ -153,7 +153,7 @@ def _roots(folder: Path) -> list[Path]:
 
 
 def _relative(name: str) -> Path | None:
-    """The name as a path inside a folder; None when it could lead out of it or is no name at all."""
+    """The name as a path inside a folder; None if it could lead out of the folder or is no name."""
     parts = name.split("/")
     if (
         any(unicodedata.category(sign) in {"Cc", "Cs"} for sign in name)

@@ -13,12 +13,12 @@ from mcp_tools.tool import Json
 AttemptStatus = Literal["ok", "error", "timeout", "limit", "missing-file", "interrupted"]
 """`ok`: the run came to its end, with or without an answer. `limit`: a limit ended it, in a best guess if any.
 `timeout`: it did not end in time and was killed. `error`: something broke. `missing-file`: it was asked without its
-attachment, which was not there. `interrupted`: it was stopped and can go on."""
+attachment, which was not there. `interrupted`: it was stopped and can be resumed."""
 
 TAKEN = "submission file"
 """In the place of an attempt's model: its answer was taken from a submission file."""
 DONE: frozenset[AttemptStatus] = frozenset({"ok", "limit", "timeout"})
-"""What counts as a result. A limit that was reached is one: another attempt would be a second chance."""
+"""Statuses that count as a result. A limit that was reached is one: another attempt would be a second chance."""
 T = TypeVar("T")
 _FORMS: dict[type, Any] = {}
 
@@ -75,7 +75,7 @@ class Attempt(_Line):
     reason: str = ""
     started: str = ""
     seconds: float = 0.0
-    """Of work: neither queueing nor waiting counts."""
+    """Seconds of work, without queueing and waiting."""
     waited: float = 0.0
     """Seconds that it waited for an endpoint's rate limit."""
     input_tokens: int = 0
@@ -85,18 +85,18 @@ class Attempt(_Line):
     steps: int = 0
     """As `--max-steps` counts them."""
     actions: int | None = None
-    """Calls that were carried out; None in older ledgers, whose `steps` count them."""
+    """Calls that were carried out; None in older ledgers, in which `steps` count them."""
     routes: tuple[str, ...] = ()
     tools_created: tuple[str, ...] = ()
     tools_reused: tuple[str, ...] = ()
     tools_failed: tuple[str, ...] = ()
     servers_failed: tuple[str, ...] = ()
     confidence: str = ""
-    """How sure the answer is, as it was judged without the truth: high, medium or low."""
+    """Certainty of the answer, judged without the true answer: high, medium or low."""
     resolution: str = ""
     """correct, format_error, retrieval_failure, reasoning_gap, tool_limit or server_tool_use."""
     error: str = ""
-    """What went wrong, as a sentence; never an answer."""
+    """The failure, as a sentence; never an answer."""
     leaks: tuple[str, ...] = ()
     """Known copies of the dataset that it met, each blocked."""
     set_apart: tuple[str, ...] = ()
@@ -130,7 +130,7 @@ class Lesson(_Line):
     truth: str
     diagnosis: str = ""
     record: str = ""
-    """The id of the gap record; empty where none was made."""
+    """The id of the gap record; empty if none was made."""
     problem: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
@@ -139,7 +139,7 @@ class Lesson(_Line):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What the agent may see of a question: its text and its file. The true answer has no place here."""
+    """The part of a question that the agent sees: its text and its file. The true answer has no place here."""
 
     task_id: str
     question: str = ""
@@ -163,11 +163,11 @@ class Dataset:
     truths: Mapping[str, str] = field(repr=False)
     """True answers by task id, for the scorer alone. A task without one cannot be scored."""
     origin: str
-    """Where the questions come from, for people: a path, or the hub's repository with split and revision."""
+    """Source of the questions, for people: a path, or the hub's repository with split and revision."""
     fingerprint: str
     """SHA-256 over ids, questions, levels and file names, in their order."""
     problems: tuple[str, ...] = ()
-    """What was wrong with the question file, each with its line and what was done about it."""
+    """Problems of the question file, each with its line and the remedy."""
     source: str = ""
     """The absolute path of the questions, or their name on the hub."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 LibraryMode = Literal["cold", "warm", "read-only"]
-"""`cold`: each attempt begins with an empty library of its own, so that their order tells nothing. `warm`: all share
+"""`cold`: each attempt begins with a separate empty library, so that the order does not matter. `warm`: all share
 one that grows. `read-only`: all share one to which nothing is added."""
 
 LearningMode = Literal["off", "use", "grow"]
@@ -38,18 +38,18 @@ LearningMode = Literal["off", "use", "grow"]
 USUAL_SECONDS = 1800.0
 """Work on one question at most, where the user names no other limit: nothing may hang for ever."""
 _PATIENT_RETRIES = 30
-"""A benchmark waits where a person would rather be told."""
+"""A benchmark waits longer than a person would."""
 
 
 def with_limit(settings: Settings) -> Settings:
-    """The settings with a limit of time, whoever set it."""
+    """Return the settings with a time limit."""
     return settings if settings.max_seconds else settings.model_copy(update={"max_seconds": USUAL_SECONDS})
 
 
 def rules_of(settings: Settings, mode: Mode) -> str:
-    """What the coordinator is told of the form of its answers.
+    """Return the rules for the form of the coordinator's answers.
 
-    Nothing with the small strategy: a prompt that small models follow would cost them more than the form that
+    Empty with the small strategy: such a prompt would cost small models more than the form that
     `in_asked_format` gives their answers.
     """
     model = settings.models_for(Role.COORDINATOR)[0]
@@ -61,7 +61,7 @@ def rules_of(settings: Settings, mode: Mode) -> str:
 def fingerprint_of(
     dataset: Dataset, settings: Settings, library: LibraryMode, mode: Mode, learning: LearningMode = "off"
 ) -> Fingerprint:
-    """What the attempts of a benchmark have in common."""
+    """Return the common configuration of a benchmark's attempts."""
     configuration: dict[str, Json] = {
         **configuration_of(settings),
         **ConfiguredServers(settings, Path.cwd()).configuration,
@@ -83,17 +83,17 @@ def fingerprint_of(
 
 
 ExecutorName = Literal["local", "ray"]
-"""Where questions run: in this process, or on a Ray cluster."""
+"""Place of questions: this process, or a Ray cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the user chose; empty levels and ids stand for all."""
+    """The user's selection; empty levels and ids mean all."""
 
     levels: tuple[int, ...] = ()
     ids: tuple[str, ...] = ()
     max_questions: int | None = None
-    """Of those still to do."""
+    """Maximum number of open questions."""
     epochs: int = 1
 
     def tasks(self, tasks: Sequence[Task]) -> list[Task]:
@@ -120,7 +120,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What the whole benchmark may use in one go; None is no limit. No question is begun beyond them."""
+    """Limits of one run of the benchmark; None is no limit. No question is begun beyond them."""
 
     seconds: float | None = None
     tokens: int | None = None
@@ -130,7 +130,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What is run of a question set, and how, beside settings."""
+    """Options of a benchmark besides settings."""
 
     output: Path
     selection: Selection = field(default_factory=Selection)
@@ -147,7 +147,7 @@ class RunOptions:
 
     @property
     def places(self) -> Places:
-        """Where results and ledger stand."""
+        """Paths of results and ledger."""
         return Places(self.output)
 
 
@@ -207,6 +207,6 @@ class Places:
 
 
 def ledger_meant(named: Path) -> Path:
-    """The ledger itself; where a benchmark's results are named, the one beside them."""
+    """Return the ledger, or the ledger next to a results file."""
     beside = Places(named).ledger if named.name else named
     return beside if beside.exists() else named

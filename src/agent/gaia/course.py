@@ -32,7 +32,7 @@ _ASLEEP = "The server sleeps when nobody uses it: try again in a minute."
 
 @dataclass(frozen=True, slots=True)
 class SubmissionResult:
-    """What the server made of a submission."""
+    """The server's result of a submission."""
 
     username: str
     score: float

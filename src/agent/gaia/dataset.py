@@ -1,4 +1,4 @@
-"""Where questions come from: a JSONL file, or GAIA's gated dataset on the model hub at a pinned revision."""
+"""Sources of questions: a JSONL file, or GAIA's gated dataset on the model hub at a pinned revision."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 REPOSITORY = "gaia-benchmark/GAIA"
 REVISION = "682dd723ee1e1697e00360edccf2366dc8418dd9"
-"""Of October 2025: the questions are Parquet."""
+"""Revision of October 2025, with questions in Parquet."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ACCESS = (
     f"Open https://huggingface.co/datasets/{REPOSITORY}, sign in and accept the terms; then make a token of the same "
@@ -42,7 +42,7 @@ class Hub:
 
     cache: Path
     token: str | None = field(default=None, repr=False)
-    """What `hf auth login` stored when not given."""
+    """Default of `hf auth login` stored when not given."""
     revision: str = REVISION
 
     @classmethod
@@ -125,14 +125,14 @@ class Hub:
 
 
 CONFIG, SPLIT = "2023_all", "validation"
-"""What is read of a local copy where nothing else is named."""
+"""Default part of a local copy."""
 _FIELDS = frozenset({"task_id", "question", "level", "final_answer", "file_name"})
 _LONGEST_ID = 200
 """Characters: ids are names of folders and of rows in reports."""
 _NO_TRUTH = frozenset({"", "?"})
-"""What stands in the place of an answer that is not published."""
+"""Placeholder of an unpublished answer."""
 Row = tuple[str, Mapping[str, Any] | str]
-"""Where a record stands, for people, and the record, or why there is none: nothing of its text, which may hold a true
+"""A record's place, for people, and the record or the reason why it is invalid, without its text, which may hold a true
 answer."""
 
 
@@ -167,8 +167,8 @@ def _understood(record: Mapping[str, Any] | str) -> tuple[Task, str, str]:
         raise _Unusable(record)
     fields: dict[str, Any] = {}
     for name, value in record.items():
-        fields.setdefault(_plain(name), value)
-    task_id, question = _text(fields, "task_id").strip(), _text(fields, "question")
+        fields.setdefault(_normalised_name(name), value)
+    task_id, question = _text_field(fields, "task_id").strip(), _text_field(fields, "question")
     if not task_id.isprintable() or len(task_id) > _LONGEST_ID:
         raise _Unusable(f"a task_id is one line of at most {_LONGEST_ID} characters")
     for name, value in (("task_id", task_id), ("question", question)):
@@ -178,15 +178,15 @@ def _understood(record: Mapping[str, Any] | str) -> tuple[Task, str, str]:
     text = str(int(level) if isinstance(level, float) and level.is_integer() else "" if level is None else level)
     is_level = re.fullmatch(r"\s*[0-9]{1,3}\s*", text)
     remark = "" if is_level or not text else "level is not a whole number; treated as unknown"
-    task = Task(task_id, question, int(text) if is_level else None, _text(fields, "file_name").strip())
-    return task, _text(fields, "final_answer"), remark
+    task = Task(task_id, question, int(text) if is_level else None, _text_field(fields, "file_name").strip())
+    return task, _text_field(fields, "final_answer"), remark
 
 
-def _plain(name: str) -> str:
+def _normalised_name(name: str) -> str:
     return name.strip().lower().replace(" ", "_")
 
 
-def _text(fields: Mapping[str, Any], name: str) -> str:
+def _text_field(fields: Mapping[str, Any], name: str) -> str:
     value = "" if fields.get(name) is None else fields[name]
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise _Unusable(f"{name} is not text")
@@ -211,7 +211,7 @@ def load_questions(source: Path, settings: Settings) -> Dataset:
         settings: The hub's token, and where the cache is.
 
     Raises:
-        DatasetError: They cannot be had.
+        DatasetError: They are unavailable.
     """
     place = str(source.absolute())
     if copy := local_copy(source):
@@ -223,7 +223,7 @@ def load_questions(source: Path, settings: Settings) -> Dataset:
 
 
 def local_copy(source: Path) -> tuple[Path, str, str] | None:
-    """Folder, configuration and split (empty where none is named) of a local copy; None where none is meant."""
+    """Return folder, configuration and split (perhaps empty) of a local copy; None if no local copy is meant."""
     if source.exists() and not source.is_dir():
         return None
     for number in range(3):
@@ -240,7 +240,7 @@ def revision_of(source: Path) -> str:
 
 
 def load_jsonl(path: Path) -> Dataset:
-    """Reads a question file, one JSON object a line; a line that cannot be used is told and left out.
+    """Read a question file, one JSON object a line; invalid lines are reported and left out.
 
     Raises:
         DatasetError: It cannot be read, or holds no question.
@@ -263,7 +263,7 @@ def _not_empty(dataset: Dataset, what: str) -> Dataset:
 def load_hub(split: str, hub: Hub) -> Dataset:
     """Reads the dataset from the hub: `validation`, which has true answers, or `test`, which has none.
 
-    The table is fetched at its revision, and `datasets` reads it: where `datasets` asks the hub itself and fails, it
+    The table is fetched at its revision, since `datasets` reads it: where `datasets` asks the hub itself and fails, it
     takes whatever revision it finds in its cache.
 
     Raises:
@@ -284,7 +284,7 @@ def load_folder(folder: Path, config: str, split: str, cache: Path) -> Dataset:
     """Reads a local copy of the dataset: in the hub's layout, as `save_to_disk` wrote it, or any that `datasets` reads.
 
     Args:
-        folder: Of the copy.
+        folder: The configuration of the copy.
         config: Its configuration, such as `2023_level1`; without a meaning where `save_to_disk` wrote the copy.
         split: `validation` unless named; of a copy that holds one split alone, that one.
         cache: Where `datasets` may write.
@@ -307,7 +307,7 @@ def load_folder(folder: Path, config: str, split: str, cache: Path) -> Dataset:
 def _rows(source: Path, config: str, split: str, cache: Path, remedy: str) -> Iterator[Row]:
     """The rows of a table or a folder, in the columns that are needed: how people solved a question is left out.
 
-    What `datasets` says of a row is not told: it may hold a true answer.
+    Default of `datasets` reports about a row is not shown, since it may hold a true answer.
     """
     try:
         import datasets  # type: ignore[import-untyped]
@@ -333,7 +333,7 @@ def _rows(source: Path, config: str, split: str, cache: Path, remedy: str) -> It
         else:
             rows = datasets.load_dataset(str(source), config, **how)
         if rows.column_names:
-            rows = rows.select_columns([name for name in rows.column_names if _plain(name) in _FIELDS])
+            rows = rows.select_columns([name for name in rows.column_names if _normalised_name(name) in _FIELDS])
     except failures as error:
         problem = one_line(str(error), 300).rstrip(".")
         raise DatasetError(f"{source} cannot be read as a dataset: {problem}.", remedy=remedy) from None

@@ -54,7 +54,7 @@ def question_lines(dataset: Dataset) -> bytes:
 def put_files(
     dataset: Dataset, folder: Path, api: CourseApi, settings: Settings, tell: Callable[[str], None]
 ) -> dict[str, dict[str, Any]]:
-    """Copy the files of questions into a folder; a missing one is told."""
+    """Copy the files of questions into a folder; missing files are reported."""
     looking, found = usual_attachments(settings, course=api), {}
     with os_errors_as(StorageError, f"{folder} cannot be written", "Choose another folder."):
         folder.mkdir(parents=True, exist_ok=True)
@@ -79,13 +79,13 @@ def course_run(
 
     Args:
         api: The course's server.
-        output: The results; questions, files and ledger stand beside them.
-        settings: Where files are looked for.
+        output: The results file; questions, files and ledger are next to it.
+        settings: The settings with the folders of files.
         tell: Told of what is missing.
         more: Other choices: `resume`, `verbose`, `concurrency`, `max_questions`.
 
     Raises:
-        UserError: The questions cannot be had or written.
+        UserError: The questions are unavailable or cannot be written.
     """
     names = ("questions.jsonl", "files", "ledger.jsonl")
     questions, files, ledger = (output.with_name(f"{output.stem}.{name}") for name in names)
@@ -110,7 +110,7 @@ def fetch_questions(api: CourseApi, tell: Callable[[str], None]) -> Dataset:
     """Return the course's questions; `tell` gets what is wrong with some.
 
     Raises:
-        CourseError: They cannot be had.
+        CourseError: They are unavailable.
     """
     dataset = api.questions()
     for problem in dataset.problems:

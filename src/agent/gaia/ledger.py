@@ -29,7 +29,7 @@ from mcp_tools.small_files import JOURNAL, read_small
 from mcp_tools.tool import Json
 
 VERSION = 1
-"""Of the ledger's form: members are added within it, never changed or removed."""
+"""Version of the ledger's form: within a version, members are only added."""
 _BEGINNING = b'{"kind":'
 
 
@@ -39,7 +39,7 @@ class Fingerprint:
 
     dataset: str
     configuration: dict[str, Json] = field(default_factory=dict)
-    """Models, roles, limits, library, what it goes without: whatever an answer depends on."""
+    """Everything an answer depends on: models, roles, limits, library, excluded actions."""
 
     @property
     def digest(self) -> str:
@@ -50,7 +50,7 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the attempts behind it have in common."""
+    """Common configuration of the following attempts."""
 
     fingerprint: str = ""
     dataset: str = ""
@@ -61,7 +61,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class CountedTasks:
-    """Which questions count, as the runner was told at a start."""
+    """The questions that count, as selected at a start."""
 
     tasks: tuple[Task, ...]
     epochs: int = 1
@@ -78,7 +78,7 @@ class CountedTasks:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What a ledger holds."""
+    """Contents of a ledger."""
 
     header: Header | None = None
     """None while the file is empty."""
@@ -90,14 +90,14 @@ class Records:
     """Runs of which no attempt follows: the runner was killed, or is at work on them."""
     lessons: tuple[Lesson, ...] = ()
     problems: tuple[str, ...] = ()
-    """Lines that cannot be read, each in a sentence; they are left where they are."""
+    """Unreadable lines, a sentence each; they are kept."""
 
 
 def read_ledger(path: Path) -> Records:
-    """What a ledger holds, also while a runner writes it; a torn last line is left out.
+    """Return the contents of a ledger, even while it is written; a partial last line is left out.
 
     Raises:
-        RunError: There is none, it is no ledger, or a later version wrote it.
+        RunError: It does not exist, is no ledger, or a later version wrote it.
     """
     with os_errors_as(RunError, f"The ledger {path} cannot be read"):
         raw = read_small(path, JOURNAL)
@@ -115,7 +115,7 @@ def read_ledger(path: Path) -> Records:
             continue
         kind = line.get("kind") if line else None
         if line is None or (not header and kind != "header"):
-            remedy = "Name the ledger of a benchmark, RESULTS.ledger.jsonl, or the results file beside it."
+            remedy = "Name the ledger of a benchmark, RESULTS.ledger.jsonl, or the results file next to it."
             raise RunError(f"{path} is not a ledger: it has no header.", remedy=remedy)
         try:
             match kind:
@@ -153,7 +153,7 @@ def _require_known(header: dict[str, Any], path: Path) -> None:
 
 
 def object_in(text: bytes) -> dict[str, Any] | None:
-    """The JSON object that a line is, with a mark for half a character; None where it is none."""
+    """The JSON object that a line is, with a mark for half a character; None if the line is invalid."""
     try:
         whole = text.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         value = json.loads(whole)
@@ -163,7 +163,7 @@ def object_in(text: bytes) -> dict[str, Any] | None:
 
 
 def is_ledger(path: Path) -> bool:
-    """Whether a file is empty or begins as a ledger does."""
+    """Return True if a file is empty or begins as a ledger does."""
     if path.exists() and not path.is_file():
         return False
     with os_errors_as(StorageError, f"{path} cannot be read"), path.open("rb") as file:
@@ -173,7 +173,7 @@ def is_ledger(path: Path) -> bool:
 class Ledger:
     """A ledger that this process alone writes. Close it, or use it in a `with`.
 
-    What cannot be written is a `StorageError`, and leaves the ledger as it was.
+    A failed write is a `StorageError`, and leaves the ledger unchanged.
     """
 
     def __init__(self, file: AppendedLines, records: Records, fingerprint: str) -> None:
@@ -219,7 +219,7 @@ class Ledger:
         self.attempts += attempts
 
     async def record(self, attempt: Attempt) -> None:
-        """Add the line of an attempt; it is on the disk when this returns, and others went on meanwhile."""
+        """Add the line of an attempt; it is on the disk when this returns, and other tasks continue in the meantime."""
         with _telling():
             self._file.append([attempt.as_json()])
             await self._file.synced()
@@ -238,7 +238,7 @@ class Ledger:
         self._write({"kind": "lesson", **asdict(lesson)})
 
     def begin(self, begun: Begun) -> None:
-        """Adds the line of a run that begins. It is not synced, and left out where there is no space for it."""
+        """Adds the line of a run that begins. It is not synced, and left out if there is no space."""
         with contextlib.suppress(StorageError):  # the line of the attempt will tell
             self._file.append([{"kind": "begun", **asdict(begun)}])
 

@@ -1,4 +1,4 @@
-"""What a benchmark learns: each wrong attempt goes to the overseer while the next questions are already answered."""
+"""Learning in a benchmark: each wrong attempt goes to the overseer while the next questions are answered."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Split(NamedTuple):
 
 
 def split_questions(ids: Sequence[str], share: float, seed: int, most: int | None = None) -> Split:
-    """Splits questions by a hash of their ids: the same seed gives the same parts, whatever their order.
+    """Splits questions by a hash of their ids: the same seed gives the same parts in any order.
 
     Raises:
         UsageError: There are fewer than two.
@@ -52,7 +52,7 @@ def split_questions(ids: Sequence[str], share: float, seed: int, most: int | Non
 class Lessons:
     """The overseer of a benchmark; with learning off it does nothing.
 
-    What is missing in a ledger is learned when the benchmark goes on: attempts that were wrong and have no lesson.
+    When a benchmark is resumed, wrong attempts without a lesson are learned from.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Lessons:
                     self._put(attempt)
 
     def heard(self, attempt: Attempt) -> None:
-        """Takes an attempt that was scored; it returns at once."""
+        """Take a scored attempt, and return immediately."""
         task = self._tasks.get(attempt.task_id)
         if self._records is None or task is None or attempt.correct is None or attempt.status not in DONE:
             return
@@ -157,7 +157,7 @@ class Lessons:
             waiting.cancel()
 
     async def aclose(self) -> None:
-        """Ends the overseer; what it has not learned yet is learned when the benchmark goes on."""
+        """End the overseer; remaining attempts are learned from when the benchmark is resumed."""
         if self._working is not None:
             self._working.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""What is made from a ledger: the results as JSON, the leaderboard's file, and what is handed in to the course."""
+"""Files made from a ledger: the results as JSON, the leaderboard's file, and the course's submission."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ERRORS = re.compile(
 _ENDED = {"ok", "limit", "missing-file"}
 """With an answer, if there is one."""
 RESULTS_SCHEMA = 1
-"""Of the results: members are added within it, never changed or removed."""
+"""Version of the results: within a version, members are only added."""
 _TRACED = 300
 """Characters of what a step worked on, and of what it found, in a `reasoning_trace`."""
 PAYLOAD_LOG = "submission_payload.log"
@@ -49,7 +49,7 @@ def results_of(
     epochs: int,
     wall: float | None = None,
 ) -> dict[str, Json]:
-    """The results as JSON: no question and no true answer is in them. What is selected counts, answered or not.
+    """The results as JSON: no question and no true answer is in them. All selected questions count, answered or not.
 
     `seconds` is the sum over attempts, which may run in parallel; `wall_seconds` is the time of the last command.
     """
@@ -79,7 +79,7 @@ def results_of(
 
 
 class Steps:
-    """What attempts did, from the journals of their runs; without keys."""
+    """The steps of attempts, from their journals, without keys."""
 
     def __init__(self, runs: Path, redactor: Redactor) -> None:
         self._runs = runs
@@ -108,10 +108,10 @@ class Steps:
 
 
 def write_details(path: Path, dataset: Dataset, attempts: Iterable[Attempt], steps: Steps) -> None:
-    """Writes a line for each attempt with all that is known of it: the only file that holds true answers.
+    """Write a line for each attempt with all details: the only file with true answers.
 
     Raises:
-        StorageError: The file cannot be written; what stood there before stands there still.
+        StorageError: The file cannot be written; the old file is unchanged.
     """
     places = {task.task_id: (number, task) for number, task in enumerate(dataset.tasks)}
     lines = []
@@ -139,7 +139,7 @@ def write_details(path: Path, dataset: Dataset, attempts: Iterable[Attempt], ste
 
 
 class Taken(NamedTuple):
-    """What a submission file holds."""
+    """Contents of a submission file."""
 
     answers: dict[str, str]
     problems: tuple[str, ...]
@@ -147,7 +147,7 @@ class Taken(NamedTuple):
 
 
 def read_submission(path: Path, dataset: Dataset) -> Taken:
-    """The answers of a leaderboard file to the questions of a set; what is no answer is told.
+    """Return the answers of a leaderboard file for the questions of a set; invalid ones are reported.
 
     Raises:
         StorageError: It cannot be read.
@@ -183,7 +183,7 @@ def write_answers(
         Ids of the questions that have no answer and are left out, which the leaderboard counts as wrong.
 
     Raises:
-        StorageError: The file cannot be written; what stood there before stands there still.
+        StorageError: The file cannot be written; the old file is unchanged.
     """
     first = {a.task_id: a for a in attempts if a.epoch == 1 and a.status in _ENDED and _is_answer(a.answer)}
     lines = []
@@ -197,14 +197,14 @@ def write_answers(
 
 
 def _is_answer(text: str) -> bool:
-    """False where it is empty, or the text of an error."""
+    """Return False for an empty text or an error's text."""
     return bool(text.strip()) and not _ERRORS.match(text)
 
 
 def submission_of(username: str, agent_code: str, answers: Mapping[str, str], asked: Iterable[str]) -> dict[str, Json]:
-    """What is to be handed in, as the server wants it. It scores a question without an answer as wrong.
+    """Return the submission in the server's form. It scores a question without an answer as wrong.
 
-    What stands before `FINAL ANSWER:` is left out, for the server wants none.
+    Text before `FINAL ANSWER:` is removed, since the server wants the bare answer.
 
     Raises:
         SubmissionError: A name or an address is missing, or an answer is unknown, empty or an error.
@@ -248,7 +248,7 @@ def read_answers(path: Path, dataset: Dataset) -> dict[str, str]:
     """Answers by task id from a benchmark's ledger (of its first epoch) or a leaderboard file.
 
     Raises:
-        SubmissionError: A line of it is neither, or no answer to a question.
+        SubmissionError: A line has another form, or answers no question.
         RunError, StorageError: It cannot be read.
     """
     if not is_ledger(path):

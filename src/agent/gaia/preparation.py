@@ -36,7 +36,7 @@ _LOOKED_AT = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices(RunOptions):
-    """What a command line or a form says of a benchmark, beside settings."""
+    """Options of a command line or a form for a benchmark, besides settings."""
 
     questions: Path
     attached: Path | None = None
@@ -47,7 +47,7 @@ class Choices(RunOptions):
 
 
 def library_mode(output: Path, *, resume: bool) -> LibraryMode:
-    """Return the library mode where none is named: that of the run to continue, else `warm`.
+    """Return the default library mode: the continued run's, else `warm`.
 
     Raises:
         RunError: The ledger cannot be read.
@@ -63,7 +63,7 @@ class Prepared:
 
     Args:
         settings: As the user gave them; nothing of a benchmark is in them yet.
-        choices: What is run.
+        choices: The options.
         display: Shows what happens.
         has_library: True if the user named the library that a warm benchmark uses.
 
@@ -169,7 +169,7 @@ def _require_ours(choices: Choices) -> None:
 def _taken(choices: Choices, dataset: Dataset) -> Taken:
     """The answers of a submission file that has no ledger, or one without an attempt.
 
-    What would be lost when it is written anew is kept in a copy.
+    If rewriting would lose data, a copy is kept.
     """
     path, ledger = choices.submission, choices.places.ledger
     if not choices.resume or path is None or not path.exists() or (ledger.exists() and read_ledger(ledger).attempts):
@@ -203,7 +203,7 @@ def _derive(outcome: BenchmarkOutcome, dataset: Dataset, choices: Choices, redac
 
 
 def summary(outcome: BenchmarkOutcome, choices: Choices) -> list[str]:
-    """Return what came of a benchmark, in lines for people."""
+    """Return the outcome of a benchmark in lines for people."""
     group = group_of("all", counted(outcome.attempts, outcome.selected, outcome.epochs))
     latest = outcome.attempts
     is_scored = any(attempt.correct is not None for attempt in latest)

@@ -36,7 +36,7 @@ class Display:
         self.say(f"{asked}{before}; {count_of(todo, 'attempt')} to make.")
 
     def tell(self, task_id: str, text: str) -> None:
-        """What a question under way does or says."""
+        """Show an event of a running question."""
         if self._verbose:
             self.say(f"  {task_id}: {text}")
 
@@ -47,7 +47,7 @@ class Display:
         self.say(self._line_of(attempt))
 
     def say(self, text: str) -> None:
-        """A sentence; where nobody reads it any more, the benchmark goes on all the same."""
+        """Print a sentence; if nobody reads it any more, the benchmark continues."""
         text = one_line(text, 500)
         encoding = sys.stderr.encoding or "utf-8"
         with contextlib.suppress(OSError):
@@ -75,7 +75,7 @@ class Display:
 
 
 def score_text(attempts: Iterable[Attempt], of: int) -> str:
-    """The number of right answers; where no true answer is known, that of the answers."""
+    """Return the number of right answers; without true answers, the number of answers."""
     latest = list(attempts)
     if any(attempt.correct is not None for attempt in latest):
         return f"{sum(attempt.correct is True for attempt in latest)} right of {of}"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from agent.gaia.configuration import RunOptions, Setup
 
 _CHECK_SECONDS = 1.0
-"""Longest time between two looks at the clock of a question, which stands still during rate limits."""
+"""Maximum time between two checks of a question's clock, which is paused during rate limits."""
 _CANCEL_SECONDS = 5.0
 """Time that a cancelled question has to end."""
 _STATUS: dict[str, AttemptStatus] = {
@@ -52,7 +52,7 @@ class AttemptJob:
     question: str
     file: Path | None = None
     own_folder: Path | None = None
-    """Folder of a library of its own, empty at first; None for the shared library."""
+    """Folder of a separate library, empty at first; None for the shared library."""
     run_id: str = ""
     """An interrupted run to continue."""
 
@@ -209,7 +209,7 @@ class QuestionRun:
     async def _answer(self) -> Answer:
         job = self._job
         if job.run_id:
-            # Where its folder is gone, or it has its answer, the question is asked anew.
+            # If its folder is gone, or it has its answer, the question is asked again.
             with contextlib.suppress(RunError):
                 return await self._alita.resume(job.run_id, on_event=self._hear)
         if job.own_folder:
@@ -236,7 +236,7 @@ class QuestionRun:
 
 
 def empty_library(own_folder: Path, data: Path) -> None:
-    """Remove what an earlier attempt left in a library of its own, and in the data folder for it."""
+    """Remove an earlier attempt's separate library and its data."""
     for folder in (own_folder, data):
         shutil.rmtree(folder, ignore_errors=True)
     note_owner(data, own_folder)

@@ -46,9 +46,9 @@ def newest(attempts: Iterable[Attempt]) -> dict[tuple[str, int], Attempt]:
 
 
 def still_to_do(selection: Selection, tasks: Sequence[Task], done: Done) -> list[Todo]:
-    """The attempts that are missing, of so many questions at most: what was begun, what is new, what went wrong.
+    """Return the missing attempts of at most this many questions: begun ones, new ones, then failed ones.
 
-    What goes wrong each time comes last, so that it never keeps a limited run from getting on.
+    Repeated failures come last, so that they do not block a limited run.
     """
     left = [
         Todo(task, epoch, done.get((task.task_id, epoch)))
@@ -78,13 +78,13 @@ class BenchmarkOutcome:
 
     how: How
     selected: tuple[Task, ...]
-    """Those that count: chosen now or by an earlier run of this ledger, and done or still to do."""
+    """Questions that count: selected now or in an earlier run of this ledger, done or open."""
     epochs: int
     attempts: tuple[Attempt, ...]
-    """What counts for each question and epoch, the earlier runs' included."""
+    """The attempt that counts for each question and epoch, including earlier runs."""
     left: int
     reachable: int
-    """Those of them that the same choice would make."""
+    """Number of open questions in the same selection."""
     fingerprint: Fingerprint
     message: str = ""
     unlearned: tuple[str, ...] = ()
@@ -97,9 +97,9 @@ class Benchmark:
     """A benchmark that can be interrupted.
 
     Args:
-        options: What is run.
+        options: The options.
         dataset: The questions.
-        settings: How each is answered.
+        settings: The settings for each question.
         attachments: Finds their files.
         display: Shows what happens.
         taken: Answers of a submission file by task id, with which a ledger begins.
@@ -135,7 +135,7 @@ class Benchmark:
         """The first time lets the running questions end and begins no other; the second time ends them too.
 
         Returns:
-            Whether it was the first time.
+            True the first time.
         """
         first = self._how != "interrupted"
         self._how = "interrupted"
@@ -200,8 +200,8 @@ class Benchmark:
     def _counting(self, before: CountedTasks | None, done: Done) -> tuple[tuple[Task, ...], int]:
         """The questions and epochs that count from now on: chosen before, done, or to be done now.
 
-        A ledger is one benchmark: what an earlier run of it chose stays in the denominator. What is chosen now but
-        beyond `--max-questions` is not in it yet.
+        A ledger is one benchmark: selections of earlier runs stay in the denominator. Questions selected now but beyond
+        `--max-questions` are not in it yet.
         """
         ids = {task_id for task_id, _ in done} | {todo.task.task_id for todo in self._queue}
         ids |= {task.task_id for task in before.tasks} if before else set()

@@ -21,7 +21,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class Score(NamedTuple):
-    """Whether an answer is right, by which rule, and why. The reason never holds the truth."""
+    """True if an answer is right, by which rule, and why. The reason never holds the truth."""
 
     correct: bool
     path: Literal["number", "list", "string", "course"]
@@ -29,14 +29,14 @@ class Score(NamedTuple):
 
 
 def score(prediction: object, truth: object, mode: Mode = "gaia") -> Score:
-    """Compares an answer with the truth. Never raises, whatever it is given.
+    """Compares an answer with the truth. Never raises.
 
     Args:
         prediction: The answer; what is no text becomes text first, None the word `None`.
         truth: The true answer.
-        mode: `gaia` for the rules of the leaderboard, `course` for those of the Agents Course.
+        mode: `gaia` for the leaderboard's rules, `course` for the Agents Course's.
     """
-    said, wanted = _text(prediction), _text(truth)
+    said, wanted = _safe_str(prediction), _safe_str(truth)
     differs = "the texts differ"
     if mode == "course":
         correct = said.strip().lower() == wanted.strip().lower()
@@ -59,7 +59,7 @@ def score(prediction: object, truth: object, mode: Mode = "gaia") -> Score:
 
 
 def _same_number(said: str, wanted: str) -> bool:
-    """What is no number counts as infinity: so do GAIA's scorers, for which `inf` is then the truth of any text."""
+    """Compare as numbers; a text that is no number counts as infinity, as in GAIA's scorers."""
     given = _number(said.translate(_NUMBER_SIGNS))
     return (float("inf") if given is None else given) == _number(wanted)
 
@@ -75,7 +75,7 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _text(value: object) -> str:
+def _safe_str(value: object) -> str:
     try:
         return str(value)
     except Exception:  # noqa: BLE001 - an object may raise anything when it is asked for its text
@@ -83,7 +83,7 @@ def _text(value: object) -> str:
 
 
 def resolution_of(attempt: Attempt, truth: str | None) -> str:
-    """How a scored attempt resolved; empty when unknown.
+    """Return the kind of a scored attempt's result; empty if unknown.
 
     correct, format_error, server_tool_use (a tool of an external server failed), tool_limit, retrieval_failure or
     reasoning_gap.
@@ -93,7 +93,7 @@ def resolution_of(attempt: Attempt, truth: str | None) -> str:
     if attempt.correct:
         return "correct"
     said, wanted = (" ".join(re.findall(r"[\w.]+", part.lower())) for part in (attempt.raw_answer, truth))
-    if wanted and f" {wanted} " in f" {said} ":  # as words of its own
+    if wanted and f" {wanted} " in f" {said} ":  # as separate words
         return "format_error"
     if attempt.servers_failed:
         return "server_tool_use"

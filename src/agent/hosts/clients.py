@@ -23,12 +23,12 @@ _WITHOUT_SCRIPT = "from agent.cli.main import main; main()"
 
 @dataclass(frozen=True, slots=True)
 class ServerCommand:
-    """What a client starts."""
+    """The command that a client starts."""
 
     command: str
     args: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict)
-    """Where alita keeps its things and which model answers, where that is not the default. Never a key."""
+    """alita's folder and model, if they differ from the default. Never a key."""
 
     def as_json(self) -> dict[str, Any]:
         """The entry as most clients write it."""
@@ -44,16 +44,16 @@ class Host:
     title: str
     format: FormatName
     key: str
-    """The top-level key under which servers stand."""
+    """The top-level key of the servers."""
     folder: str | None
-    """Of the user's settings, in the home folder; None for where desktop programs keep theirs."""
+    """Path of the user's settings, in the home folder; None for where desktop programs keep theirs."""
     file: str
     """The user's settings in that folder."""
     project_file: str | None
     """Relative to the project; None where the client has none."""
     entry: Callable[[ServerCommand, str], dict[str, Any]]
     afterwards: str
-    """What a person does for it to be seen."""
+    """The user's steps to activate it."""
     variable: str = ""
 
     def path(self, scope: Scope, project: Path) -> Path:
@@ -165,7 +165,7 @@ def find_host(name: str) -> Host:
     """The client of that name.
 
     Raises:
-        UsageError: There is none.
+        UsageError: There is no such client.
     """
     if name in NAMES:
         return HOSTS[NAMES.index(name)]
@@ -184,7 +184,7 @@ def server_command(
     Args:
         tools_dir: The library to serve; None leaves it to the default.
         tools: Which tools are offered, as `alita serve --tools` takes it.
-        environment: That of this process when not given.
+        environment: By default this process's environment.
     """
     environment = os.environ if environment is None else environment
     python = Path(sys.executable)
@@ -209,6 +209,6 @@ def _is_harmless(value: str) -> bool:
 
 
 def uncarried(environment: Mapping[str, str]) -> str:
-    """A sentence about variables that would choose the model and are not written down; empty if there are none."""
+    """Return a sentence about variables that choose the model and are not written; empty if there are none."""
     left = [name for name in _CHOICES if not _is_harmless(environment.get(name, ""))]
     return f"{', '.join(left)} is not written, since it may hold a key: set base_url in config.toml." if left else ""

@@ -33,12 +33,12 @@ class _UneditableError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a settings file would become."""
+    """A changed settings file."""
 
     path: Path
     """The file itself, behind any links."""
     before: str | None
-    """None where there is no file."""
+    """None without a file."""
     after: str
 
     @property
@@ -69,7 +69,7 @@ def edited(form: FormatName, text: str, key: str, name: str, entry: dict[str, An
     """The text with an entry under a top-level key, in the place of one of that name; None takes it out.
 
     Raises:
-        ValueError: The text has comments, which would be lost; those of TOML stay.
+        ValueError: The text has comments that would be lost; comments in TOML are kept.
     """
     if form == "yaml":
         return _edited_yaml(text, key, name, entry)
@@ -90,7 +90,7 @@ def edited(form: FormatName, text: str, key: str, name: str, entry: dict[str, An
 
 
 def _edited_yaml(text: str, key: str, name: str, entry: dict[str, Any] | None) -> str:
-    """Works on the nodes, so that every other value stays as it is written, whatever it means to the client."""
+    """Change only the entry's nodes, so that all other values keep their spelling."""
     if _YAML_COMMENT.search(text):
         raise _UneditableError("it seems to have comments, which would be lost")
     root = yaml.compose(text) or yaml.compose("{}")
@@ -109,12 +109,12 @@ def _edited_yaml(text: str, key: str, name: str, entry: dict[str, Any] | None) -
 
 
 def snippet(host: Host, name: str, entry: dict[str, Any]) -> str:
-    """The entry alone, as it is pasted into the client's settings."""
+    """Return the entry alone, for pasting into the client's settings."""
     return edited(host.format, "", host.key, name, entry)
 
 
 def planned(host: Host, path: Path, name: str, entry: dict[str, Any] | None) -> Change:
-    """The file with alita's entry, in the place of an older one of that name; without it where it is None.
+    """Return the file with alita's entry in place of an older one; without it for None.
 
     Raises:
         SettingsError: The file is damaged, or written in a way that only its owner can edit.

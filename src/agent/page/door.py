@@ -38,7 +38,7 @@ _POLICY = (
     "blob:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-src 'none'; frame-ancestors 'none'"
 )
 """Nothing is loaded from elsewhere, and no attribute is a script. Gradio's HTML needs `unsafe-eval` for its template.
-That is a constant: one with the value in double braces would make code of it."""
+It is a constant, since a value in double braces would become code."""
 _OF_FILE = "default-src 'none'; sandbox"
 _HEADERS = {
     "x-content-type-options": "nosniff",

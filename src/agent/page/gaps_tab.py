@@ -18,7 +18,7 @@ _NONE = '<p class="empty">No record is chosen.</p>'
 
 
 def found(settings: Settings) -> tuple[list[tuple[str, str]], str]:
-    """The records, the newest first, as labels and ids, and a sentence if there is none."""
+    """Return the records, newest first, as labels and ids, and a sentence if there are no records."""
     try:
         with closing(GapRecords(settings)) as kept:
             records = kept.all()

@@ -42,7 +42,7 @@ async def serve_page(read: Read, check: Check, door: Door, listening: Callable[[
         listening: Gets the address.
 
     Raises:
-        UsageError: Gradio is not installed, or the address cannot be had.
+        UsageError: Gradio is not installed, or the address is unavailable.
     """
     settings = read()
     settings.cache_dir.mkdir(parents=True, exist_ok=True)

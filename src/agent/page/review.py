@@ -30,7 +30,7 @@ class Desk:
         self._seen: Review | None = None
 
     async def look(self, name: str | None) -> str:
-        """What changed in a tool since it was approved, how its tests go, and what stands against it."""
+        """Return a tool's changes since its approval, its test results, and obstacles."""
         self._seen = None
         if not name:
             return ""

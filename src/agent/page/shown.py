@@ -22,7 +22,7 @@ _PICTURES = (".png", ".jpg", ".jpeg", ".gif")
 
 
 def text(words: str, *, whole: bool = False) -> str:
-    """A text with its lines, as HTML; its beginning, unless the whole is wanted."""
+    """Return a text with its lines as HTML; by default only its beginning."""
     most = len(words) if whole else _MOST
     return escape(printable(words[:most]) + (f"\n… {len(words) - most:,} more characters" if len(words) > most else ""))
 

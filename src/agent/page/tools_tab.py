@@ -149,7 +149,7 @@ def _day(version: Tool) -> str:
 
 
 def compared(settings: Settings, name: str | None, old: str | None, new: str | None) -> str:
-    """The difference of two versions of a tool; without a name, the tool as it is now and the version before."""
+    """Return the difference of two versions of a tool; by default the present and the previous one."""
     if not name:
         return ""
     try:

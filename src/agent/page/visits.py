@@ -48,7 +48,7 @@ AWAY = 60.0
 
 
 class Turn:
-    """A question on the page, and what came of it so far."""
+    """A question on the page, and its result so far."""
 
     def __init__(self, question: str) -> None:
         self._question = question
@@ -117,7 +117,7 @@ class Visit:
         self._keeps_all = False
         self._asked: Asked | None = None
         self.asking = ""
-        """The question that the run asks now, as it is shown."""
+        """The run's present question, as it is shown."""
         self._reply: asyncio.Future[UserReply] | None = None
 
     @property
@@ -152,7 +152,7 @@ class Visit:
         return shown.outputs(here, addresses) + shown.ending(answer)
 
     def ask(self, question: str, files: Sequence[Path], *, model: str, agent: str) -> None:
-        """Ask a question; `watch` tells when there is something new to show."""
+        """Ask a question; `watch` reports when there is something new to show."""
         question = self._redactor.text(question)  # not even its owner sees a key again
         turn = Turn(shown.question(question, [path.name for path in files]))
         self._turns.append(turn)

@@ -1,6 +1,6 @@
 """Answers of finished runs by question, files and configuration: a question repeated within a day costs nothing.
 
-An answer also rests on tools. What each of them was is kept with it; once one is another, the answer no longer counts.
+An answer also rests on tools. Each tool's state is stored with it; if a tool changes, the answer no longer counts.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
 SECONDS_KEPT = 24 * 3600.0
-"""How long an answer stands: what was right yesterday, of prices, news or days until a date, need not be so today."""
+"""Seconds for which an answer is valid: prices, news or days until a date change."""
 
 
 States = Callable[[Iterable[str]], dict[str, str]]
-"""What the tools of these names are now: a text for each, which is another one when the tool is."""
+"""Returns the present states of tools by name: a text for each, which changes with the tool."""
 
 
 class CachedAnswer(NamedTuple):
@@ -44,7 +44,7 @@ class CachedAnswer(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether it is still given."""
+        """True if it is still given."""
         return 0 <= time.time() - self.at < SECONDS_KEPT
 
 
@@ -59,7 +59,7 @@ class _Kept:
         self._redactor = Redactor(settings.secrets)
 
     def clear(self, *, older: float = 0.0) -> int:
-        """Removes what was kept so many seconds ago, and tells how many that were.
+        """Remove records older than this many seconds, and return their number.
 
         Raises:
             StorageError: The store cannot be used.
@@ -84,10 +84,10 @@ class _Kept:
             yield database
 
     def _kept(self, key: str) -> tuple[dict[str, Json], float]:
-        """What was kept under a key, and when.
+        """Return the record of a key, and its time.
 
         Raises:
-            LookupError: Nothing, or it was not written here.
+            LookupError: There is no record, or it was not written here.
             StorageError: The store cannot be used.
         """
         folder = self._settings.cache_dir / self.table
@@ -113,7 +113,7 @@ class _Kept:
         database.rows(f"INSERT INTO {self.table} ({names}) VALUES ({values})", row)  # noqa: S608
 
     def _columns(self, record: dict[str, Json]) -> dict[str, object]:
-        """What else a row says."""
+        """Return the other columns of a row."""
         return {}
 
 
@@ -187,7 +187,7 @@ def note_hit(settings: Settings) -> None:
 
 
 def hits_since(settings: Settings, since: float) -> int:
-    """How often that happened from a time on, in seconds since 1970.
+    """Return the number of hits since a time, in seconds since 1970.
 
     Raises:
         StorageError: The store cannot be used.
@@ -212,7 +212,7 @@ class AnsweredPrograms(_Kept):
     table = "programs"
 
     def get(self, question: str) -> str:
-        """The program that answered the same question, maybe with other values; empty where there is none.
+        """Return the program that answered the same question, perhaps with other values; empty without one.
 
         Raises:
             StorageError: The store cannot be used.

@@ -1,7 +1,7 @@
 """The store's database: SQLite in the user's data folder, or PostgreSQL where `database_url` says so.
 
-A statement is SQL that both understand, with named values. SQLite is used without SQLAlchemy, whose import takes longer
-than everything else that a question does with the store.
+A statement is SQL that both understand, with named values. SQLite is used without SQLAlchemy, since importing it takes
+longer than all of a question's work with the store.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Database(Protocol):
     """An open database of the newest version. Threads may share it."""
 
     place: str
-    """What messages call it: a path, or an address without its password."""
+    """Its name in messages: a path, or an address without its password."""
     dialect: str
 
     def rows(self, statement: str, values: Values | Sequence[Values] = ()) -> Sequence[Row]:
@@ -102,7 +102,7 @@ def hold_store(settings: Settings) -> Callable[[], None]:
     """Keeps the store open for this process, which uses it several times: to close it waits for the disk.
 
     Returns:
-        What lets it go. It closes when the last who holds it lets it go.
+        A function that releases it. It closes when the last who holds it lets it go.
 
     Raises:
         StorageError: It cannot be used.
@@ -134,12 +134,12 @@ def has_store(settings: Settings) -> bool:
 
 
 def signer_of(settings: Settings) -> Signer | None:
-    """Who signs what is in the store; nobody in a database of several machines, whose password keeps others out."""
+    """Return the signer of the store's records; None for a shared database, which its password protects."""
     return None if settings.database_url is not None else Signer(settings.data_dir)
 
 
 def place_of(settings: Settings) -> str:
-    """What `alita runs path` prints: the file, or the address without its password."""
+    """Return the file, or the address without its password; `alita runs path` prints it."""
     if settings.database_url is None:
         return str(settings.data_dir / FILE)
     return _shown(address_of(settings.database_url.get_secret_value()))
@@ -188,7 +188,7 @@ class Sqlite:
         return require_known(self.place, revision and revision[0], tables)
 
     def _bring_up_to_date(self) -> None:
-        """A new file needs no Alembic, which takes longer to import than a question may wait."""
+        """A new file is made without Alembic, which takes too long to import."""
         self._database.execute("PRAGMA journal_mode = WAL")
         with self.change():
             if not self._is_old():  # another process was faster
@@ -251,7 +251,7 @@ def address_of(url: str) -> URL:
     """The address of PostgreSQL, with its driver.
 
     Raises:
-        SettingsError: It is none. The message does not repeat it: there may be a password in it.
+        SettingsError: It is no such address. The message does not repeat it: there may be a password in it.
     """
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError

@@ -104,7 +104,7 @@ class Record:
     """`model`, `sandbox`, `web` …"""
     key: str
     nth: int
-    """How many equal requests came before it."""
+    """Number of equal requests before it."""
     request: dict[str, Json]
     """With references to the journal's blobs."""
     seconds: float
@@ -117,7 +117,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What the coordinator chose as a step; a replay does not need it."""
+    """The coordinator's choice of a step; a replay ignores it."""
 
     step: int
     action: str
@@ -126,7 +126,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class StepFinding:
-    """What a step worked on and found, in short; a replay does not need it."""
+    """A step's input and finding in short; a replay ignores it."""
 
     step: int
     input: str
@@ -137,8 +137,8 @@ class StepFinding:
 class Journal:
     """Performs calls and records them, or gives back what was recorded.
 
-    What `call` returns or raises is always what stands in the journal, keys removed, so that the next request of a
-    replay is the next request of the run. Create one with `create`, `resume`, `replay` or `fork`.
+    What `call` returns or raises is always the journal's text without keys, so that a replay makes the same next
+    request as the run. Create one with `create`, `resume`, `replay` or `fork`.
     """
 
     def __init__(
@@ -149,10 +149,10 @@ class Journal:
         self.step = 0
         """The step that calls belong to; see `begin`."""
         self.is_live = False
-        """Whether the newest call was made, and not given from the record."""
+        """True if the newest call was made, and not given from the record."""
         origin = str(recorded[0].get("run_id")) if recorded else ""
         self.home = path.absolute().parent.parent / (origin if RUN_ID.fullmatch(origin) else path.parent.name)
-        """The folder of the run that began it, to which paths in its records lead: of a fork, that of the first run."""
+        """The folder of the run that began it, for paths in its records; for a fork, the first run's."""
         self._redactor = redactor
         self._blobs = Blobs(redactor)
         self._asked: defaultdict[str, int] = defaultdict(int)
@@ -181,7 +181,7 @@ class Journal:
     ) -> Self:
         """The journal of a run that did not finish: what it has is not made, and not paid, again.
 
-        What a limit forbade is tried again, and where failures ended the run (`failed`), the last of them.
+        Calls that a limit forbade are tried again; if failures ended the run (`failed`), so is the last failed call.
         """
         file = AppendedLines.open(path)
         try:
@@ -219,7 +219,7 @@ class Journal:
         The request holds everything that the output depends on.
 
         Raises:
-            AlitaError: What the call raised, now or when it was recorded.
+            AlitaError: The exception of the call, now or when it was recorded.
             RunError: A replay was asked for something that the run did not ask.
         """
         stored, fresh = self._blobs.put(request)
@@ -266,11 +266,11 @@ class Journal:
     async def recorded(
         self, kind: str, request: dict[str, Json], form: Any, work: Callable[[], Awaitable[T]]
     ) -> tuple[T, bool]:
-        """What `call` gives, as a value of the type `form`; and whether the call was made now."""
+        """Return the result of `call` as a value of the type `form`, and True if the call was made now."""
         return from_plain(form, await self.call(kind, request, work)), self.is_live
 
     def begin(self, step: int) -> None:
-        """Calls from now on belong to a step; inside of `ahead` they go on belonging to that one."""
+        """Assign the following calls to a step; inside `ahead`, they keep their step."""
         if not _STEP.get():
             self.step = step
 
@@ -284,7 +284,7 @@ class Journal:
             _STEP.reset(before)
 
     def mark(self, action: str, why: str) -> None:
-        """Writes down what the present step does, unless that stands there; nothing in a replay or inside `ahead`."""
+        """Record the present step's action, unless it is recorded; nothing in a replay or inside `ahead`."""
         if _STEP.get():
             return
         mark = Mark(self.step, action, self._redactor.text(why))
@@ -293,7 +293,7 @@ class Journal:
             self._write([{"step": mark.step, "mark": mark.action, "why": mark.why}])
 
     def note_found(self, step: int, action: str, finding: str, *, ok: bool) -> None:
-        """Writes down in short what a step came to, unless that stands there; nothing in a replay or inside `ahead`."""
+        """Record a step's result in short, unless it is recorded; nothing in a replay or inside `ahead`."""
         found = StepFinding(step, self._in_short(action), ok, self._in_short(finding))
         if not _STEP.get() and self.found.get(step) != found:
             self.found[step] = found
@@ -315,7 +315,7 @@ class Journal:
 
     @property
     def seconds(self) -> float:
-        """How long its recorded calls took; those that were made side by side count once."""
+        """Duration of its recorded calls; parallel calls count once."""
         took, end = 0.0, 0.0
         for record in sorted(self._loaded, key=lambda r: r.at or 0.0):
             begin = max(record.at or 0.0, end) if record.at else end
@@ -324,13 +324,13 @@ class Journal:
         return took
 
     def holds(self, kind: str, request: dict[str, Json]) -> bool:
-        """Whether the next call with this request is recorded."""
+        """Return True if the next call with this request is recorded."""
         stored, _ = Blobs(self._redactor).put(request)
         key = digest(kind + canonical(stored))
         return (key, self._asked[key]) in self._by_key
 
     def knows(self, kind: str) -> bool:
-        """Whether it was opened with calls of a kind."""
+        """Return True if it was opened with calls of a kind."""
         return any(record.kind == kind for record in self._loaded)
 
     def records(self) -> Iterator[Record]:
@@ -361,7 +361,7 @@ class Journal:
     def _forget_failures(self, *, ended: bool) -> None:
         """Forgets refusals by a limit, which may be higher now, and the failures that ended the run, if any did.
 
-        Those are the last ones. Calls of the last step that went well may have been made beside them.
+        These are the last calls. Successful calls of the last step may have run in parallel.
         """
         stopped = [key for key, r in self._by_key.items() if r.error and r.error["type"] == StoppedError.__name__]
         for key in stopped:
@@ -406,7 +406,7 @@ def _load(lines: list[dict[str, Json]], blobs: Blobs) -> Iterator[Record]:
 
 
 def _restored(error: dict[str, Json]) -> AlitaError:
-    """The error of the recorded type; of the problems of the web, the kind that all of them are."""
+    """Return the error of the recorded type; web problems share one type."""
     if reason := error.get("reason"):
         return WebProblem(reason, error["message"], remedy=error["remedy"])
     kinds: list[type[AlitaError]] = [AlitaError]

@@ -28,9 +28,9 @@ _PLAIN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 class AppendedLines:
     """JSON lines on disk.
 
-    A line has left the process when `append` returns, so a killed process loses nothing. Getting it through
-    the disk's cache, for a power cut, takes milliseconds: that happens in a thread behind the caller's back,
-    one sync for all lines of a twentieth of a second, and `aclose` waits for the last.
+    A line has left the process when `append` returns, so a killed process loses nothing. Syncing it against a power cut
+    takes milliseconds: a thread does it, once for all lines of a twentieth of a second, and `aclose` waits for the
+    last.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
@@ -110,7 +110,7 @@ class AppendedLines:
         self._syncing.add_done_callback(self._synced)
 
     async def synced(self) -> None:
-        """Wait until every line so far is on the disk. Those who wait at the same time share a sync.
+        """Wait until every line so far is on the disk. Simultaneous waiters share a sync.
 
         Raises:
             StorageError: The disk is full or broken.
@@ -133,7 +133,7 @@ class AppendedLines:
     def _synced(self, future: asyncio.Future[None]) -> None:
         self._syncing = None
         if not future.cancelled():
-            future.exception()  # the last sync, at the end, tells
+            future.exception()  # the last sync reports it
 
     async def aclose(self) -> None:
         """Waits until everything is on the disk, and closes the file."""
@@ -172,7 +172,7 @@ def read_lines(path: Path) -> list[dict[str, Json]]:
 
 
 def whole_lines(raw: bytes) -> tuple[list[dict[str, Json]], int]:
-    """The lines up to the first that is damaged, and the number of that one, which is 0 where none is."""
+    """Return the lines up to the first damaged one, and its number, or 0."""
     lines: list[dict[str, Json]] = []
     for number, line in enumerate(raw.split(b"\n")[:-1], start=1):
         try:
@@ -191,7 +191,7 @@ def held(path: Path, lock: int = fcntl.LOCK_EX) -> Iterator[bool]:
     try:
         descriptor = os.open(path, os.O_RDONLY | _PLAIN)
     except OSError:
-        yield True  # there is no file that anybody could go on with
+        yield True  # there is no file to continue
         return
     try:
         fcntl.flock(descriptor, lock | fcntl.LOCK_NB)
@@ -204,7 +204,7 @@ def held(path: Path, lock: int = fcntl.LOCK_EX) -> Iterator[bool]:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a living process writes this file."""
+    """Return True if a living process writes this file."""
     with held(path, fcntl.LOCK_SH) as is_free:
         return not is_free
 

@@ -28,7 +28,7 @@ def migrate_sqlite(path: Path) -> None:
     """Migrates a file; who comes second finds that it is done.
 
     Raises:
-        sqlite3.Error: It cannot be written; it is unchanged.
+            sqlite3.Error: It cannot be written; it is unchanged.
     """
     engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
 

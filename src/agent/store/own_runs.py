@@ -1,7 +1,7 @@
 """The runs that were made here, noted outside their folder: an unpacked archive of runs cannot call itself one.
 
-A run of somebody else can be listed, shown and replayed. To go on with it would send the user's key and files to the
-endpoint that it names, and would take its decisions for the user's.
+A run of somebody else can be listed, shown and replayed. Resuming it would send the user's key and files to its
+endpoint, and treat its decisions as the user's.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class OwnRuns:
         self.signer = Signer(settings.data_dir)
 
     def has(self, run: Run) -> bool:
-        """Whether a run was made here, with this question, these files, this configuration and these recorded calls."""
+        """Return True if a run was made here, with the same question, files, configuration and calls."""
         with contextlib.suppress(OSError):
             return read_small(self._folder / run.run_id, _DIGEST) == _digest(run) and self.wrote_journal(run.run_id)
         return False
 
     def wrote_journal(self, run_id: str) -> bool:
-        """Whether every line of a run's journal was written here; a journal that cannot be read is an error later."""
+        """Return True if every line of a run's journal was written here, or it is unreadable."""
         try:
             lines, _ = whole_lines(read_small(journal_path(self.runs, run_id), JOURNAL, follow=False))
         except OSError:
@@ -100,7 +100,7 @@ class OwnRuns:
 
 
 def what_it_would_do(run: Run) -> str:
-    """What going on with a run of somebody else means, on one line."""
+    """Return the consequences of resuming a foreign run, on one line."""
     told = run.configuration
     others = [f"{name} = {told[name]}" for name in sorted(told) if name not in ("model", "base_url", "tools_dir")]
     files = (

@@ -25,9 +25,9 @@ _KEY_SHAPES = re.compile(
 )
 
 _KEY_BEGINNINGS = ("sk-", "hf_", "fc-", "tvly-", "AIza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_")
-"""One of them is in whatever the shapes match; looking for them takes a hundredth of the time."""
+"""Texts that every match of the shapes contains; looking for them first takes a hundredth of the time."""
 _KEY_BEGUN = re.compile(r"\\?[A-Za-z0-9_-]+\Z")
-"""What may be the beginning of a key, the rest of which has yet to come."""
+"""Possible beginning of a key that is not complete yet."""
 _Value = TypeVar("_Value")
 
 
@@ -47,13 +47,13 @@ class Redactor:
         return _KEY_SHAPES.sub(REDACTED, text) if any(map(text.__contains__, _KEY_BEGINNINGS)) else text
 
     def json(self, value: Json) -> Json:
-        """The value without keys in any of its strings; the same object when there are none."""
+        """Return the value without keys in its strings; the same object if there are no keys."""
         text = json.dumps(value, ensure_ascii=False)
         clean = self.text(text)
         return value if clean == text else json.loads(clean)
 
     def values(self, value: _Value) -> _Value:
-        """The value without keys in any text of it, however deep in dataclasses, dicts and sequences."""
+        """Return the value without keys in its texts, at any depth of dataclasses, dicts and sequences."""
         clean: _Value = self._values(value)
         return clean
 
@@ -72,7 +72,7 @@ class Redactor:
         return value
 
     def settled(self, text: str) -> int:
-        """How much of the beginning of a text no key reaches into, whatever follows the text."""
+        """Return the length of a text's beginning that no key can reach, with any continuation."""
         begun = _KEY_BEGUN.search(text)
         end = begun.start() if begun else len(text)
         for secret in self._secrets:
@@ -84,7 +84,7 @@ class Redactor:
         return end
 
     def _across(self, text: str, end: int) -> Iterable[int]:
-        """Where the known keys begin that stand on both sides of a place."""
+        """Return the beginnings of known keys that cross a position."""
         for secret in self._secrets:
             at = text.find(secret, max(end - len(secret) + 1, 0))
             if 0 <= at < end:
@@ -99,13 +99,13 @@ class RedactedStream:
         self._held = ""
 
     def add(self, piece: str) -> str:
-        """What can be shown after a further piece."""
+        """Return the text that can be shown after a further piece."""
         self._held += piece
         end = self._redactor.settled(self._held)
         ready, self._held = self._held[:end], self._held[end:]
         return self._redactor.text(ready)
 
     def end(self) -> str:
-        """What was held back, once nothing follows."""
+        """Return the held-back text at the end."""
         rest, self._held = self._held, ""
         return self._redactor.text(rest)

@@ -1,7 +1,7 @@
 """Which runs are kept: removing old ones, and taking one away as a single archive.
 
-A run is removed by one rename, so that it is there whole or not at all, whenever alita is killed. What a killed removal
-left is removed by the next.
+A run is removed by one rename, so that it is there whole or not at all, whenever alita is killed. The next removal
+cleans up after a killed one.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ _JUST_ENDED = 60.0
 """Seconds in which the session that asked may not have noted its run yet."""
 _EVERY = 24 * 3600.0
 _AT_MOST_SECONDS = 1.0
-"""Of a question's time for removing runs; what is left over waits for the next question."""
+"""Seconds for removing runs in one question; the rest waits for the next question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was removed, or would be."""
+    """Result of a removal, or of a dry run."""
 
     removed: tuple[str, ...]
     kept: dict[str, str]
-    """Runs beyond the limit that are kept all the same, each with the reason."""
+    """Runs beyond the limit that are kept, each with the reason."""
     size: int
     is_whole: bool = True
-    """Whether nothing was left over for lack of time."""
+    """True if nothing was left over for lack of time."""
 
 
 def prune(
@@ -67,9 +67,9 @@ def prune(
 
     Args:
         settings: They name the folder of runs, and the store with the sessions.
-        keep: How many of the newest stay.
-        older: Only those that began so many seconds ago.
-        dry_run: Whether nothing is removed.
+        keep: Number of newest runs to keep.
+        older: Only runs that began this many seconds ago.
+        dry_run: True if nothing is removed.
         seconds: When to stop, so that nobody waits.
 
     Raises:
@@ -137,12 +137,12 @@ def prune_daily(settings: Settings) -> str:
 
 
 def limits_of(keep_runs: str) -> tuple[int | None, float | None]:
-    """How many runs the setting keeps, or from how many seconds ago on."""
+    """Return the number of runs that the setting keeps, or their maximum age in seconds."""
     return (int(keep_runs), None) if keep_runs.isdecimal() else (None, seconds_of(keep_runs))
 
 
 def told(pruned: Pruned, *, dry_run: bool = False) -> str:
-    """What was removed, as a sentence without its point."""
+    """Return the removal as a sentence without a full stop."""
     count = len(pruned.removed)
     runs = f"{count} {'run' if count == 1 else 'runs'}"
     first = f" from {_day(pruned.removed[0])} to {_day(pruned.removed[-1])}" if count else ""
@@ -150,7 +150,7 @@ def told(pruned: Pruned, *, dry_run: bool = False) -> str:
 
 
 def export(runs: Path, run_id: str, target: Path) -> list[str]:
-    """Write a run as one archive: its folder, and those of the runs that it was forked from or keeps files in.
+    """Write a run as one archive: its folder, and the folders of runs that it was forked from or keeps files in.
 
     Returns:
         The ids of the runs that are in it.
@@ -214,7 +214,7 @@ def _needed(settings: Settings, staying: Collection[str]) -> dict[str, str]:
 
 
 def _before(runs: Path, run_id: str) -> tuple[str, str] | None:
-    """The run that another was forked from, or in whose folder it keeps its files, with the words that say so."""
+    """Return the run that another was forked from, or keeps its files in, with the words for it."""
     try:
         record = json_of(read_small(runs / run_id / FILE, RECORD))
         parent, home = record["parent"], record["configuration"].get(HOME)
@@ -226,7 +226,7 @@ def _before(runs: Path, run_id: str) -> tuple[str, str] | None:
 
 
 def _reason(runs: Path, run_id: str) -> str:
-    """Why a run that nobody works on is kept; empty where it can go."""
+    """Return why an idle run is kept; empty if it can be removed."""
     path = runs / run_id / FILE
     try:
         if time.time() - path.stat().st_mtime < _JUST_ENDED:
@@ -248,7 +248,7 @@ def _size(folder: Path) -> int:
 
 
 def _remove(runs: Path, run_id: str) -> bool:
-    """Whether it was removed here, and not by another alita meanwhile."""
+    """Return True if it was removed here, and not by another alita meanwhile."""
     gone = runs / f"{_REMOVED}{run_id}"
     with writing(runs):
         try:

@@ -1,8 +1,9 @@
 """Runs and their steps in the store, taken from the runs' folders.
 
-A folder is the truth: the store can be made anew from it. A run is noted, as a small file, before its journal is
-opened, and the note goes when the run is in the store as it ended. So a kill at any moment leaves a note, and whoever
-opens the store next takes what the folder has by then.
+The folders are authoritative: the store can be rebuilt from them. A run is noted, as a small file, before its journal
+is
+opened, and the note goes when the run is in the store as it ended. So a kill at any moment leaves a note, and the next
+process that opens the store reads the folder.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 200
 """Runs that are written as one change."""
 _MOST_WORDS = 200_000
-"""Characters of a run that PostgreSQL makes words of; its limit is a megabyte of them."""
+"""Characters of a run that PostgreSQL indexes; its limit is a megabyte of words."""
 _STEP = b'{"step":'
 """The beginning of a line of the journal that says what a step did or found."""
 _BEGINNING = 3
@@ -60,7 +61,7 @@ _SEARCH = {
 
 
 class Notes:
-    """The runs of one folder whose rows in the store may be older than they are."""
+    """The runs of one folder with possibly outdated rows in the store."""
 
     def __init__(self, settings: Settings) -> None:
         place = hashlib.sha256(os.fsencode(settings.runs_dir.resolve())).hexdigest()[:24]
@@ -186,7 +187,7 @@ class RunIndex:
         return run.status != "running"
 
     def _forgotten(self, run_id: str) -> int | None:
-        """Removes the rows of a run, and tells its number."""
+        """Remove the rows of a run, and return its number."""
         found = self._rows("SELECT number FROM runs WHERE place = :place AND run_id = :run_id", run_id=run_id)
         if not found:
             return None
@@ -220,7 +221,7 @@ class RunIndex:
         return int(found[0][0]) if found else 0
 
     def _stamp(self) -> int:
-        """What changes when a folder is put among the runs, or taken from them; never 0."""
+        """Return a stamp that changes when a run's folder is added or removed; never 0."""
         with contextlib.suppress(OSError):
             return self._runs.stat().st_mtime_ns
         return 1
@@ -242,7 +243,7 @@ def indexed(settings: Settings) -> Iterator[tuple[RunIndex, list[str]]]:
         index = RunIndex(settings, database)
         try:
             warnings = [flaw.message for flaw in index.catch_up()]
-        except StorageError as problem:  # what is in it can be read all the same
+        except StorageError as problem:  # its contents can still be read
             warnings = [f"Without the newest runs: {problem.message}"]
         yield index, warnings
 
@@ -266,7 +267,7 @@ def _number_of(run_id: str) -> int:
 
 
 def _steps(runs: Path, run_id: str) -> Iterator[dict[str, Json]]:
-    """What each step did and found, as the journal has it; a line that is damaged tells nothing."""
+    """Yield each step's action and finding from the journal; damaged lines are skipped."""
     found: dict[int, dict[str, Json]] = {}
     for line in _step_lines(runs, run_id):
         step = line.get("step")
@@ -293,6 +294,6 @@ def _words(text: str) -> list[str]:
 
 
 def _folded(text: str) -> str:
-    """Text without accents; PostgreSQL finds words only as they are spelled."""
+    """Text without accents; PostgreSQL only finds exact spellings."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return " ".join(_words(plain))

@@ -19,16 +19,16 @@ from mcp_tools.tool import Json
 
 _WIDTH = 300
 _LEFT_OUT = {"event", "question", "text", "reason", "arguments", "preview", "thought", "excerpt", "query", "purpose"}
-"""What says what was asked, found or answered: that is in the run's folder, and goes with it."""
+"""Fields with questions, findings or answers: they are only in the run's folder, and are removed with it."""
 _OF_ANSWER = ("status", "model", "steps", "actions", "seconds", "limit", "usage", "cost")
 
 
 class RunLog:
-    """Appends to the file of the day. Processes may share it; failing to write ends no run and is told once.
+    """Appends to the file of the day. Processes may share it; a failed write ends no run and is reported once.
 
     Args:
-        folder: Of the files `2026-11-25.log`, which their user alone may read.
-        days: How many days are kept; 0 writes nothing.
+        folder: Folder of the files `2026-11-25.log`, which only their user may read.
+        days: Number of days to keep; 0 writes nothing.
     """
 
     def __init__(self, folder: Path, days: int) -> None:
@@ -87,7 +87,7 @@ class RunLog:
 
 
 def _facts(event: Event) -> dict[str, Json]:
-    """What happened, without what was asked or found; of an answer, what it took."""
+    """Return the event without questions and findings; for an answer, its effort."""
     if isinstance(event, Note | Warned | ModelStarting):
         return {"text": event.text}
     if isinstance(event, RunFinished):

@@ -42,13 +42,13 @@ def new_id(now: float | None = None) -> str:
 
 
 def fitting_id(wanted: str, known: Sequence[str], *, noun: str, error: type[UserError]) -> str:
-    """The one id that is, begins with or ends with what is wanted.
+    """Return the only id that equals, begins with or ends with the given text.
 
     Args:
-        wanted: What the user typed.
+        wanted: The user's text.
         known: Every id, oldest first.
         noun: `run` or `session`, for messages; its command lists them.
-        error: What is raised.
+        error: The exception to raise.
 
     Raises:
         UserError: None fits, or several do.
@@ -89,12 +89,12 @@ class Run:
     started: float
     files: tuple[InputFile, ...] = ()
     configuration: dict[str, str] = field(default_factory=dict)
-    """What the answer depends on: models, endpoint, limits and library."""
+    """Everything the answer depends on: models, endpoint, limits and library."""
     status: str = "running"
     """`running`, `interrupted` (it can be resumed), or an answer's status."""
     answer: Answer | None = None
     parent: str | None = None
-    """The run that this one was forked from."""
+    """Return the run that this one was forked from."""
 
     def as_json(self) -> dict[str, Json]:
         """The content of `run.json`."""
@@ -144,13 +144,13 @@ def save_run(runs: Path, run: Run) -> None:
 
 
 def save_traceback(runs: Path, run: Run, text: str) -> None:
-    """Writes where a bug struck beside the run; without space for it the bug is raised all the same."""
+    """Write the traceback of a bug next to the run; without space, the bug is still raised."""
     with contextlib.suppress(StorageError):
         write_file(runs / run.run_id / TRACEBACK, text)
 
 
 def load_run(runs: Path, run_id: str) -> Run:
-    """Reads a run; one whose process died without an answer is `interrupted`.
+    """Read a run; if its process died without an answer, it is `interrupted`.
 
     Raises:
         RunError: Its `run.json` is missing or damaged.
@@ -176,7 +176,7 @@ def load_run(runs: Path, run_id: str) -> Run:
 
 
 def _checked(run_id: str, data: Json) -> Run:
-    """The run that its file describes; its id is the name of its folder, whatever the file says."""
+    """Return the run in a file; its id is the name of its folder."""
     from pydantic import ValidationError
 
     if not isinstance(data, dict):
@@ -232,10 +232,10 @@ def find_run(runs: Path, run_id: str | None = None) -> str:
 
 
 def find_unfinished(runs: Path, run_id: str | None = None, *, own: Callable[[Run], bool]) -> str:
-    """The run that `alita resume` goes on with; without an id, the newest that was made here and did not finish.
+    """Return the run that `alita resume` continues; by default the newest unfinished run made here.
 
     Raises:
-        RunError: There is none, or the one named has its answer.
+        RunError: There is no such run, or it has its answer.
     """
     if run_id is not None:
         found = find_run(runs, run_id)
@@ -249,7 +249,7 @@ def find_unfinished(runs: Path, run_id: str | None = None, *, own: Callable[[Run
 
 
 def journal_path(runs: Path, run_id: str) -> Path:
-    """Where the journal of a run is."""
+    """Return the path of a run's journal."""
     return runs / run_id / journal.FILE
 
 

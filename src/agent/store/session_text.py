@@ -24,7 +24,7 @@ _SPELLED = {"!": "&#33;", "<": "&lt;"}
 def export_session(session: StoredSession, form: Format) -> str:
     """The session as text, which ends with a line feed.
 
-    Markdown is free of control characters, and whoever opens it fetches no picture from elsewhere.
+    The Markdown has no control characters and no pictures from elsewhere.
     """
     if form == "json":
         return json.dumps(session.as_json(), indent=2) + "\n"
@@ -33,7 +33,10 @@ def export_session(session: StoredSession, form: Format) -> str:
 
 
 def _fetching_nothing(text: str) -> str:
-    """Markdown whose pictures are text. Code shows none and stays; what is code may change by it, hence the loop."""
+    """Return Markdown with its pictures as text.
+
+    Code is unchanged. The extent of code may change by it, hence the loop.
+    """
     from markdown_it import MarkdownIt
 
     lines, parse = text.split("\n"), MarkdownIt("commonmark").parse

@@ -1,7 +1,7 @@
 """Sessions: conversations that can be continued, read, exported and deleted.
 
-A session is a row of the store, and each of its turns is one, too. It carries a revision; who saves a session that
-another process has gone on with meanwhile gets a session of its own, so that no turn is lost.
+A session is a row of the store, and each of its turns is one, too. It has a revision; if another process has continued
+the session in the meantime, it is saved as a separate session, so that no turn is lost.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class StoredSession:
     started: float
     conversation: Conversation = field(default_factory=Conversation)
     revision: int = 0
-    """How often it was saved; 0 for one that is not in the store."""
+    """Number of saves; 0 if it is not in the store."""
     parent: str | None = None
-    """The session that this one branched off, when two processes went on with one."""
+    """The session that this one branched off, after two processes continued it."""
     changed: float = 0.0
     is_own: bool = True
     """False for one that this user's alita did not write: its questions are not the user's words."""
@@ -58,11 +58,11 @@ class StoredSession:
 
     @property
     def turns(self) -> list[Turn]:
-        """What was asked and answered, oldest first."""
+        """Questions and answers, oldest first."""
         return self.conversation.turns
 
     def as_json(self) -> dict[str, Json]:
-        """What is kept of it, as JSON."""
+        """Return the stored form as JSON."""
         own = {name: getattr(self, name) for name in ("id", "title", "model", "started", "revision", "parent")}
         return {"schema": SCHEMA, **own, **self.conversation.as_json()}
 
@@ -90,7 +90,8 @@ def save_session(settings: Settings, session: StoredSession, redactor: Redactor)
     """Writes a session without keys.
 
     Returns:
-        The session to go on with. It has another id than before when another process has saved it since it was read:
+        Return the session to continue. It has another id than before when another process has saved it since it was
+        read:
         then both are kept.
 
     Raises:
@@ -138,7 +139,7 @@ def _put(settings: Settings, database: Database, session: StoredSession, data: d
 
 def _write_file(settings: Settings, session_id: str, data: dict[str, Json]) -> None:
     signed = Signer(settings.data_dir).signed(session_id, data)
-    with contextlib.suppress(StorageError, OSError):  # where nothing can be written, the store's problem is told
+    with contextlib.suppress(StorageError, OSError):  # if nothing can be written, the store's problem is reported
         private_folder(settings.sessions_dir)
         write_file(_path(settings, session_id), json.dumps(signed, ensure_ascii=False))
 
@@ -175,7 +176,7 @@ def trust_session(settings: Settings, session_id: str) -> None:
     """Takes a session that came from elsewhere for one that was saved here.
 
     Raises:
-        SessionError: There is none, or it is damaged.
+        SessionError: There is no such session, or it is damaged.
         StorageError: The store cannot be used.
     """
     session = replace(load_session(settings, session_id), is_own=True)
@@ -187,7 +188,7 @@ def load_session(settings: Settings, session_id: str) -> StoredSession:
     """Reads a session by its full id.
 
     Raises:
-        SessionError: There is none, or it is damaged.
+        SessionError: There is no such session, or it is damaged.
         StorageError: The store cannot be used.
     """
     with _store(settings) as (database, _):
@@ -241,7 +242,7 @@ def _session_of(
 def _store(settings: Settings) -> Iterator[tuple[Database, list[SessionError]]]:
     """The store, which has taken the files of sessions, and why some cannot be taken.
 
-    Such files are of earlier versions, or were written while the store could not be used.
+    Such files come from earlier versions, or were written while the store was unavailable.
     """
     with open_store(settings) as database:
         flaws = []
@@ -291,7 +292,7 @@ def latest_session(settings: Settings) -> StoredSession:
     """The conversation that is gone on with: the session used last, or the question asked since then outside of one.
 
     Raises:
-        SessionError: Nothing was asked yet.
+        SessionError: There was no question yet.
     """
     sessions = list_sessions(settings, limit=1, own=True)
     own = OwnRuns(settings)
@@ -334,7 +335,7 @@ def go_on(settings: Settings) -> Iterator[Conversation]:
     """The latest conversation, which is saved as a session when a turn was added.
 
     Raises:
-        SessionError: There is none.
+        SessionError: There is no such session.
         StorageError: It cannot be saved.
     """
     session = latest_session(settings)
@@ -379,7 +380,7 @@ def delete_session(settings: Settings, session_id: str) -> None:
     """Removes a session by its full id, also a damaged one.
 
     Raises:
-        SessionError: There is none.
+        SessionError: There is no such session.
         StorageError: It cannot be removed.
     """
     path = _path(settings, session_id)
@@ -394,7 +395,7 @@ def delete_session(settings: Settings, session_id: str) -> None:
 
 
 def runs_in_sessions(settings: Settings) -> dict[str, str]:
-    """The session that refers to a run, by the run's id; in a file that cannot be read, whatever looks like one.
+    """Return the sessions that refer to runs, by run id; in an unreadable file, everything that looks like an id.
 
     Raises:
         StorageError: The store cannot be used.
@@ -415,7 +416,7 @@ def files_of(folder: Path, session_id: str) -> Path:
 
 
 def _revision(database: Database, session_id: str) -> int:
-    """0 where there is none. Nobody else changes it before this change ends."""
+    """0 without a session. Nobody else changes it before this change ends."""
     lock = " FOR UPDATE" if database.dialect == "postgresql" else ""
     found = database.rows(f"SELECT revision FROM conversations WHERE id = :id{lock}", {"id": session_id})  # noqa: S608
     return int(found[0][0]) if found else 0

@@ -47,9 +47,9 @@ _COUNTED = {
     _QUESTION: "name, question FROM questions",
     _LATELY: "name, kind, call FROM lately ORDER BY number",
 }
-"""What the file of counts holds for each statement."""
+"""Contents of the file of counts, for each statement."""
 _TABLES = ("tool_approvals", "tool_drafts")
-"""Those of `Entries`."""
+"""Tables of `Entries`."""
 _NOTE = "INSERT INTO places VALUES (:place, :until) ON CONFLICT (place) DO UPDATE SET seen = excluded.seen"
 _KEEP_NOTES = """
 DELETE FROM places WHERE starts_with(place, :all) AND (seen <= :now OR place NOT IN (
@@ -69,7 +69,7 @@ def open_library(settings: Settings) -> Library:
     """The library that the settings name.
 
     Raises:
-        LibraryError: Its folder leads out of the folder in which it stands.
+        LibraryError: Its folder leads out of its parent folder.
     """
     if settings.database_url is None:
         return Library(settings.tools_dir, settings.data_dir)
@@ -118,7 +118,7 @@ class _Records:
         )
 
     def _take(self, database: Database) -> None:
-        """Takes over the files of this machine, once. What the store holds already stays as it is."""
+        """Takes over the files of this machine, once. Existing rows are unchanged."""
         settings = self.settings
         approvals = settings.data_dir / "approvals.json"
         counts = derived_folder(settings.tools_dir, settings.data_dir) / "calls.sqlite"
@@ -211,7 +211,7 @@ class StoredApprovals:
         """
         library = self._records.library
         with self._records.open() as database:
-            self._records.bump(database)  # whose row is locked until the change ends
+            self._records.bump(database)  # its row is locked until the change ends
             before, entries = self._entries(database), self._entries(database)
             yield entries
             for table, old, new in zip(_TABLES, before, entries, strict=True):

@@ -21,8 +21,8 @@ GIVEN = "given"
 def transcript_of(own: OwnRuns, turns: Sequence[Turn]) -> Transcript:
     """Return the transcript that the newest turn with one left behind, and the texts of the turns after it.
 
-    Turns that a small model answered, or an earlier version of alita, have texts only; so have turns whose run came
-    from elsewhere: a transcript names files and holds the words of the user.
+    Turns that a small model answered, or an earlier version of alita, have texts only; so have turns of foreign runs,
+    since a transcript names files and has the user's words.
     """
     found, count = Transcript(), 0
     for number in range(len(turns), 0, -1):

@@ -112,7 +112,7 @@ def _packed(library: Library, name: str, code: WrappedCode, private: bool) -> Pa
         raise LibraryError(f"{name} cannot be exported: {tool.message}", remedy=tool.remedy)
     is_approved = library.get(name).status is Status.VERIFIED
     kept = tool.provenance if private else public_record(tool.provenance)
-    left = _told(tool.provenance, kept)
+    left = _left_out_names(tool.provenance, kept)
     try:
         document = files.read(object_path(library.folder, name))
         document.decode()
@@ -135,7 +135,7 @@ def public_record(record: dict[str, Json]) -> dict[str, Json]:
     return kept
 
 
-def _told(record: dict[str, Json], kept: dict[str, Json]) -> tuple[str, ...]:
+def _left_out_names(record: dict[str, Json], kept: dict[str, Json]) -> tuple[str, ...]:
     """Names the parts of a record that are not kept, in the user's words."""
     words = {"asked": "the question", "run": "the run", EXCHANGES: "recorded responses of hosts"}
     told = [words.get(name, name.replace("_", " ")) for name, value in record.items() if name not in kept and value]

@@ -53,14 +53,14 @@ if __name__ == "__main__":
         sys.exit(f"{{type(error).__name__}}: {{error}}")
 '''
     return {
-        FILE: _text(parcels, target).encode(),
+        FILE: _skill_page(parcels, target).encode(),
         f"scripts/{_CALLER}": caller.encode(),
         **{f"scripts/{one.name}.py": one.source for one in parcels},
         **{f"references/{one.name}.json": one.document for one in parcels},
     }
 
 
-def _text(parcels: Sequence[Parcel], name: str) -> str:
+def _skill_page(parcels: Sequence[Parcel], name: str) -> str:
     purposes = "; ".join(f"{one.name}: {one_line(one.tool.description, 160)}" for one in parcels)
     description = one_line(f"Computes with tested tools. Use it for these tasks. {purposes}", _LONGEST_DESCRIPTION)
     if len(parcels) <= _FULL:

@@ -547,7 +547,7 @@ class Library:
             raise LibraryError(f"no tool can be called: {error.strerror or error}") from None
 
     def is_still(self, state: tuple[object, ...] | None) -> bool:
-        """Whether that is surely the state now; cheap, and sometimes false although it is.
+        """Return True if that is surely the state now; cheap, and sometimes false although it is.
 
         Raises:
             LibraryError: See `state`.

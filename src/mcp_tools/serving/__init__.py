@@ -1,1 +1,1 @@
-"""What the MCP server is made of: what it lists, how a call runs, what it tells and what it writes down."""
+"""Parts of the MCP server: listings, calls, notifications and the audit log."""

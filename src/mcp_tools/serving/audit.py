@@ -19,12 +19,14 @@ _WIDTH = 300
 
 
 class AuditLog:
-    """Appends to one file, and puts it aside when it is full. Failing to write never fails a call: stderr is told once.
+    """Appends to one file, and moves it aside when it is full.
+
+    A failed write never fails a call; it is reported once on stderr.
 
     Args:
         path: The file.
         most_bytes: Beyond this size it is put aside as `….1`, the one before as `….2` …
-        kept: How many are kept beside the present one.
+        kept: Number of old files to keep.
         redact: Takes keys out of what is written.
     """
 
@@ -43,7 +45,7 @@ class AuditLog:
         self._file.failed = self._fail
 
     def write(self, **entry: Json) -> None:
-        """Appends one line: who called which tool, and what came of it. Empty texts are left out."""
+        """Append one line with the caller, the tool and the outcome. Empty texts are left out."""
         moment = datetime.now(UTC).isoformat(timespec="milliseconds")
         told = {k: one_line(v, _WIDTH) if isinstance(v, str) else v for k, v in entry.items() if v != ""}
         line = self._redact(json.dumps({"time": moment, **told}))

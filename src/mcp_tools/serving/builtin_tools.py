@@ -51,7 +51,7 @@ def definition(
 ) -> dict[str, Json]:
     """An MCP tool object, of a tool that only looks and computes unless it acts.
 
-    One that acts is open to the world, unless `is_open` says otherwise.
+    A tool that acts is open to the world, unless `is_open` says otherwise.
 
     All members of `output` are always in its result.
     """
@@ -263,7 +263,7 @@ class BuiltinTools:
         self._limits = limits
 
     def tools(self) -> list[BuiltinTool]:
-        """All of them; without an agent the two that need one say so."""
+        """Return all built-in tools; without an agent, the two that need one say so."""
         return [
             BuiltinTool(_SEARCH, self._search),
             BuiltinTool(_DESCRIBE, self._describe),

@@ -60,7 +60,7 @@ GONE = "alita.gone"
 
 
 class Runner:
-    """Runs tools of the library in the sandbox, and says what came of it in the words of MCP."""
+    """Runs tools of the library in the sandbox, and returns the outcome in MCP's form."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class _UnknownToolError(MCPError):
 
 
 class Calling:
-    """Lists and calls tools, those of the library and the built-in ones."""
+    """Lists and calls tools of the library and built-in tools."""
 
     def __init__(
         self,
@@ -266,7 +266,7 @@ def _called(context: ServerRequestContext[Any, Any]) -> str:
 async def _while_connected(
     work: Coroutine[Any, Any, ClientReply | InputRequiredResult], context: ServerRequestContext[Any, Any]
 ) -> ClientReply | InputRequiredResult:
-    """What comes of a call, which ends when its client goes away: over HTTP, the SDK would let it run on."""
+    """Return the outcome of a call, which ends when its client goes away; over HTTP, the SDK would let it continue."""
     gone: asyncio.Event | None = (getattr(context.request, "scope", None) or {}).get(GONE)
     if gone is None:
         return await work
@@ -282,7 +282,7 @@ async def _while_connected(
 
 
 def _internal(failure: Exception, error_id: str, tool: str) -> ClientReply:
-    """Tells stderr all of a failure, and the client none of it but its id."""
+    """Report a failure on stderr, and only its id to the client."""
     text = str(failure) if isinstance(failure, AlitaError) else "".join(traceback.format_exception(failure))
     print(f"alita: error {error_id} in a call of {one_line(tool, 128)}: {text}", file=sys.stderr, flush=True)
     if isinstance(failure, IsolationError):

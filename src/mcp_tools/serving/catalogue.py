@@ -1,4 +1,4 @@
-"""Which tools of a library a server offers: a snapshot of it, renewed when the library changes."""
+"""The tools of a library that a server offers: a snapshot, renewed when the library changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Catalogue:
     """The tools that are offered now.
 
     Args:
-        library: Where they are.
+        library: The library.
         offered: `all`, `meta` for the built-in tools alone, or patterns of names, separated by commas.
         reserved: Names of built-in tools: a tool of the library under such a name is reached through `call_tool` only.
     """
@@ -91,15 +91,15 @@ class Catalogue:
         return found
 
     def __contains__(self, name: str) -> bool:
-        """Whether a tool is offered, listed or not."""
+        """Return True if a tool is offered, listed or not."""
         return name in self._packed
 
     def offers(self, name: str, can_ask: bool) -> bool:
-        """Whether a client can call a tool: one that reads files only works where a person can be asked for them."""
+        """Return True if a client can call a tool; one that reads files needs a person to ask."""
         return name in self._packed and (can_ask or name not in self._readers)
 
     def is_reserved(self, name: str) -> bool:
-        """Whether a name is that of a built-in tool."""
+        """Return True for the name of a built-in tool."""
         return name in self._reserved
 
     def all_names(self) -> list[str]:
@@ -107,7 +107,7 @@ class Catalogue:
         return sorted(self._packed)
 
     async def tool(self, name: str) -> Tool | None:
-        """An offered tool as it is approved now; None when there is none, also after another look at the library.
+        """Return an offered tool in its approved state; None if the library has no such tool.
 
         Its `source` is what was hashed: run that, never the file.
 

@@ -1,4 +1,4 @@
-"""What clients and the operator hear when the library changes while it is served."""
+"""Notifications for clients and the operator about changes of the served library."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WIDTH = 300
 class Watch:
     """Looks after the library while anybody is connected.
 
-    Clients of 2026 hear of changes over their subscriptions, those of 2025 over their connections. The operator reads
+    Clients of 2026 get changes over their subscriptions, clients of 2025 over their connections. The operator reads
     on stderr what is not served, each time that it changes.
     """
 
@@ -51,7 +51,7 @@ class Watch:
 
     @contextlib.asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
-        """Meanwhile the library is watched. Several connections may watch at once: the first begins, the last ends."""
+        """Meanwhile the library is watched. Several connections may watch: the first begins, the last ends."""
         self._users += 1
         if self._users == 1:
             self._tasks = [asyncio.create_task(self._look()), asyncio.create_task(self._announce())]
@@ -79,7 +79,7 @@ class Watch:
             self._complaint = complaint
 
     async def _announce(self) -> None:
-        """What changes soon after is announced with it. Nobody is waited for."""
+        """Changes soon after are announced with it. Nobody is waited for."""
         changed = self._catalogue.changed
         while True:
             await changed.wait()
@@ -91,7 +91,7 @@ class Watch:
             await asyncio.gather(*map(_notify, ready), return_exceptions=True)
 
     async def _report(self) -> None:
-        """Tells what is withheld and what is hidden behind a built-in tool, if the catalogue was read anew."""
+        """Report withheld tools and tools hidden by built-in ones, if the catalogue was read again."""
         if self._reported == self._catalogue.readings:
             return
         self._reported = self._catalogue.readings

@@ -1,4 +1,4 @@
-"""A call from a client: its limits, what it tells while it runs, and its result as MCP has it."""
+"""A call from a client: its limits, its progress, and its result in MCP's form."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ REMEDIES = {
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """The limits of a server. Past any of them a call ends with an error that names the limit."""
+    """The limits of a server. At any limit, a call ends with an error that names it."""
 
     argument_bytes: int = 1_000_000
     result_bytes: int = 1_000_000
@@ -81,7 +81,7 @@ class ClientCall:
 
 @dataclass(frozen=True, slots=True)
 class ClientReply:
-    """What came of one call: the result for the client, and how the audit log calls it."""
+    """The outcome of one call: the result for the client, and its name in the audit log."""
 
     result: dict[str, Json]
     outcome: str
@@ -90,14 +90,14 @@ class ClientReply:
 
 @dataclass(frozen=True, slots=True)
 class BuiltinTool:
-    """A tool of the server itself, which every client sees whatever the library holds."""
+    """A tool of the server itself, which every client sees."""
 
     definition: dict[str, Json]
     call: Callable[[ClientCall], Awaitable[ClientReply | InputRequiredResult]]
 
     @property
     def name(self) -> str:
-        """How it is called."""
+        """Its function."""
         return str(self.definition["name"])
 
 
@@ -107,7 +107,7 @@ def sandbox_meta(isolation: Isolation) -> dict[str, Json]:
 
 
 def outcome_meta(outcome: Outcome) -> dict[str, Json]:
-    """What every result says of how it came about."""
+    """Metadata of every result."""
     return {META_SANDBOX: sandbox_meta(outcome.isolation), META_SECONDS: round(outcome.seconds, 6)}
 
 
@@ -142,7 +142,7 @@ def error_reply(
 ) -> ClientReply:
     """An error that the calling model can act on: what happened, and what to do next.
 
-    Without a remedy the client is told what that kind of error usually wants.
+    Without a remedy, the client gets the usual one for this kind of error.
     """
     message, remedy = (
         printable(message).strip(),
@@ -179,7 +179,7 @@ _HEARTBEAT_SECONDS = 1.0
 
 @contextlib.asynccontextmanager
 async def heartbeat(call: ClientCall, what: str, limit: float) -> AsyncIterator[None]:
-    """Meanwhile tells a client that asked for progress how long it has been, so that it does not give up."""
+    """In the meantime, report the elapsed time to a client that asked for progress, so that it does not give up."""
 
     async def beat() -> None:
         seconds = 0.0

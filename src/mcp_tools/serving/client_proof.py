@@ -89,7 +89,7 @@ class ForgeStore:
         return self._library.get(name)
 
     async def merge(self, tool: Tool, name: str) -> Tool:
-        """The tool as it is: a client gives no names to approved tools."""
+        """Return the tool unchanged, since a client cannot name approved tools."""
         return tool
 
     async def register(self, tool: Tool, *, replaces: Tool | None = None, is_draft: bool = False) -> Tool:
@@ -157,7 +157,7 @@ def may_be_mended(library: Library, name: str) -> bool:
 
 
 def client_name(call: ClientCall) -> str:
-    """The client as a record names it. Its name is foreign text: a few plain characters are left of it."""
+    """The client as a record names it. Its name is foreign text, so only a few plain characters are kept."""
     client = call.context.session.client_params
     name = one_line(_NOT_A_NAME.sub("", client.client_info.name if client else ""), 60).strip()
     return f"{CLIENT}{'without a name' if not name or reads_like_orders(name) else name}"

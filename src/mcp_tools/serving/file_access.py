@@ -43,7 +43,7 @@ _FORM: dict[str, Json] = {
 
 
 def can_ask(context: ServerRequestContext[Any, Any]) -> bool:
-    """Whether the client said that it can ask a person."""
+    """Return True if the client said that it can ask a person."""
     return context.session.check_client_capability(ClientCapabilities(elicitation=ElicitationCapability()))
 
 
@@ -83,7 +83,7 @@ async def granted(
 ) -> tuple[Path, ...] | ClientReply | InputRequiredResult:
     """The files that a person lets somebody read; a refusal; or the question, for a client that then calls again.
 
-    Whether a file is there, and where a link leads, is said only once a person allowed that it be read. Those of
+    The existence of a file, and a link's target, are only revealed after a person has allowed reading it. Files of
     `perhaps` may be missing.
     """
     if len(files) > _MOST_FILES:
@@ -111,7 +111,7 @@ def _is_file(name: str) -> bool:
 
 
 def _problem_of(name: str) -> ClientReply | None:
-    """Why a file that a person allowed cannot be read as it is named."""
+    """Return why an allowed file cannot be read under its name."""
     if not _is_file(name):
         remedy = "Give absolute paths of files on the server's machine."
         return error_reply("arguments", f"there is no file {one_line(name, 300)}", remedy=remedy)
@@ -127,7 +127,7 @@ def _refusal(message: str) -> ClientReply:
 
 
 def files_in(arguments: dict[str, Json]) -> list[str]:
-    """What may be absolute paths of files among the arguments of a tool."""
+    """Return possible absolute paths of files among the arguments of a tool."""
     values = [part for value in arguments.values() for part in (value if isinstance(value, list) else [value])]
     found = [value for value in values if isinstance(value, str) and value.startswith("/") and "\0" not in value]
     return [value for value in dict.fromkeys(found) if len(value) <= _LONGEST_PATH]

@@ -50,7 +50,7 @@ _MOST_WAITING = 4
 _MOST_RECENT, _RECENT_SECONDS = 60, 600.0
 _PROOF_SECONDS = 300.0
 _SENT_BACK_SECONDS = 86_400.0
-"""How long a name is remembered whose examples were too weak."""
+"""Seconds for which a name with too weak examples is remembered."""
 _LONGEST_SHOWN = 4000
 """Characters of code that a person can be shown in a question."""
 _FORM: dict[str, Json] = {
@@ -91,7 +91,7 @@ class _Turn:
         self.limit.reschedule(asyncio.get_running_loop().time() + _PROOF_SECONDS)
 
     def give(self) -> None:
-        """Lets the next proposal begin."""
+        """Let the next proposal begin."""
         if self.is_held:
             self.is_held = False
             self.limit.reschedule(None)
@@ -214,7 +214,7 @@ class Forge:
         )
 
     async def _misfits(self, proposal: Proposal, tests: Sequence[Test]) -> list[str]:
-        """The examples that do not fit the signature. None of code with other faults, which the proof tells."""
+        """The examples that do not fit the signature. Empty for code with other faults, which the proof reports."""
         from mcp_tools.checks.check import check
         from mcp_tools.create.documented_function import read_function
         from mcp_tools.create.proposal_runner import ProposalRunner, misfits
@@ -237,7 +237,7 @@ class Forge:
         return problems
 
     async def _reply_of(self, tool: Tool, call: ClientCall, who: str, turn: _Turn) -> bool | None:
-        """Ask a person if a tool may be kept; None if nobody could be asked. Meanwhile other proposals go on.
+        """Ask a person if a tool may be kept; None if nobody could be asked. Other proposals continue in the meantime.
 
         Raises:
             _AskedError: The client has to call again with the answer.
@@ -276,7 +276,7 @@ class Forge:
         note = f"{kept.name} can be called now. The tests are the client's own: no examiner tested it independently."
         if kept.name not in self._catalogue:
             note = f"{kept.name} is kept, but this server offers other tools only (--tools)."
-        # the failing test may be another client's, whose texts are no words of ours
+        # the failing test may be another client's, with foreign texts
         remark = re.sub(r"(one of its tests fails).*", r"\1.", creation.remark, flags=re.DOTALL)
         note = f"{note} {store.apart or remark}".strip()
         return self._reply("registered", kept, note=note, survivors=creation.survivors)

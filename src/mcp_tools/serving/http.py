@@ -55,23 +55,23 @@ def read_token(text: str, file: Path | None) -> str:
 
 logging.getLogger("mcp").addHandler(logging.NullHandler())  # else the SDK's remarks on bad requests land on stderr
 _GRACE_SECONDS = 2
-"""How long answers under way may take after the server was told to end."""
+"""Seconds for running calls after the server is stopped."""
 _MOST_CONNECTIONS = 1000
 HEALTH = "/health"
 _READY_SECONDS = 4.0
 _FRESH_SECONDS = 1.0
-"""How long an answer about health is given again: whoever asks, the library is not looked at more often."""
+"""Seconds for which an answer about health is reused, so that the library is not read more often."""
 
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Where the server listens, and whom it lets in."""
+    """The server's address, and the rules for access."""
 
     host: str
     port: int
     token: str
     is_new_token: bool
-    """Whether the token was made up now, so that the user must be told."""
+    """True if the token was generated, so that the user must see it."""
     names: frozenset[str]
     """Host names by which clients may reach it; empty for any."""
 
@@ -82,12 +82,12 @@ class Door:
 
 
 def open_door(address: str, *, token: str, token_file: Path | None, no_token: bool, names: tuple[str, ...]) -> Door:
-    """What the flags ask for.
+    """Return the options of the flags.
 
     A token file goes before the token of the environment.
 
     Raises:
-        UsageError: The address is none, or would be open to others without a token.
+        UsageError: The address is invalid, or would be open to others without a token.
     """
     host, port = _parsed(address)
     token = read_token(token, token_file)
@@ -131,7 +131,7 @@ _ORIGIN = re.compile(r"https?://(.+)", re.IGNORECASE)
 
 
 class Gate:
-    """Lets requests through to the protocol: to a known host, from a program or a page of that host, with the token.
+    """Passes requests to the protocol if their host, origin and token are right.
 
     The SDK's own check takes any text behind a known host and a colon for its port. A proxy's question about health is
     answered to anybody.
@@ -233,7 +233,7 @@ def misaddressed(headers: Headers, door: Door) -> Response | None:
 
 
 def _host_name(authority: str) -> str:
-    """A host without its port; empty when it is none."""
+    """Return a host without its port; empty if it is invalid."""
     found = _AUTHORITY.fullmatch(authority)
     return found[1].strip("[]").lower() if found else ""
 
@@ -243,17 +243,17 @@ async def serve_http(
 ) -> None:
     """Serves until it is cancelled.
 
-    It tells where it listens, and a token that was made up.
+    It reports its address, and a generated token.
 
     Raises:
-        UsageError: The address cannot be had.
+        UsageError: The address is unavailable.
     """
     from mcp.server.transport_security import TransportSecuritySettings
 
     application = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=(limits or ServerLimits()).message_bytes,
-        # the gate before it looks at Host and Origin, whatever the address
+        # the gate checks Host and Origin at every address
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     server.session_manager.session_idle_timeout = IDLE_SECONDS
@@ -270,7 +270,7 @@ async def run_server(application: ASGIApp, door: Door, listening: Callable[[str]
     """Serves an application until it is cancelled; `listening` gets the address.
 
     Raises:
-        UsageError: The address cannot be had.
+        UsageError: The address is unavailable.
     """
     import uvicorn
 

@@ -1,7 +1,8 @@
 """Sessions of the 2025 protocol over HTTP, which every replica with the same token can continue.
 
 The SDK keeps a session in one process. Here the session's id, signed with the token, holds what a server has to know of
-the client. A replica that does not have the session greets its own SDK in the client's place, and goes on. Requests of
+the client. A replica that does not have the session greets its own SDK in the client's place, and continues. Requests
+of
 2026 have no session.
 """
 
@@ -40,10 +41,10 @@ class _Held:
     """A session that this process has."""
 
     own: str
-    """The SDK's id of it."""
+    """The SDK's session id."""
     peer: str
     requests: int = 0
-    """Requests of it that are being answered."""
+    """Number of its running requests."""
 
 
 class Sessions:
@@ -220,7 +221,7 @@ def _session_in(message: Message) -> str:
 
 
 def _with_session(message: Any, session: str) -> Any:
-    """A request's scope or the start of an answer, with another session; without a session it stays as it is."""
+    """A request's scope or the start of an answer, with another session; without a session it is unchanged."""
     headers = [(name, session.encode() if name == _HEADER else value) for name, value in message["headers"]]
     return {**message, "headers": headers}
 

@@ -15,10 +15,10 @@ HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
 MOST_UNFINISHED = 512
 MOST_UNFINISHED_OF_PEER = 256
-"""Of one address. Beyond it, the oldest of them is closed."""
+"""Limit of one address. Beyond it, the oldest is closed."""
 
 _unfinished: dict[PatientProtocol, str] = {}
-"""Connections whose request is not complete, oldest first, with their peer's address."""
+"""Connections with an incomplete request, oldest first, with their peer's address."""
 
 
 class PatientProtocol(H11Protocol):

@@ -1,4 +1,4 @@
-"""What else a client may read: source, tests and evidence of each tool as resources, prompts, and completions."""
+"""Other contents for clients: source, tests and evidence of each tool as resources, prompts, and completions."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 _PLACE = re.compile(r"\{(\w+)\}")
 _URI = re.compile(rf"alita://tools/([A-Za-z0-9_.-]{{1,128}})/({'|'.join(PARTS)})")
 _LISTED = ("source", "tests", "evidence")
-"""The parts with a resource in the list; those of the others are known by their template."""
+"""Parts with a resource in the list; other parts are known by their template."""
 _NOT_FOUND_UNTIL_2025 = -32002
-"""What older versions of MCP call a resource that is not there; since 2026 it is a wrong parameter."""
+"""Error code of a missing resource in older versions of MCP; since 2026 it is a wrong parameter."""
 _TEMPLATES: list[Json] = [
     {
         "uriTemplate": f"alita://tools/{{name}}/{kind}",
@@ -78,15 +78,15 @@ class ToolResources:
         """One resource.
 
         Raises:
-            MCPError: There is none at that address.
+            MCPError: There is no resource at that address.
         """
         return {**FRESH, "contents": [await self.content(context, str(params.uri))]}
 
     async def content(self, context: ServerRequestContext[Any, Any], address: str) -> dict[str, Json]:
-        """What is at an address.
+        """Return the contents of an address.
 
         Raises:
-            MCPError: Nothing is.
+            MCPError: There is nothing.
         """
         named = _URI.fullmatch(address)
         if named is None:
@@ -119,7 +119,7 @@ _LONGEST = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a client's user picks, with the values that are filled in for its arguments."""
+    """Prompt for a client's user, with values for its arguments."""
 
     title: str
     description: str
@@ -127,7 +127,7 @@ class Prompt:
     """Name and meaning of each; all are needed."""
     text: str
     embeds: tuple[str, ...] = ()
-    """Addresses of resources that stand before the text; they may hold arguments too."""
+    """Addresses of resources before the text; they may have arguments, too."""
 
 
 PROMPTS = {
@@ -167,7 +167,7 @@ class Prompts:
         self.by_name: dict[str, Prompt] = {**PROMPTS, **(extra or {})}
 
     async def list(self, *_: object) -> dict[str, Json]:
-        """All of them."""
+        """Return all prompts."""
         listed = []
         for name, prompt in self.by_name.items():
             needed = [{"name": key, "description": text, "required": True} for key, text in prompt.arguments.items()]
@@ -211,14 +211,14 @@ _MOST_COMPLETED = 100
 
 
 class Completions:
-    """What the beginning of an argument may go on to."""
+    """Return completions of an argument's beginning."""
 
     def __init__(self, catalogue: Catalogue, prompts: Prompts) -> None:
         self._catalogue = catalogue
         self._prompts = prompts
 
     async def complete(self, _: ServerRequestContext[Any, Any], params: CompleteRequestParams) -> dict[str, Json]:
-        """The names of tools that begin, then those that go on with what was typed; nothing for free text.
+        """Return names of tools that begin with the typed text, then names that contain it; nothing for free text.
 
         Raises:
             MCPError: There is no such prompt, address or argument.

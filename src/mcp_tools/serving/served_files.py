@@ -1,4 +1,4 @@
-"""Files that served tools leave: embedded in the result if they are small, else links to where they are kept."""
+"""Files that served tools leave: embedded in the result if they are small, else links to their stored copies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ServedOutputs:
     """The folder into which served tools write, one call at a time, so that each result has its own files.
 
     Args:
-        folder: Where files are kept that are too large to embed: for a week, and the newest 4 GB.
+        folder: Folder of files too large to embed: kept for a week, up to the newest 4 GB.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,7 +1,7 @@
 """The protocol over stdin and stdout: one JSON message on each line, nothing else on stdout.
 
-The SDK's own transport waits for stdin in a thread, which no signal can end, reads lines of any length, leaves a line
-that it cannot read without an answer, and drops calls under way when stdin ends. This one lives on the event loop.
+The SDK's own transport waits for stdin in a thread that no signal can end. It reads lines of any length, does not
+answer unreadable lines, and drops running calls when stdin ends. This one lives on the event loop.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSO
 from mcp_types.jsonrpc import JSONRPCNotification, jsonrpc_message_adapter
 
 _ANSWER_SECONDS = 1.0
-"""How long calls that are under way may still be answered after stdin has ended."""
+"""Seconds for answering running calls after stdin has ended."""
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")')
 
 
@@ -40,7 +40,7 @@ class Wire(UnreliableObjectReceiveStream[SessionMessage | Exception], Unreliable
         """The next message.
 
         Raises:
-            anyio.EndOfStream: The client is gone.
+                anyio.EndOfStream: The client is gone.
         """
         while line := await self._line():
             try:
@@ -63,7 +63,7 @@ class Wire(UnreliableObjectReceiveStream[SessionMessage | Exception], Unreliable
         raise anyio.EndOfStream
 
     async def _line(self) -> bytes:
-        """The next line that is not blank; empty after the last. One that is too long is refused."""
+        """The next line that is not blank; empty after the last. A line that is too long is refused."""
         is_rest = False
         while True:
             try:
@@ -84,7 +84,7 @@ class Wire(UnreliableObjectReceiveStream[SessionMessage | Exception], Unreliable
         """Writes one message; waits while the client does not read.
 
         Raises:
-            anyio.BrokenResourceError: The client is gone.
+                anyio.BrokenResourceError: The client is gone.
         """
         message = item.message
         async with self._turn:
@@ -118,7 +118,7 @@ class Wire(UnreliableObjectReceiveStream[SessionMessage | Exception], Unreliable
         self._answered.set()
 
     async def aclose(self) -> None:
-        """Nothing to give back: the descriptors are `stdio`'s."""
+        """Do nothing: the descriptors are `stdio`'s."""
 
 
 def _id_in(line: bytes) -> int | str | None:
@@ -136,7 +136,7 @@ async def stdio(limit: int) -> AsyncIterator[Wire]:
     source, sink = _taken(0, os.open(os.devnull, os.O_RDONLY)), _taken(1, os.dup(2))
     blocking = os.get_blocking(sink)
     if _is_pipe(sink):
-        os.set_blocking(sink, False)  # a terminal is shared with stderr, and stays as it is
+        os.set_blocking(sink, False)  # a terminal is shared with stderr, and is not changed
     reader = asyncio.StreamReader(limit)
     reading = os.fdopen(source, "rb", buffering=0)
     if _is_pipe(source) or os.isatty(source):
@@ -158,7 +158,7 @@ async def stdio(limit: int) -> AsyncIterator[Wire]:
 
 
 def _taken(descriptor: int, stand_in: int) -> int:
-    """A private copy of a descriptor, in whose place stands another one now."""
+    """Return a private copy of a descriptor, and replace the original."""
     own = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
     os.dup2(stand_in, descriptor)
     os.close(stand_in)

@@ -20,7 +20,7 @@ PARTS: Mapping[str, tuple[str, str]] = {
 }
 """Media type and description of each."""
 _TOLD = ("evidence", "model", "created", "parent_version", CAPABILITIES)
-"""The parts of a tool's record that a client gets. The question behind the tool is not one of them."""
+"""The parts of a tool's record that a client gets. The question behind the tool is left out."""
 _MOST_VERSIONS, _LONGEST_DIFF = 20, 10_000
 
 
@@ -34,7 +34,7 @@ class ToolParts:
         """One part of an approved tool: a text, or JSON.
 
         Raises:
-            LibraryError: It cannot be a server of its own.
+            LibraryError: It cannot be a separate server.
         """
         if kind == "source":
             return tool.source
@@ -63,7 +63,7 @@ class ToolParts:
         return found
 
     async def _server(self, tool: Tool) -> str:
-        """A file with the tool and those that it imports, each as it is approved and offered here."""
+        """Return a file with the tool and its imports, each in its approved state."""
         from mcp_tools.exchange import server_file
         from mcp_tools.exchange.parcel import Parcel, public_record, require_runnable
 

@@ -452,7 +452,7 @@ async def _verb(terminal: Terminal, *words: str) -> Result:
 
 
 def _run_id(terminal: Terminal, argument: str) -> str:
-    """The run that is named, else that of the session's last turn."""
+    """Return the named run, else the run of the session's last turn."""
     if argument:
         return find_run(terminal.settings.runs_dir, argument)
     for turn in reversed(terminal.session.turns):
@@ -493,15 +493,15 @@ class Command(NamedTuple):
 
     name: str
     argument: str
-    """What follows the name, as help shows it; brackets mean that it may be left out."""
+    """The argument, as help shows it; brackets mean that it is optional."""
     run: Callable[[Terminal, str], Awaitable[None]]
-    """What it does; its docstring is what help says."""
+    """Its function; help shows the docstring."""
     completes: str = ""
     """The kind of its argument: `commands`, `files`, `models`, `modes`, `runs`, `sessions`, `tools` or `verbs`."""
 
     @property
     def summary(self) -> str:
-        """What help says, as the rest of a line."""
+        """Return the help text for the rest of a line."""
         text = (self.run.__doc__ or "").rstrip(".")
         return text[:1].lower() + text[1:]
 
@@ -550,7 +550,7 @@ _ALIASES = {
     "settings": "config",
     "history": "export",
 }
-"""What other programs call these commands."""
+"""Names of these commands in other programs."""
 _COMMAND = re.compile(r"/([A-Za-z]+)(?:\s+(.*))?\s*", re.DOTALL)
 
 
@@ -558,7 +558,7 @@ def find_command(name: str) -> Command:
     """The command of a name, with or without its slash.
 
     Raises:
-        UsageError: There is none.
+        UsageError: There is no such command.
     """
     name = name.strip().removeprefix("/").lower()
     if (command := _BY_NAME.get(_ALIASES.get(name, name))) is not None:
@@ -571,7 +571,7 @@ def command_of(text: str) -> tuple[Command, str] | None:
     """The command that an entry is, with its argument; None when it is a question, as `/etc/hosts says …` is.
 
     Raises:
-        UsageError: It looks like a command, and is none, or lacks its argument.
+        UsageError: It looks like a command, but is unknown or lacks its argument.
     """
     found = _COMMAND.fullmatch(text.strip())
     if found is None:

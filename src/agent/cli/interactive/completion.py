@@ -1,4 +1,4 @@
-"""What may come next at the prompt: commands, names, ids and files; and the files that a question names."""
+"""Completion at the prompt: commands, names, ids and files; and the files that a question names."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Mentioned(NamedTuple):
     """A question, and the files that it named."""
 
     text: str
-    """With the bare name where `@path` stood."""
+    """The text with the bare name where `@path` was."""
     files: tuple[Path, ...]
     missing: tuple[str, ...]
-    """What looks like a path, and is none."""
+    """Words that look like paths but are not."""
 
 
 def mentioned(text: str, folder: Path) -> Mentioned:
@@ -94,7 +94,7 @@ class Suggestions(Completer):
             yield Completion(choice.text, -len(typed), display=shown, display_meta=meta)
 
     def find(self, before: str) -> tuple[str, list[Suggestion]]:
-        """What is replaced, and what may take its place."""
+        """Return the text to replace, and its replacements."""
         if command := _COMMAND.fullmatch(before):
             return before, [choice for choice in self._commands if choice.text.startswith(command[0])]
         if argument := _ARGUMENT.fullmatch(before):
@@ -121,7 +121,7 @@ class Suggestions(Completer):
         return "", []
 
     def _files(self, typed: str) -> list[Suggestion]:
-        """Files and folders that a path may go on with; a folder ends with a slash."""
+        """Return files and folders that continue a path; a folder ends with a slash."""
         head, _, name = typed.rpartition("/")
         start = f"{head}/" if "/" in typed else ""
         try:
@@ -186,7 +186,7 @@ class Listed(Protocol):
 
 
 def suggestions_of(settings: Settings, commands: Sequence[Listed]) -> Suggestions:
-    """What may come next, from the registry of commands and from what alita keeps."""
+    """Return completions from the commands and from alita's data."""
     from agent.models.protocol import EMBEDDED, ROLES
     from agent.store.runs import list_runs
     from agent.store.sessions import list_sessions

@@ -85,7 +85,7 @@ class Pastes:
         return _LABEL.sub(lambda found: self._texts.get(found[0], found[0]), text)
 
     def expand(self, text: str) -> str:
-        """Return an entry as it is sent: with the texts of its pastes, and files as `@"path"`."""
+        """Return an entry in the form that is sent: with the texts of its pastes, and files as `@"path"`."""
 
         def whole(found: re.Match[str]) -> str:
             path = self._files.get(found[0])

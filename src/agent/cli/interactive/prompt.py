@@ -1,4 +1,4 @@
-"""Where what is typed comes from: the prompt of a full terminal, plain lines elsewhere, and what was typed before."""
+"""Input of a session: the prompt of a full terminal, plain lines elsewhere, and the history."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Interrupted(Exception):
 
 
 class History(FileHistory):
-    """What was typed, without keys, in a file that only its owner can read."""
+    """Earlier entries, without keys, in a file that only its owner can read."""
 
     def __init__(self, folder: Path, redactor: Redactor) -> None:
         super().__init__(folder / "history")
@@ -90,7 +90,7 @@ class History(FileHistory):
             return []
 
     def store_string(self, string: str) -> None:
-        """Appends an entry. One that begins with a blank is not kept, nor is one without content."""
+        """Appends an entry. Entries that begin with a blank or are empty are not kept."""
         if not string.strip() or string.startswith((" ", "\t")):
             return
         with contextlib.suppress(OSError):  # then it is not remembered in the next session
@@ -123,7 +123,7 @@ class LineReader:
         return text
 
     def _line(self, prompt: str) -> str:
-        # Ctrl-C is an exception at once; the event loop would only see it after the line.
+        # Ctrl-C raises immediately; the event loop would only see it after the line.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             if self._edits:
@@ -140,7 +140,7 @@ class LineReader:
 
 
 class PasteParser(Vt100Parser):
-    """A parser that reads a paste in linear time; its base class searches all of it again for every kilobyte."""
+    """A parser that reads a paste in linear time; its base class searches the whole text again for every kilobyte."""
 
     def __init__(self, feed_key_callback: Callable[[KeyPress], None]) -> None:
         super().__init__(feed_key_callback)

@@ -45,7 +45,7 @@ def open_terminal(
 ) -> None:
     """Opens a session and returns when it is left.
 
-    `latest` goes on with what was asked last, `resume` with the session of that id, or the newest.
+    `latest` continues the last question, `resume` the session of that id, or the newest.
 
     Raises:
         UserError: There is no terminal, or no such session.

@@ -23,7 +23,7 @@ _OF_A_RUN = {WEB: "downloaded", PICTURES: "downloaded", "workspace": "made", OUT
 
 
 def session_files(settings: Settings, session: StoredSession) -> list[tuple[str, ...]]:
-    """Return a row for each file: how it came, its size or what became of it, and its path."""
+    """Return a row for each file: its origin, its size or state, and its path."""
     runs, rows = settings.runs_dir, {}
     own = files_of(settings.sessions_dir, session.id)
     for run in _runs(settings, session):
@@ -47,7 +47,7 @@ def outputs_of(settings: Settings, session: StoredSession) -> list[OutputFile]:
 
 
 def _homes(settings: Settings, session: StoredSession) -> list[str]:
-    """The runs whose folders hold the session's files."""
+    """Return the runs with the session's files."""
     home = transcript_of(OwnRuns(settings), session.turns).home
     return [*dict.fromkeys(filter(None, [home, *(turn.run_id for turn in session.turns)]))]
 

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from agent.material.folder_changes import Changes
 
 _MOST_PICTURES = 8
-"""Of those that an answer brings."""
+"""Maximum number of an answer's files that are shown."""
 _BARE = {"exit": "/exit", "quit": "/exit", "/quit": "/exit", "help": "/help"}
-"""What is typed by habit, and never a question."""
+"""Entries typed by habit, which are never questions."""
 
 
 OUTPUT_BYTES = 100_000
@@ -70,7 +70,7 @@ FindCommand = Callable[[str], tuple[SlashCommand, str] | None]
 
 
 class Terminal:
-    """What a session knows and can do; commands work on it."""
+    """A session, on which commands work."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class Terminal:
         return answer
 
     async def _show_end(self, answer: Answer, turn: RunDisplay) -> None:
-        """Show what came of a turn."""
+        """Show the result of a turn."""
         if answer.text and answer.status in {"answered", "limit"}:
             if not turn.has_shown:
                 self.screen.answer(answer.text)
@@ -213,7 +213,7 @@ class Terminal:
             self.pastes.discard()
 
     def save(self) -> None:
-        """Saves the session; where that fails, it goes on all the same."""
+        """Save the session; if that fails, it continues."""
         try:
             saved = save_session(self.settings, self.session, self.redactor)
         except AlitaError as error:

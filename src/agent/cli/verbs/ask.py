@@ -185,7 +185,7 @@ def _read_question(words: Sequence[str]) -> str:
 
 
 def _piped(*, typed: bool) -> str:
-    """What standard input holds; what is typed there only if wanted."""
+    """Return the text of standard input; typed text only if requested."""
     if sys.stdin is None or sys.stdin.closed or (_at_keyboard() and not typed):
         return ""
     try:

@@ -59,7 +59,7 @@ def changes(
     if applies:
         applied = apply(copy, chosen)
         done = {one.path for one in chosen}
-        told = [*_told(applied), *_by_name(one for one in found.files if one.path not in done)]
+        told = [*_report_lines(applied), *_by_name(one for one in found.files if one.path not in done)]
         form |= {"applied": list(applied.done), "left": [{"path": path, "why": why} for path, why in applied.left]}
         return Result(form | {"ok": not applied.left}, text="\n".join(told), code=1 if applied.left else 0)
     shown = found.files if not files else chosen
@@ -116,7 +116,7 @@ def _differences(copy: FolderCopy, files: Sequence[Change]) -> list[str]:
     return lines
 
 
-def _told(applied: Applied) -> list[str]:
+def _report_lines(applied: Applied) -> list[str]:
     lines = [f"Applied {count_of(len(applied.done), 'change')}."]
     lines += [f"  not applied: {shown_name(path)}: {why}; both versions are kept" for path, why in applied.left]
     return lines + ([f"Removed files are kept in {applied.kept}."] if applied.kept is not None else [])
@@ -158,7 +158,7 @@ async def offer_changes(
             print_note(line)
         chosen = await _chosen(copy, found)
         if chosen:
-            for line in _told(await asyncio.to_thread(apply, copy, chosen)):
+            for line in _report_lines(await asyncio.to_thread(apply, copy, chosen)):
                 print_note(line)
             found = await asyncio.to_thread(changes_of, copy)
         if found.files:

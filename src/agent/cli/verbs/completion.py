@@ -50,14 +50,14 @@ def complete(instruction: str) -> None:
 
 
 def tool_names(incomplete: str) -> list[str]:
-    """The tools of the library whose name begins so."""
+    """Return the library's tools with this prefix."""
     from mcp_tools.library.tool_files import stamps
 
     return _beginning(incomplete, stamps(options.settings().tools_dir))
 
 
 def run_ids(incomplete: str) -> list[str]:
-    """The runs whose id begins so."""
+    """Return the runs with this prefix of the id."""
     folder = options.settings().runs_dir
     return _beginning(incomplete, (path.name for path in folder.iterdir()) if folder.is_dir() else ())
 

@@ -196,7 +196,7 @@ def _set_host_key(name: str, host: str) -> Result:
 
 
 def _of_hosts(keys: StoredKeys, name: str) -> set[str]:
-    """What the file calls the keys of hosts with this name."""
+    """Return the file's names of keys of hosts with this name."""
     return {kept for kept in keys.places() if kept.startswith(f"{name}{OF_HOST}")}
 
 

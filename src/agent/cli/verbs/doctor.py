@@ -107,7 +107,7 @@ def _network(settings: Settings) -> Iterator[Finding]:
 
 
 def model_findings(settings: Settings) -> Iterator[Finding]:
-    """Whether the model can be asked."""
+    """Return True if the model can be asked."""
     by_name = settings.model != FIRST_LISTED
     try:
         require_allowed(settings)
@@ -154,7 +154,7 @@ def _speech(settings: Settings) -> Iterator[Finding]:
 
 
 def _isolation(settings: Settings) -> Iterator[Finding]:
-    """How tools are isolated, and what the processes that read files and pages could still do."""
+    """Check the isolation of tools, and of processes that read files and pages."""
 
     async def opened() -> Isolation:
         async with aclosing(await open_for(settings)) as sandbox:
@@ -191,7 +191,7 @@ def _search(settings: Settings) -> Iterator[Finding]:
 
 
 def _addresses(settings: Settings) -> Iterator[Finding]:
-    """Private addresses that may be opened; nothing is said where there are none."""
+    """Report allowed private addresses, if there are any."""
     if settings.allow_private:
         yield Finding("addresses", True, "all of this machine and its network may be opened (allow_private)")
         return
@@ -221,7 +221,7 @@ def _browser(settings: Settings) -> Iterator[Finding]:
 
 
 def _folders(settings: Settings) -> Iterator[Finding]:
-    """Whether files can be made in them, or where they would be made; permissions alone do not tell."""
+    """Return True if files can be made in them, or where they would be made; permissions alone do not tell."""
     remedy = "Fix its permissions, or set ALITA_HOME (or --tools-dir) to another folder."
     for name in ("tools_dir", "data_dir", "runs_dir", "cache_dir", "runtime_dir"):
         folder: Path = getattr(settings, name)
@@ -236,7 +236,7 @@ def _folders(settings: Settings) -> Iterator[Finding]:
 
 
 def _library(settings: Settings) -> Iterator[Finding]:
-    """What of the library MCP clients do not get; nothing is said of a library that is served whole."""
+    """Report tools that MCP clients do not get, if there are any."""
     if not settings.tools_dir.is_dir():
         return
     try:

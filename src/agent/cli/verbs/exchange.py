@@ -82,7 +82,7 @@ def import_(
         print_note(f"Trying {count_of(count, 'source')} in the sandbox …")
     taken = exits.run(_take_all(settings, found, origin.name, replace))
     refused = [one for one in taken if one.verdict == "refused"]
-    rows = [(one.name, one.verdict, _told(one)) for one in taken]
+    rows = [(one.name, one.verdict, _remarks(one)) for one in taken]
     new = [one.name for one in taken if one.verdict in {"imported", "repaired", "replaced"}]
     note = f"{count_of(len(new), 'tool')} of {len(taken)} taken in; {len(refused)} refused."
     if drafts := _drafts(settings, new):
@@ -182,7 +182,7 @@ async def _take_all(settings: Settings, found: Sequence[Any], origin: str, repla
         for one in order(found):
             try:
                 taken.append(await intake.take(one))
-            except LibraryError as error:  # such as a full disk: what came before is told all the same
+            except LibraryError as error:  # such as a full disk: earlier results are still reported
                 taken.append(Taken(one.name, "refused", error.message, error.remedy))
         return taken
 
@@ -207,6 +207,6 @@ def _drafts(settings: Settings, names: Sequence[str]) -> list[str]:
     return [name for name in names if library.get(name).status is not Status.VERIFIED]
 
 
-def _told(one: Taken) -> str:
+def _remarks(one: Taken) -> str:
     told = [*one.repairs, *one.notes, *filter(None, [one.reason, one.remedy])]
     return "; ".join(told)

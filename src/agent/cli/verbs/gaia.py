@@ -46,7 +46,7 @@ class _Benchmark(options.Commands):
     """Runs a benchmark unless another command is named: the question file comes first."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Puts the command in front where it is left out."""
+        """Add the command if it is left out."""
         if not args or args[0] not in self.commands:
             args = ["run", *args]
         parsed: list[str] = super().parse_args(ctx, args)
@@ -221,7 +221,7 @@ def learn(
 
 
 _CLOSING = 30.0
-"""Seconds between the order to stop every question and the end of the process, whatever hangs in it."""
+"""Seconds between stopping all questions and the end of the process, even if something hangs."""
 _CODES = {"finished": 0, "limit": 124, "interrupted": exits.INTERRUPTED, "stopped": 1}
 
 

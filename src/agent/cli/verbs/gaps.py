@@ -61,12 +61,12 @@ def show(record: Id, as_json: options.AsJson = False) -> Result:
         ("what goes wrong", found.pattern),
         ("instead", found.advice),
         ("found", f"{found.seen} times, last {date_text(found.updated)}"),
-        ("helped", _told(known)),
+        ("helped", _help_text(known)),
     ]
     return Result({**fields(found, _FIELDS), **fields(known, "shown right others others_right")}, rows)
 
 
-def _told(known: Help) -> str:
+def _help_text(known: Help) -> str:
     return (
         f"{known.right} of {known.shown} questions planned with it were right; "
         f"{known.others_right} of {known.others} others of its kind"
@@ -177,5 +177,5 @@ def stats(as_json: options.AsJson = False) -> Result:
     form = [
         {**fields(r, "id kind status seen"), **fields(helped[r.id], "shown right others others_right")} for r in found
     ]
-    rows = [(r.id, r.status, r.kind, _told(helped[r.id])) for r in found]
+    rows = [(r.id, r.status, r.kind, _help_text(helped[r.id])) for r in found]
     return listing(form, rows, "There are no gap records yet.")

@@ -45,7 +45,7 @@ _USAGE = "alita mcp add NAME COMMAND [ARGS]..., or: alita mcp add NAME --url URL
 
 
 class AddCommand(options.Command):
-    """What follows the server's name and our options is the server's command, with its own options."""
+    """After the server's name and our options comes the server's command, with its own options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Puts `--` before the command."""
@@ -287,7 +287,7 @@ def forget(
 
 
 def _require_ours(entry: ServerEntry, remedy: str) -> None:
-    """Whether its file may be changed; another program's stays as it is."""
+    """Return True if its file may be changed; another program's file is not changed."""
     if entry.path.name not in {PROJECT_FILE, USER_FILE} or entry.path.parent.name in {".cursor", ".vscode"}:
         raise UsageError(f"{entry.path} belongs to another program.", remedy=remedy)
 

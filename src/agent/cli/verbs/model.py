@@ -41,7 +41,7 @@ MB = 1_000_000
 
 
 class Name(StrEnum):
-    """The models whose weights are fetched."""
+    """The models with downloaded weights."""
 
     EMBEDDED = "embedded"
     SPEECH = "speech"
@@ -108,7 +108,7 @@ def list_(
     if forget:
         traits.forget()
     known = traits.all()
-    models, offers = _listed(settings), _offered(settings)
+    models, offers = _model_rows(settings), _offered(settings)
     stored = [(name.value, s) for name in Name for s in _weights(name).stored()]
     weights = [{"model": n, "path": str(s.path), "bytes": s.size, "state": s.state} for n, s in stored]
     rows = []
@@ -132,8 +132,8 @@ def list_(
     )
 
 
-def _listed(settings: Settings) -> list[dict[str, Any]]:
-    """Every model that the settings name, and the embedded one: where it is asked, how, and as what."""
+def _model_rows(settings: Settings) -> list[dict[str, Any]]:
+    """Return the models of the settings and the embedded one, with endpoint, dialect and roles."""
     used: dict[str, list[str]] = {EMBEDDED: [], **{name: [] for name in settings.models}}
     for use in ("model", "fallback", *ROLES):
         for name in (settings.model,) if use == "model" else getattr(settings, use):

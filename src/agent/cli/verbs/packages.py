@@ -1,4 +1,4 @@
-"""`alita packages list|allow|forget|prune`: what programs and tools may import beside what comes with alita."""
+"""`alita packages list|allow|forget|prune`: packages for programs and tools besides alita's own."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ Form = dict[str, Any]
 _WITH_NEW_TESTS = "correct your text, or drop the older tests: alita tools edit {name} --new-tests"
 _MOST_TESTS, _LONGEST_TEST = 12, 160
 _MOST_SHOWN = 3
-"""Of more new tools that are approved at once, the code is not shown."""
+"""If more new tools are approved together, their code is not shown."""
 
 
 def add_to(app: options.App) -> None:
@@ -231,9 +231,9 @@ class _Desk:
     async def look(
         self, name: str, source: str | None = None, *, is_one_of_many: bool = False, only_examples: bool = False
     ) -> Review:
-        """Shows what a tool may use, what changed, and how its tests go; with a source in the place of its own.
+        """Show a tool's capabilities, changes and test results, perhaps with another source.
 
-        Of one of many that were never approved, the code is not shown.
+        The code of one among many new tools is not shown.
         """
         for use, decider in await self._uses(
             as_written(self.library, name) if source is None else edited(self.library, name, source)
@@ -363,10 +363,10 @@ def consent_of(settings: Settings) -> CallConsent:
 
 
 def _needed_first(library: Library, names: Sequence[str]) -> Sequence[str]:
-    """The names with those of imported tools before those that import them."""
+    """Return the names, imported tools before the tools that import them."""
     needs: dict[str, set[str]] = {name: set() for name in names}
     for name in names:
-        with suppress(UserError):  # it is told when its turn comes
+        with suppress(UserError):  # it is reported later
             needs[name] = {*module_names(library.source(name).decode(errors="replace"))} & needs.keys()
     try:
         return [*TopologicalSorter(needs).static_order()]

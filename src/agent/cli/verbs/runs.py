@@ -58,7 +58,7 @@ RunId = Annotated[
 def list_(limit: options.Limit = 20, as_json: options.AsJson = False) -> Result:
     """Lists runs, newest first."""
     with indexed(options.settings()) as (index, warnings):
-        return _listed(index.newest(limit), "There are no runs yet.", warnings)
+        return _run_listing(index.newest(limit), "There are no runs yet.", warnings)
 
 
 @app.command()
@@ -69,7 +69,7 @@ def search(
 ) -> Result:
     """Finds runs by words in the question, the answer or the steps, newest first."""
     with indexed(options.settings()) as (index, _):
-        return _listed(index.search(" ".join(words), limit), "No run matches all these words.")
+        return _run_listing(index.search(" ".join(words), limit), "No run matches all these words.")
 
 
 @app.command("path")
@@ -79,7 +79,7 @@ def path_(as_json: options.AsJson = False) -> Result:
     return Result({"database": place}, text=place)
 
 
-def _listed(runs: list[dict[str, Json]], none: str, warnings: Sequence[str] = ()) -> Result:
+def _run_listing(runs: list[dict[str, Json]], none: str, warnings: Sequence[str] = ()) -> Result:
     rows = [(run["run_id"], run["status"], date_text(run["started"]), one_line(run["question"], 200)) for run in runs]
     return listing(runs, rows, none, warnings)
 
@@ -160,7 +160,7 @@ def trust(
     yes: Annotated[bool, opt("--yes -y", "Trust it without asking.")] = False,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Shows what a run that came from elsewhere would do if it went on, and asks whether to trust it."""
+    """Show the effects of resuming a foreign run, and ask about trusting it."""
     settings = options.settings()
     found, own = load_run(settings.runs_dir, find_run(settings.runs_dir, run)), OwnRuns(settings)
     told = visible(what_it_would_do(found))
@@ -413,7 +413,7 @@ def table_(
     none = "There are no attempts yet."
     if ledger is None:
         with indexed(options.settings()) as (index, _):
-            return _listed(index.newest(limit), none)
+            return _run_listing(index.newest(limit), none)
     records = read_ledger(ledger_meant(ledger))
     lessons = {lesson.run_id: lesson for lesson in records.lessons}
     form: list[Json] = []

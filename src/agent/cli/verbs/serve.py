@@ -93,7 +93,7 @@ def serve(
 
 
 def _granted(settings: Settings, folder: Path | None, write: bool) -> FolderGrant | None:
-    """The folder that programs of clients may read, and of which those of `ask` may change a copy."""
+    """Return the folder that clients' programs may read; programs of `ask` may change a copy of it."""
     from agent.material.folder import checked_folder
     from agent.question import FolderGrant
 
@@ -106,7 +106,7 @@ def _granted(settings: Settings, folder: Path | None, write: bool) -> FolderGran
 
 
 class Own(NamedTuple):
-    """What is served in place of the user's tools."""
+    """Return the tools that are served instead of the user's."""
 
     library: Library
     extra: Extra
@@ -177,7 +177,7 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
 
 
 async def _shielded(ending: Coroutine[Any, Any, None]) -> None:
-    """Lets an ending finish, whatever ends meanwhile."""
+    """Let an ending finish, even if other tasks end."""
     task = asyncio.create_task(ending)
     while not task.done():
         with contextlib.suppress(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""The desk of a cluster: gives out model slots, and tells questions to stop."""
+"""The desk of a cluster: gives out model slots, and stops questions."""
 
 from __future__ import annotations
 

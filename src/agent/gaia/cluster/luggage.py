@@ -65,7 +65,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files into a new folder, whole or not at all.
 
     Raises:
-        RunError: The folder exists, or a name leads out of it.
+        RunError: The folder exists, or a name leads outside.
         OSError: It cannot be written.
     """
     for name in files:

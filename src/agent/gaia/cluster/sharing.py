@@ -56,7 +56,7 @@ class Changes(NamedTuple):
     tools: Files
     """The files of tools that are new or changed."""
     approved: tuple[str, ...]
-    """Their names, without those of drafts."""
+    """Return their names, without drafts."""
     calls: tuple[Call, ...]
     shown: tuple[str, ...]
     """The ids of the gap records with which it was planned."""
@@ -87,7 +87,7 @@ def unpack(folder: Path, settings: Settings, node_data: Path) -> None:
 
     Args:
         folder: The folder, with the files as `pack` names them.
-        settings: The settings of the question, whose folders are in it.
+        settings: The settings of the question, with its folders.
         node_data: The data folder of the node's user.
     """
     for place in (settings.tools_dir, settings.data_dir / ENVIRONMENTS, settings.config_dir):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ray import ObjectRef
 
 NODE_FOLDERS = ("cache_dir", "runtime_dir", "models_dir", "chrome", "logins")
-"""Settings that each node has of its own."""
+"""Settings that each node sets for itself."""
 OWN_FOLDERS = ("tools_dir", "data_dir", "config_dir", "runs_dir", "gaps_file")
 """Settings that name a place in the folder of the question."""
 _NOT_FOR_NODES = ("database_url", "hf_token")

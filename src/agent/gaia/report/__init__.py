@@ -1,1 +1,1 @@
-"""What a ledger says: figures, tables, comparisons, and a page to look at."""
+"""Reports on a ledger: figures, tables, comparisons, and a web page."""

@@ -17,7 +17,7 @@ _NAMED = 20
 def compare(first: Results, second: Results) -> Report:
     """Compare two runs on the questions that both attempted; a broken attempt counts as wrong.
 
-    With several epochs, a question is right if more than half of them are.
+    With several epochs, a question is right if more than half of its epochs are.
     """
     names = (first.name, second.name) if first.name != second.name else ("first run", "second run")
     # Those with an attempt in any epoch; an epoch without one stays among them, as not right.

@@ -24,9 +24,9 @@ class Counted:
     task: Task
     epoch: int
     attempt: Attempt | None
-    """The last one; None when there is none yet."""
+    """The last one; None without an attempt."""
     tries: int = 0
-    """Attempts in all: more than one where an error was tried again, not where a run was interrupted and went on."""
+    """Number of attempts: more than one if an error was retried, but not if a run was interrupted and resumed."""
 
     @property
     def right(self) -> bool:
@@ -81,7 +81,7 @@ class Effort:
     cost: float | None
     """None if one price is unknown."""
     seconds: float
-    """Of work, without queueing and without waiting for a rate limit."""
+    """Seconds of work, without queueing and waiting for rate limits."""
     waited: float
     median_seconds: float | None
     median_tokens: float | None
@@ -104,7 +104,7 @@ def effort_of(attempts: Sequence[Attempt]) -> Effort:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The results of a part of the questions: a level, a type of file, a route, or all of them."""
+    """Results of some questions: a level, a type of file, a route, or all."""
 
     name: str
     right: int
@@ -118,9 +118,9 @@ class Group:
     wrong: int
     errors: int
     interrupted: int
-    """Neither done nor errors: they go on with --resume."""
+    """Neither done nor failed: --resume continues them."""
     effort: Effort
-    """Of the attempts that count."""
+    """Tokens, time and cost of the attempts that count."""
 
 
 def group_of(name: str, cells: Sequence[Counted], *, is_scored: bool = True, right: int | None = None) -> Group:
@@ -151,10 +151,10 @@ class Results:
     selected: Sequence[Task]
     epochs: int = 1
     name: str = ""
-    """Of the ledger."""
+    """The ledger's path."""
     header: Header = field(default_factory=Header)
     flaws: Sequence[str] = ()
-    """What is wrong with the ledger, and so with any figure that is made of it, one sentence each."""
+    """Problems of the ledger, and so of all figures, one sentence each."""
     source: str = ""
     """The question file or folder, as the ledger names it."""
 
@@ -192,7 +192,7 @@ def open_results(path: Path, tasks: Sequence[Task] = ()) -> Results:
 
 
 def by(cells: Iterable[Counted], noun: str) -> dict[str, list[Counted]]:
-    """Group questions by a part of them; by `question`, each group holds its epochs."""
+    """Group questions by one property; by `question`, each group holds its epochs."""
     found: dict[str, list[Counted]] = {}
     for cell in cells:
         found.setdefault(cell.part(noun), []).append(cell)

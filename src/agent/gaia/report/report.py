@@ -22,7 +22,7 @@ UNKNOWN = "unknown"
 
 
 class Fact(NamedTuple):
-    """What is known of the whole: a value for JSON, and words for people; without words, JSON alone has it."""
+    """A fact about the whole: a value for JSON, and words for people; without words, only JSON has it."""
 
     name: str
     value: Json
@@ -37,7 +37,7 @@ class Report:
     headline: str
     """One sentence with the figure that matters most."""
     notices: Sequence[str]
-    """What a reader must know before believing a figure, one sentence each."""
+    """Warnings about the figures, one sentence each."""
     facts: Sequence[Fact]
     tables: Sequence[Table]
     """Only those that have rows."""
@@ -71,7 +71,7 @@ def report_of(results: Results) -> Report:
     questions = list(by(cells, "question").values())
     epochs = len(questions[0]) if questions else results.epochs
     ends = {(attempt.key, attempt.run_id): attempt for attempt in mine}
-    spent = [a for a in mine if not a.run_id or ends[a.key, a.run_id] is a]  # a run that went on is in it once
+    spent = [a for a in mine if not a.run_id or ends[a.key, a.run_id] is a]  # a resumed run is in it once
     effort = effort_of(spent)
     leaked = list(dict.fromkeys(attempt.task_id for attempt in mine if attempt.leaks))
     leaked_right = sum(cell.right and bool(cell.attempt and cell.attempt.leaks) for cell in cells)

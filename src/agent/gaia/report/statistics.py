@@ -35,8 +35,8 @@ def wilson(right: float, of: int) -> Interval:
 def mcnemar(only_first: int, only_second: int) -> float:
     """The two-sided p-value of McNemar's exact test; 1 when no question is split.
 
-    The chance of a split at least as uneven, if each question that one run alone got right were as likely to fall to
-    either: the binomial test with one half (Fay 2010, "Two-sided exact tests").
+    Return the probability of a split at least as uneven, if both runs were equally likely to win each question that
+    only one got right: the binomial test with one half (Fay 2010, "Two-sided exact tests").
     """
     split = only_first + only_second
     tail = sum(comb(split, k) for k in range(min(only_first, only_second) + 1))

@@ -25,7 +25,7 @@ _FIRST = '<p class="bad">Press Dry run first, and look at what would be sent.</p
 
 
 def fetched(address: str) -> tuple[str, str]:
-    """What is to be told of the course's questions, and the questions."""
+    """Return a message about the course's questions, and the questions."""
     notes: list[str] = []
     try:
         dataset = fetch_questions(CourseApi(address), notes.append)
@@ -35,7 +35,7 @@ def fetched(address: str) -> tuple[str, str]:
 
 
 def shown_first(settings: Settings, form: Profile) -> tuple[str, Submission | None]:
-    """What would be sent, and the same to be sent later; it is in the log, too."""
+    """Return the submission for display, and for sending later; the log has it, too."""
     without_keys = Redactor(settings.secrets).text
     try:
         made = form.submission()

@@ -71,7 +71,7 @@ def one_of(benches: Benches, ledger: Path | None, row: object) -> str:
 
 
 class State(NamedTuple):
-    """What changes whenever there is something new to show."""
+    """Return a stamp that changes when there is something new to show."""
 
     size: int = 0
     changed: float = 0.0
@@ -148,5 +148,5 @@ class Panel:
 
 
 def meant(named: str | None, folder: Path) -> Path | None:
-    """The ledger that a user names by its own path, or that of the results beside it."""
+    """Return the ledger at a path, or the ledger next to results at a path."""
     return ledger_meant((folder / named.strip()).expanduser().absolute()) if named and named.strip() else None

@@ -50,7 +50,7 @@ class Running:
     def __init__(self, prepared: Prepared, choices: Choices, told: Told) -> None:
         self._prepared, self._choices, self.told = prepared, choices, told
         self.ending = ""
-        """What came of it."""
+        """Its outcome."""
         self.is_good = True
         self.task = asyncio.create_task(self._run())
 
@@ -103,7 +103,7 @@ class Benches:
         """Start a benchmark, or continue it; returns its ledger once that is this process's.
 
         Args:
-            choices: What is run; its results are named by an absolute path.
+            choices: The options; results have an absolute path.
             chosen: Settings of the form.
 
         Raises:

@@ -39,7 +39,7 @@ element.addEventListener('toggle', event => {
     event.target.open ? open.add(event.target.className) : open.delete(event.target.className);
 }, true);
 watch('value', () => element.querySelectorAll('details').forEach(one => { one.open = open.has(one.className); }));"""
-"""What was opened stays open in new figures."""
+"""Opened parts stay open in new figures."""
 
 
 def figures(report: Report, running: Running | None) -> str:

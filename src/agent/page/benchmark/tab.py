@@ -53,7 +53,7 @@ def _name(ledger: Path) -> str:
 
 
 def compared(benches: Benches, ledger: Path | None, earlier: Path | None) -> str:
-    """A benchmark beside an earlier one, question by question."""
+    """Return a comparison of a benchmark with an earlier one, question by question."""
     if ledger is None or earlier is None:
         return '<p class="bad">Choose two benchmarks.</p>'
     redactor = Redactor(benches.settings.secrets)
@@ -65,7 +65,7 @@ def compared(benches: Benches, ledger: Path | None, earlier: Path | None) -> str
 
 
 def choices_of(folder: Path, form: dict[str, Any], *, resume: bool) -> Choices:
-    """What a form wants to be run.
+    """Return the options of a form.
 
     Raises:
         UserError: It names no question file, or the upload cannot be kept.
