@@ -19,8 +19,8 @@ _TAB = re.compile(r"[A-Za-z0-9_-]{6,64}")
 class Visitor:
     """One browser: no other one sees its tabs and its files."""
 
-    tabs: dict[str, None] = field(default_factory=dict)
-    """The sessions that Gradio gave its tabs, the oldest first."""
+    tabs: dict[str, str] = field(default_factory=dict)
+    """The sessions that Gradio gave its tabs, the oldest first, each with the conversation that it shows."""
     uploads: set[str] = field(default_factory=set)
     """Paths of the files that it sent."""
     outputs: dict[str, Path] = field(default_factory=dict)
@@ -80,5 +80,5 @@ class Visitors:
                 oldest = next(iter(visitor.tabs))
                 del visitor.tabs[oldest]
                 self.left(oldest)
-            visitor.tabs[tab] = None
+            visitor.tabs[tab] = ""
         return True

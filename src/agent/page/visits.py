@@ -41,6 +41,7 @@ _MOST_STEPS = 400
 """Lines of one run that are shown."""
 _PAUSE = 0.1
 """Seconds between two views of a busy run."""
+_STOPPED = '<p class="bad">Stopped.</p>'
 AWAY = 60.0
 """Seconds after which a conversation without a tab is closed, and its run ended."""
 
@@ -177,7 +178,7 @@ class Visit:
             chat = await self._opened({name: value for name, value in choice.items() if value})
             found = await chat.ask(question, files=files, on_event=hear)
         except asyncio.CancelledError:
-            turn.end('<p class="bad">Stopped.</p>')
+            turn.end(_STOPPED)
             raise
         except AlitaError as error:
             turn.end(shown.bad(error))
@@ -244,6 +245,8 @@ class Visit:
         if self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+            if not self._turns[-1].is_over:  # it had not begun
+                self._turns[-1].end(_STOPPED)
 
     async def aclose(self) -> None:
         """End the run, and close what it had opened."""
@@ -292,6 +295,7 @@ class Visits:
             visit = self._visits.setdefault((visitor, visit.key), visit)
         self.leave(str(tab))
         self._tabs[str(tab)] = visitor, visit.key
+        visitor.tabs[str(tab)] = visit.key
         return visit
 
     async def _reopened(self, visitor: Visitor, key: str) -> Visit:
@@ -306,15 +310,15 @@ class Visits:
         return Visit(self, visitor, session, key=session.id)
 
     async def of(self, tab: str | None) -> Visit:
-        """The conversation that a tab shows.
+        """The conversation that a tab shows, also after its connection was lost for a while.
 
         Raises:
             LookupError: No visitor has the tab.
         """
         visitor = self._visitor_of(tab)
-        owner, key = self._tabs.get(str(tab), (visitor, ""))
-        found = self._visits.get((visitor, key)) if owner is visitor else None
-        return found or await self.enter(tab, key)
+        place = visitor, visitor.tabs[str(tab)]
+        is_here = self._tabs.get(str(tab)) == place and place in self._visits
+        return self._visits[place] if is_here else await self.enter(tab, place[1])
 
     def conversations(self, tab: str | None) -> list[tuple[str, str]]:
         """Title and key of the conversations of the tab's visitor, the newest first."""

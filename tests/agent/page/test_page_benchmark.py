@@ -13,7 +13,7 @@ from support.course_server import CourseServer
 from support.gaia_records import kept_benchmark
 from support.page import Site, held, picture
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("page")]
 ATTACK = "<img src=x onerror=\"document.title='taken'\"> ${document.title='taken'} {{value}}"
 
 

@@ -76,6 +76,25 @@ async def test_a_conversation_is_found_again_in_the_store(
     assert visitor.conversations[visit.key][0] == session.id
 
 
+async def test_a_tab_whose_connection_was_lost_has_its_conversation(
+    visits: Visits, enter: Enter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, tab = enter()
+    await ask(await visits.enter(tab, ""), "Which colour has the wall?")
+    monkeypatch.setattr(page_visits, "AWAY", 0.0)
+    visits.leave(tab)
+    await asyncio.sleep(0.05)
+    assert "Answer 0." in (await visits.of(tab)).html
+    assert await visits.of(tab) is await visits.of(tab)
+
+
+async def test_a_run_that_is_stopped_before_it_began_is_over(visits: Visits, enter: Enter) -> None:
+    visit = await visits.enter(enter()[1], "")
+    visit.ask("Which colour has the wall?", [], model="", agent="")
+    await visit.stop()
+    assert ("Stopped." in visit.html, "busy" in visit.html) == (True, False)
+
+
 async def test_another_visitor_does_not_find_it(visits: Visits, enter: Enter) -> None:
     (_, tab), (_, other) = enter(), enter()
     visit = await visits.enter(tab, "")
