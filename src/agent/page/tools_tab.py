@@ -149,7 +149,7 @@ def _day(version: Tool) -> str:
 
 
 def compared(settings: Settings, name: str | None, old: str | None, new: str | None) -> str:
-    """The difference of two versions of a tool; without a name, the tool as it is now and the version before."""
+    """The difference of two versions of a tool; by default, of the current one and the one before."""
     if not name:
         return ""
     try:
@@ -180,7 +180,10 @@ def show(gr: Any, visits: Visits, tab: Any) -> Any:
     with gr.Column(visible=False) as more:
         with gr.Accordion("Compare versions", open=False):
             with gr.Row():
-                old, new = gr.Dropdown(label="From (else the one before)"), gr.Dropdown(label="To (else as it is now)")
+                old, new = (
+                    gr.Dropdown(label="From (else the one before)"),
+                    gr.Dropdown(label="To (else the current one)"),
+                )
             compare = gr.Button("Compare versions")
             difference = gr.HTML(padding=False, elem_id="difference")
         with gr.Accordion("Export", open=False):
