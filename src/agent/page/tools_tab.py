@@ -178,7 +178,7 @@ def show(gr: Any, visits: Visits, tab: Any) -> Any:
 
     gr.render(inputs=[names], **quiet)(form_of)
     with gr.Column(visible=False) as more:
-        with gr.Accordion("Compare versions", open=False):
+        with gr.Accordion("Versions", open=False):
             with gr.Row():
                 old, new = (
                     gr.Dropdown(label="From (else the one before)"),
@@ -188,7 +188,7 @@ def show(gr: Any, visits: Visits, tab: Any) -> Any:
             difference = gr.HTML(padding=False, elem_id="difference")
         with gr.Accordion("Export", open=False):
             form = gr.Radio([(f"{name}: {about}", name) for name, about in FORMS], value="zip", label="Form")
-            export = gr.Button("Export")
+            export = gr.Button("Export the tool")
             exported = gr.HTML(padding=False, elem_id="exported")
 
     def listed(asked: str) -> tuple[Any, str]:
