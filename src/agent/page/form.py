@@ -1,6 +1,6 @@
 """The form of a tool's arguments, made from its inputSchema: a field for each parameter.
 
-A field takes text. Text fields are taken unchanged; all others are read as JSON by the schema.
+A field takes text. If the parameter is a text, this is its value; else it is read as JSON.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Field:
 
     name: str
     kinds: tuple[str, ...]
-    """The accepted JSON types; empty for all types."""
+    """The JSON types that it takes; empty for any."""
     is_required: bool
     about: str
     """Type, limits and description, on one line."""

@@ -56,7 +56,7 @@ class SettingsDesk:
 
 
 def described(settings: Settings, name: str | None) -> tuple[str, str]:
-    """Return the value of a setting as it is typed, and its description."""
+    """Return the value of a setting, as a user types it, and its description."""
     if name not in CHANGEABLE:
         return "", ""
     value = next(line.value for line in settings.explain() if line.name == name)

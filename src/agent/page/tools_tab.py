@@ -149,7 +149,7 @@ def _day(version: Tool) -> str:
 
 
 def compared(settings: Settings, name: str | None, old: str | None, new: str | None) -> str:
-    """Return the difference of two versions of a tool; by default the present and the previous one."""
+    """The difference of two versions of a tool; by default, of the current one and the one before."""
     if not name:
         return ""
     try:
@@ -178,14 +178,17 @@ def show(gr: Any, visits: Visits, tab: Any) -> Any:
 
     gr.render(inputs=[names], **quiet)(form_of)
     with gr.Column(visible=False) as more:
-        with gr.Accordion("Compare versions", open=False):
+        with gr.Accordion("Versions", open=False):
             with gr.Row():
-                old, new = gr.Dropdown(label="From (else the one before)"), gr.Dropdown(label="To (else as it is now)")
+                old, new = (
+                    gr.Dropdown(label="From (else the one before)"),
+                    gr.Dropdown(label="To (else the current one)"),
+                )
             compare = gr.Button("Compare versions")
             difference = gr.HTML(padding=False, elem_id="difference")
         with gr.Accordion("Export", open=False):
             form = gr.Radio([(f"{name}: {about}", name) for name, about in FORMS], value="zip", label="Form")
-            export = gr.Button("Export")
+            export = gr.Button("Export the tool")
             exported = gr.HTML(padding=False, elem_id="exported")
 
     def listed(asked: str) -> tuple[Any, str]:

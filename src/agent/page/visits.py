@@ -117,7 +117,7 @@ class Visit:
         self._keeps_all = False
         self._asked: Asked | None = None
         self.asking = ""
-        """The run's present question, as it is shown."""
+        """HTML of the question that the run asks now."""
         self._reply: asyncio.Future[UserReply] | None = None
 
     @property
@@ -152,7 +152,7 @@ class Visit:
         return shown.outputs(here, addresses) + shown.ending(answer)
 
     def ask(self, question: str, files: Sequence[Path], *, model: str, agent: str) -> None:
-        """Ask a question; `watch` reports when there is something new to show."""
+        """Ask a question; `watch` reports what is new."""
         question = self._redactor.text(question)  # not even its owner sees a key again
         turn = Turn(shown.question(question, [path.name for path in files]))
         self._turns.append(turn)

@@ -106,11 +106,11 @@ def test_tools_are_found_shown_and_run_and_runs_replayed(page: Page) -> None:
     page.get_by_label("n: integer, required").fill("21")
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.locator("#result")).to_contain_text("42")
-    page.get_by_role("button", name="Compare versions").first.click()
-    page.get_by_role("button", name="Compare versions").last.click()
+    page.get_by_role("button", name="Versions").first.click()
+    page.get_by_role("button", name="Compare versions").click()
     expect(page.locator("#difference")).to_contain_text("+    return n + n")
     page.get_by_role("button", name="Export").first.click()
-    page.get_by_role("button", name="Export").last.click()
+    page.get_by_role("button", name="Export the tool").click()
     with page.expect_download() as taken:
         page.locator("#exported a").click()
     assert taken.value.suggested_filename == "double_number.zip"
