@@ -79,13 +79,13 @@ def course_run(
 
     Args:
         api: The course's server.
-        output: The results; questions, files and ledger stand beside them.
+        output: The results; questions, files and ledger are next to them.
         settings: Where files are looked for.
         tell: Told of what is missing.
         more: Other choices: `resume`, `verbose`, `concurrency`, `max_questions`.
 
     Raises:
-        UserError: The questions cannot be had or written.
+        UserError: The questions cannot be fetched or written.
     """
     names = ("questions.jsonl", "files", "ledger.jsonl")
     questions, files, ledger = (output.with_name(f"{output.stem}.{name}") for name in names)
@@ -110,7 +110,7 @@ def fetch_questions(api: CourseApi, tell: Callable[[str], None]) -> Dataset:
     """Return the course's questions; `tell` gets what is wrong with some.
 
     Raises:
-        CourseError: They cannot be had.
+        CourseError: They cannot be fetched.
     """
     dataset = api.questions()
     for problem in dataset.problems:

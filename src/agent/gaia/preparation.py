@@ -36,7 +36,7 @@ _LOOKED_AT = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices(RunOptions):
-    """What a command line or a form says of a benchmark, beside settings."""
+    """The choices of a command line or a form about a benchmark, without settings."""
 
     questions: Path
     attached: Path | None = None
@@ -201,7 +201,7 @@ def _derive(outcome: BenchmarkOutcome, dataset: Dataset, choices: Choices, redac
 
 
 def summary(outcome: BenchmarkOutcome, choices: Choices) -> list[str]:
-    """Return what came of a benchmark, in lines for people."""
+    """Return the results of a benchmark, in lines for people."""
     group = group_of("all", counted(outcome.attempts, outcome.selected, outcome.epochs))
     latest = outcome.attempts
     is_scored = any(attempt.correct is not None for attempt in latest)

@@ -25,7 +25,7 @@ _FIRST = '<p class="bad">Press Dry run first, and look at what would be sent.</p
 
 
 def fetched(address: str) -> tuple[str, str]:
-    """What is to be told of the course's questions, and the questions."""
+    """Notes on the course's questions, and the questions."""
     notes: list[str] = []
     try:
         dataset = fetch_questions(CourseApi(address), notes.append)

@@ -148,5 +148,5 @@ class Panel:
 
 
 def meant(named: str | None, folder: Path) -> Path | None:
-    """The ledger that a user names by its own path, or that of the results beside it."""
+    """The ledger that a user names by its own path, or by the path of its results."""
     return ledger_meant((folder / named.strip()).expanduser().absolute()) if named and named.strip() else None

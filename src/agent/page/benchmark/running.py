@@ -50,7 +50,7 @@ class Running:
     def __init__(self, prepared: Prepared, choices: Choices, told: Told) -> None:
         self._prepared, self._choices, self.told = prepared, choices, told
         self.ending = ""
-        """What came of it."""
+        """The summary of its results, or its error; empty while it runs."""
         self.is_good = True
         self.task = asyncio.create_task(self._run())
 
