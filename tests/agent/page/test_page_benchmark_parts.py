@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from agent.gaia.configuration import Places
 from agent.gaia.ledger import Fingerprint, Ledger, read_ledger
 from agent.page.benchmark import shown
 from agent.page.benchmark.course_tab import Profile, sent, shown_first
-from agent.page.benchmark.panel import meant, one_of, viewed
+from agent.page.benchmark.panel import meant, one_of, state_of, viewed
 from agent.page.benchmark.running import Benches
 from agent.page.benchmark.tab import choices_of, compared, found
 from agent.page.door import PageDoor
@@ -258,6 +259,19 @@ def test_what_was_not_shown_is_not_handed_in(benches: Benches, tmp_path: Path) -
     assert ("cannot be reached" in unreachable, "<img" in unreachable) == (True, False)
     log = (tmp_path / "submission_payload.log").read_text().splitlines()
     assert [json.loads(line).get("sent") for line in log] == [False, True, None]
+
+
+def test_a_ledger_that_a_command_writes_is_followed_for_a_while(benches: Benches, tmp_path: Path) -> None:
+    ledger = kept_benchmark(tmp_path, [{"task_id": "1", "Question": "?"}], right=1)
+    before = state_of(benches, ledger)
+    with ledger.open("a") as file:
+        file.write('{"kind": "begun", "task_id": "1", "epoch": 1, "fingerprint": "", "run_id": "x"}\n')
+    after = state_of(benches, ledger)
+    assert (after != before, after.may_change, after.is_busy) == (True, True, False)
+    os.utime(ledger, (0, 0))
+    assert not state_of(benches, ledger).may_change
+    ledger.unlink()
+    assert not state_of(benches, ledger).may_change
 
 
 @pytest.mark.parametrize("is_open", [False, True])

@@ -85,10 +85,9 @@ class Profile(NamedTuple):
 
 def show(gr: Any, benches: Benches, tab: Any) -> None:
     """Add the questions, the run and the submission to the page."""
-    settings = benches.settings
     with gr.Row():
         output = gr.Textbox("course.json", label="Results", max_lines=1)
-        model = gr.Textbox(settings.model, label="Model", max_lines=1)
+        model = gr.Textbox(benches.settings.model, label="Model", max_lines=1)
         most = gr.Number(0, label="Most questions (0: all)", precision=0, minimum=0)
         course = gr.Textbox(COURSE_URL, label="Course server", max_lines=1)
     with gr.Row():
@@ -115,12 +114,12 @@ def show(gr: Any, benches: Benches, tab: Any) -> None:
         own = {"resume": goes_on, "max_questions": int(most) if most and most >= 1 else None}
         results = Profile(name, address, "", "").places.output
         try:
-            fetching = partial(course_run, CourseApi(address), results, settings, notes.append, **own)
+            fetching = partial(course_run, CourseApi(address), results, benches.settings, notes.append, **own)
             choices, ledger = await asyncio.to_thread(fetching)
             await benches.start(choices, model=(model or "").strip())
         except AlitaError as error:
-            return {told: f'<div role="alert">{Redactor(settings.secrets).text(bad(error))}</div>'}
-        return {told: Redactor(settings.secrets).text(_notes(notes)), asked: "", **await panel.show(ledger)}
+            return {told: f'<div role="alert">{Redactor(benches.settings.secrets).text(bad(error))}</div>'}
+        return {told: Redactor(benches.settings.secrets).text(_notes(notes)), asked: "", **await panel.show(ledger)}
 
     async def begun(*given: Any) -> dict[Any, Any]:
         return await begin(*given, goes_on=False)
@@ -129,10 +128,10 @@ def show(gr: Any, benches: Benches, tab: Any) -> None:
         return await begin(*given, goes_on=True)
 
     def looked(*given: str) -> tuple[str, Submission | None]:
-        return shown_first(settings, Profile(*given))
+        return shown_first(benches.settings, Profile(*given))
 
     def handed(*given: Any) -> tuple[str, Submission | None]:
-        return sent(settings, Profile(*given[:-1]), given[-1])
+        return sent(benches.settings, Profile(*given[:-1]), given[-1])
 
     tab.select(entered, [output], panel.parts, show_progress="hidden")
     fetch.click(fetched, [course], [told, asked])
