@@ -31,6 +31,7 @@ from typing import Any
 import httpx2
 
 HERE = Path(__file__).parent / "unseen"
+SETS = ("capable", "tools", "tools_fresh", "tools_round2", "tools_round3", "tools_round4", "fresh")
 TOOLS = "generated_tools"
 ALITA = Path(sys.executable).parent / "alita"
 _SECONDS = 3_400.0
@@ -149,7 +150,7 @@ def tools_left(lines: list[dict[str, Any]]) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """Asks, and writes a line for each question."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("set", choices=["capable", "tools", "tools_fresh", "tools_round2", "tools_round3", "tools_round4", "fresh"])
+    parser.add_argument("set", choices=SETS)
     parser.add_argument("--base-url", required=True)
     parser.add_argument("--model", required=True)
     parser.add_argument("--agent", choices=["alita", "smolagents"], default="alita")

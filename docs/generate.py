@@ -20,9 +20,9 @@ from typer.core import TyperOption
 from typer.main import get_command
 
 from agent import cli
+from agent.cli.command_registry import COMMANDS as VERBS
 from agent.cli.exits import EXIT_CODES
 from agent.cli.interactive.commands import COMMANDS, KEYS
-from agent.cli.registry import COMMANDS as VERBS
 from agent.cli.verbs.ask import app as asking
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import NOT_FOR_PROJECTS, variables

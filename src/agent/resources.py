@@ -261,7 +261,7 @@ async def fetch_weights(folder: Path, listen: Callable[[Event], None], stopping:
 
 
 async def fetch_speech(speech: Speech, listen: Callable[[Event], None], stopping: threading.Event) -> None:
-    """Returns when what writes down speech is there, as far as it needs weights of ours.
+    """Returns when the weights of the speech model are there, or are not needed.
 
     Missing weights are reported and are no error: a sound's metadata can still be read.
 

@@ -208,7 +208,7 @@ class Running:
 
     @property
     def program(self) -> str:
-        """Return the program that printed the answer, if a capable model wrote it; else empty."""
+        """The program that printed the answer, if a capable model wrote it; else empty."""
         last: Any = next(iter(self._state.get("steps", [])[-1:]), {})
         is_program = last.get("final") and last["ok"] and last["action"] == "run_code"
         return str(last["input"]).removeprefix("run_code ") if is_program else ""
@@ -403,7 +403,7 @@ class Running:
 
     @cached_property
     def _speech(self) -> Speech:
-        """Return the transcriber of speech; weights are fetched once, with the first sound."""
+        """The transcriber of speech; weights are fetched once, with the first sound."""
         from agent.files.media.speech import from_settings, wants_weights
 
         speech, turn = from_settings(self.settings), asyncio.Lock()

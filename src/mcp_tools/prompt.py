@@ -64,7 +64,7 @@ class Prompt:
 
     @property
     def fixed(self) -> tuple[tuple[str, str], ...]:
-        """Return the common beginning of all uses of the prompt: the messages up to the first placeholder."""
+        """The common beginning of all uses of the prompt: the messages up to the first placeholder."""
         fixed = []
         for role, text in self.turns:
             placeholder = _PLACEHOLDER.search(text)

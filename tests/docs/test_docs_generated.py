@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.answer import Answer
-from agent.cli.registry import COMMANDS
+from agent.cli.command_registry import COMMANDS
 from mcp_tools.checks.check import RULES
 from mcp_tools.sandbox.protocol import Limits
 

@@ -55,12 +55,12 @@ class HandOvers:
 
     @property
     def marks(self) -> Step:
-        """Return the marks of the step that asked."""
+        """The marks of the step that asked."""
         return cast(Step, {"is_private": True} if self.is_private else {})
 
     @property
     def update(self) -> Update:
-        """Return the update of the run besides that step; empty if nobody was asked."""
+        """The update of the run besides that step; empty if nobody was asked."""
         names = ("turns", "sources", "links", "attached") if self._asked else ()
         more = {name: self.state[name] for name in names if name in self.state}  # type: ignore[literal-required]
         return {**more, "created": self.created, "used": self.used}

@@ -88,7 +88,10 @@ def end_now(code: object) -> NoReturn:
 
 
 class Watch:
-    """Ends the process once no seconds are left, with the code of the last words; None while no end is due."""
+    """Ends the process when `seconds_left` reaches 0, with the exit code that `last_words` returns.
+
+    While `seconds_left` returns None, no end is due.
+    """
 
     def __init__(self, seconds_left: Callable[[], float | None], last_words: Callable[[], int]) -> None:
         import threading

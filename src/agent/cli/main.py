@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent.cli import exits
-from agent.cli.registry import COMMANDS_BY_NAME, load
+from agent.cli.command_registry import COMMANDS_BY_NAME, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -328,7 +328,7 @@ def complete_blocks(text: str) -> int:
 
 
 def answer_text(text: str, *, last: int | None = None, whole: str = "") -> Safe:
-    """An answer: Return Markdown if the text is Markdown, else the text with its own line ends.
+    """Return an answer as it is shown: formatted if it is Markdown, else with its own line ends.
 
     `whole` is the answer of which the text is a part.
     """

@@ -50,7 +50,7 @@ class Activity:
                 self._doing = self._route or "thinking"
             case e.ToolCalled() if event.name == "program" or self._route != "run_code":
                 self._route, self._doing = "", "thinking"
-            case e.FileRead() | e.PageRead() if self._route in ("read_file", "read_page"):
+            case e.FileRead() | e.PageRead() if self._route == "read_file":
                 self._route, self._doing = "", "thinking"
             case e.SpecWritten():
                 self._doing = f"writing {event.signature.partition('(')[0]}"

@@ -50,7 +50,7 @@ class Consent:
     approval: ApprovalMode | None = None
     """For proved tools; None in a run from before there was any, which keeps them all."""
     each_call: str = ""
-    """Return why a call of an external tool needs consent; empty if it does not."""
+    """Returns why a call of an external tool needs consent; empty if it does not."""
     grants: Grants | None = None
     """The standing permissions; None in a replay."""
     environments: Environments | None = None

@@ -144,12 +144,12 @@ class ConfiguredServers:
         ]
         self.ready = [standing.expanded for standing in self.standings if standing.expanded is not None]
         self.undecided = [standing for standing in self.standings if standing.state == "undecided"]
-        """Return the servers that the project defines and the user has not decided about."""
+        """Returns the servers that the project defines and the user has not decided about."""
         self.secrets = tuple(secret for server in self.ready for secret in server.secrets)
         """The values that must not be written down."""
         names = ",".join(sorted(server.entry.name for server in self.ready))
         self.configuration = {"servers": names} if names else {}
-        """Return the names of the servers that offer tools; an answer depends on them."""
+        """Returns the names of the servers that offer tools; an answer depends on them."""
         self._seen = Seen(settings.data_dir / PINS_FILE)
         self._is_told = False
 

@@ -29,12 +29,8 @@ _DATE = re.compile(r"(?:19|20)\d\d([-./ ]?)\d\d?(?:\1\d\d?)?|\d\d?[-./]\d\d?[-./
 _END = ".,;:!?"
 _PIECE = 24
 """Letters and digits in a row that no two texts have in common by chance; a title may be that long."""
-_PASSAGE = 48
-"""From this many words on, text is a passage and not a title; a search may ask for a title if the user wants it."""
 _WORDING = 12
 """From this many characters on, in more than one word, text is the wording of an order."""
-_ORDER = 4
-"""Words that are not the user's, in such a run: fewer are what something on a page is called."""
 _HIDDEN_PIECE = 10
 """In a text that was encoded or turned round, which nobody does for an honest reason."""
 _SURELY = 8
@@ -144,7 +140,7 @@ class Origins:
         return bool(link) and url in (link, link.partition("#")[0])
 
     def meant(self, url: str) -> str:
-        """The link that another way to write its address means, so that the way carries nothing; else the address."""
+        """Return the known link that this address stands for, so that its spelling carries nothing; else itself."""
         return url if self.is_link(url) or url in self.wanted else self.links.get(canonical(url), url)
 
     def is_wanted(self, text: str) -> bool:

@@ -95,7 +95,7 @@ class Asked:
 
     @property
     def joined(self) -> list[str]:
-        """Return the texts that several pieces, or several names, spell together."""
+        """The texts that several pieces, or several names, spell together."""
         return ["".join(several) for several in (self.pieces, self.names) if len(several) > 1]
 
     def is_written(self, value: str) -> bool:

@@ -81,7 +81,7 @@ _MIMES = (
     (b"application/vnd.oasis.opendocument.presentation", "odp"),
     (b"application/vnd.oasis.opendocument.graphics", "odg"),
 )
-"""Return the type that a file declares in its first, uncompressed member."""
+"""Returns the type that a file declares in its first, uncompressed member."""
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_STREAMS = (
     ("EncryptedPackage", "xlsx"),

@@ -29,7 +29,7 @@ _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """Return the file of a question, or why there is none."""
+    """The file of a question, or why there is none."""
 
     path: Path | None
     status: Literal["none", "found", "missing"]

@@ -111,7 +111,7 @@ class Attempt(_Line):
 
 @dataclass(frozen=True, slots=True)
 class Begun(_Line):
-    """A line of the ledger, of which an attempt follows unless the runner is killed."""
+    """A line of the ledger: an attempt has begun. Its result follows, unless the runner is killed."""
 
     task_id: str
     epoch: int

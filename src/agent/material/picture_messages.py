@@ -44,7 +44,7 @@ class Sight:
 
     @property
     def abilities(self) -> str:
-        """Return the instructions about pictures for the answering model."""
+        """The instructions about pictures for the answering model."""
         return "\n".join([SHOWS] * self.is_shown + [_WATCHED] * self.watches)
 
 

@@ -208,7 +208,7 @@ class _Inquiry:
         return usable(queries)
 
     def conclude(self) -> None:
-        """Fills the evidence from what was read, as far as it came; of a page, what states the answer comes first."""
+        """Fills the evidence from the pages read so far. Of each page, the quotes that state the answer come first."""
         if self.pages and not self.quotes:
             self._assess()
         self.evidence.hits, self.evidence.read = len(self._hits), len(self.pages)

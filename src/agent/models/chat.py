@@ -164,7 +164,7 @@ class ChatModel:
 
     @property
     def known(self) -> Traits:
-        """Return what was learned about the endpoint, for example that it has a grammar for schemas."""
+        """What was learned about the endpoint, for example that it has a grammar for schemas."""
         known = self.traits.get(self.wire.endpoint)
         return replace(known, rung="schema") if self.enforced else known
 

@@ -34,7 +34,7 @@ def part_of(place: str | Path, kind: str = "") -> dict[str, Any]:
 
 
 class NamedMedia(NamedTuple):
-    """Return the file or web address that a part names."""
+    """The file or web address that a part names."""
 
     url: str
     path: Path | None

@@ -101,7 +101,7 @@ class NamedModel(BaseModel):
 
     @property
     def shown(self) -> str:
-        """Return all fields on one line, with the key's variable and never the key."""
+        """All fields on one line, with the key's variable and never the key."""
         told = self.model_dump(exclude_defaults=True, exclude={"model", "base_url", "price"})
         told |= {"price": "/".join(f"{dollars:g}" for dollars in _dollars(self.price))} if self.price else {}
         details = ", ".join(f"{name} {_word(value)}" for name, value in told.items())

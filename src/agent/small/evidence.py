@@ -90,7 +90,7 @@ async def research_with_copy(wanted: ResearchRequest, context: Context) -> Evide
 
 
 async def believed(text: str, state: State, context: Context) -> str:
-    """Return the answer; if only instructions to the reader give it, another answer from the rest, or an empty text.
+    """Return the answer, unless only instructions to the reader state it; then another answer, or an empty text.
 
     The model judges each passage that holds the answer. It sees nothing else of the text and not the question.
     """

@@ -383,7 +383,7 @@ class Journal:
 
 
 def made_by(caller: T | None) -> T:
-    """Who makes a call; a replay has nobody, and comes to none."""
+    """Return what makes the calls. A replay has nothing that could, and makes none."""
     assert caller is not None, "a journal that makes calls goes with who makes them"
     return caller
 

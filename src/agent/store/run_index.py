@@ -97,7 +97,9 @@ class RunIndex:
         """The folder of these runs, as other machines see it too."""
 
     def catch_up(self, *, whole: bool = True) -> list[RunError]:
-        """Takes what is noted, and with `whole` what was put into the folder of runs, or taken from it, otherwise.
+        """Brings the index up to date with the runs that were noted as changed.
+
+        With `whole`, the folder is compared too: other programs may have added or removed runs there.
 
         Returns:
             Why runs cannot be read.
@@ -153,7 +155,10 @@ class RunIndex:
         return {**json.loads(record), "place": place, "steps": [dict(zip(names, one, strict=True)) for one in steps]}
 
     def search(self, text: str, limit: int) -> list[dict[str, Json]]:
-        """The newest runs with every word in question, answer or steps; one of three letters begins longer ones."""
+        """Return the newest runs that hold every word in question, answer or steps.
+
+        A word of three or more letters also finds longer words that begin with it.
+        """
         is_sqlite = self._database.dialect == "sqlite"
         words = _words(text) if is_sqlite else _folded(text).split()
         if not words:

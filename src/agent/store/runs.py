@@ -94,7 +94,7 @@ class Run:
     """`running`, `interrupted` (it can be resumed), or an answer's status."""
     answer: Answer | None = None
     parent: str | None = None
-    """Return the run that this one was forked from."""
+    """Returns the run that this one was forked from."""
 
     def as_json(self) -> dict[str, Json]:
         """The content of `run.json`."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Resolver: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
-"""Return the addresses of a host and port, as text; raise OSError if there is none."""
+"""Returns the addresses of a host and port, as text; raises OSError if there is none."""
 
 # Listed here, since the answers of `ipaddress` changed between releases of Python 3.11.
 # Sources: IANA's special-purpose registries of IPv4 and IPv6.

@@ -181,7 +181,7 @@ class StatusProblem(WebProblem):
 
     @property
     def said(self) -> str:
-        """Return the message of an API's error, in any known shape; empty for a page."""
+        """The message of an API's error, in any known shape; empty for a page."""
         text = self.response.body[:4096].decode(errors="replace")
         try:
             found = json.loads(text)

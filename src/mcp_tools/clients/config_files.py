@@ -115,7 +115,7 @@ HIDDEN = "[hidden]"
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """Return the command or address with all variables filled in. Never printed, never written down."""
+    """The command or address with all variables filled in. Never printed, never written down."""
 
     entry: ServerEntry
     command: str

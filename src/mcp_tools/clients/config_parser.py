@@ -126,12 +126,12 @@ class ServerEntry(BaseModel):
 
     @property
     def shown(self) -> str:
-        """Return the command or address, exactly as in the file, without the values of its variables."""
+        """The command or address, exactly as in the file, without the values of its variables."""
         return self.url or shlex.join([self.command, *self.arguments])
 
     @property
     def given(self) -> str:
-        """Return its variables and headers, without secret values, and its folder."""
+        """Its variables and headers, without secret values, and its folder."""
         variables = _marked(self.environment) if self.scope == "project" else _pairs_text(self.environment, "=")
         parts = [
             f"variables {variables}" if variables else "",

@@ -152,7 +152,7 @@ _KEPT_WHOLE: dict[str | None, dict[str, Json]] = {
     "tools/list": {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"},
     "tools/call": {"resultType": "complete", "content": []},
 }
-"""Return the SDK's copy of a result."""
+"""Returns the SDK's copy of a result."""
 
 
 def _mirrored(tools: Json) -> list[Json]:

@@ -66,7 +66,7 @@ class Pipes:
 
     @property
     def account(self) -> str:
-        """Return the exit code and the last output on stderr."""
+        """The exit code and the last output on stderr."""
         code = self._process.returncode if self._process else None
         parts = [self.problem] if self.problem else []
         if code is not None and not self.problem:

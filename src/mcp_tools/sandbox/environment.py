@@ -119,7 +119,7 @@ class Environment:
 
     @property
     def mounted(self) -> tuple[str, ...]:
-        """Return paths that calls may read besides the granted ones."""
+        """Paths that calls may read besides the granted ones."""
         return (*system_paths(), inside_source(), *self._packages)
 
     @property
@@ -148,7 +148,7 @@ class Environment:
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """Return packages that are installed next to the named ones, but cannot be imported."""
+        """Packages that are installed next to the named ones, but cannot be imported."""
         own = {name for package in self.packages for name in (package, *required(package))}
         return tuple(sorted(_ONLY_NAMED - {import_name(name).lower() for name in own}))
 

@@ -10,7 +10,7 @@ import termios
 from collections.abc import Callable
 from typing import Any
 
-from mcp_tools.sandbox.inside.child import MAGIC
+from mcp_tools.sandbox.inside.frames import MAGIC
 
 _HEADER = len(MAGIC) + 8
 _CHUNK = 1 << 18
@@ -98,7 +98,7 @@ class Output(Inlet):
 
     @property
     def text(self) -> str:
-        """Return the kept output, with a mark for each gap."""
+        """The kept output, with a mark for each gap."""
         if not self.cut:
             return (self._head + self._tail).decode(errors="replace")
         head, tail = self._head.decode(errors="replace"), self._tail.decode(errors="replace")

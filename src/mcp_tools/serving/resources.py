@@ -211,7 +211,7 @@ _MOST_COMPLETED = 100
 
 
 class Completions:
-    """Return completions of an argument's beginning."""
+    """Completions of an argument's beginning."""
 
     def __init__(self, catalogue: Catalogue, prompts: Prompts) -> None:
         self._catalogue = catalogue

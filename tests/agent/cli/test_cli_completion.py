@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.registry import COMMANDS
+from agent.cli.command_registry import COMMANDS
 from support.command import Ended
 
 BASH = """

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from agent.cli.command_registry import COMMANDS
 from agent.cli.exits import EXIT_CODES
-from agent.cli.registry import COMMANDS
 from mcp_tools.sandbox import backends
 from support.fibonacci import decide, write_script
 from support.openai_server import Step

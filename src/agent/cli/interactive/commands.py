@@ -17,12 +17,12 @@ from typer.main import get_command
 
 from agent.cli import confirmations
 from agent.cli.answers import copy_files
+from agent.cli.command_registry import load
 from agent.cli.interactive.completion import MODES, verbs_of_tools
 from agent.cli.interactive.pastes import in_short
 from agent.cli.main import plain_misuse
 from agent.cli.options import Invocation, invoked
 from agent.cli.output import Result, date_text
-from agent.cli.registry import load
 from agent.configuration.settings import AROUND, wish_of
 from agent.configuration.settings_sources import read_settings
 from agent.conversation import Turn
@@ -501,7 +501,7 @@ class Command(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """Return the help text for the rest of a line."""
+        """The help text for the rest of a line."""
         text = (self.run.__doc__ or "").rstrip(".")
         return text[:1].lower() + text[1:]
 

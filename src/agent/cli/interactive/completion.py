@@ -140,7 +140,7 @@ def verbs_of_tools() -> Mapping[str, Any]:
     """The commands of `alita tools` by name."""
     from typer.main import get_command
 
-    from agent.cli.registry import load
+    from agent.cli.command_registry import load
 
     group: Any = get_command(load("tools"))
     commands: Mapping[str, Any] = group.commands

@@ -93,7 +93,7 @@ def ask(
             raise UsageError(f"{given[0]} is for one question, not for a session.", remedy=f'alita {given[0]} … "…"')
         if len(words) > 1:
             raise UsageError(f"--resume takes the id of one session, not {len(words)} words.", remedy="alita --resume")
-        from agent.cli.interactive.session import open_terminal
+        from agent.cli.interactive.opening import open_terminal
 
         session_id = words[0] if words else None
         open_terminal(

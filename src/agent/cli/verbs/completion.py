@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from agent.cli import options
-from agent.cli.registry import COMMANDS, load
+from agent.cli.command_registry import COMMANDS, load
 
 app = options.App("Prints a shell's completion script; `source <(alita completion bash)` loads it.")
 

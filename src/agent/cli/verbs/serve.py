@@ -106,7 +106,7 @@ def _granted(settings: Settings, folder: Path | None, write: bool) -> FolderGran
 
 
 class Own(NamedTuple):
-    """Return the tools that are served instead of the user's."""
+    """The tools that are served instead of the user's."""
 
     library: Library
     extra: Extra

@@ -40,7 +40,7 @@ class RecognisedText(NamedTuple):
     text: str
     """Its lines, columns kept."""
     certainty: str = ""
-    """Return the certainty of the text as a phrase."""
+    """Returns the certainty of the text as a phrase."""
     lost: tuple[str, ...] = ()
 
 

@@ -56,7 +56,7 @@ class Changes(NamedTuple):
     tools: Files
     """The files of tools that are new or changed."""
     approved: tuple[str, ...]
-    """Return their names, without drafts."""
+    """Returns their names, without drafts."""
     calls: tuple[Call, ...]
     shown: tuple[str, ...]
     """The ids of the gap records with which it was planned."""

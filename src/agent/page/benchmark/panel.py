@@ -71,7 +71,7 @@ def one_of(benches: Benches, ledger: Path | None, row: object) -> str:
 
 
 class State(NamedTuple):
-    """Return a stamp that changes when there is something new to show."""
+    """A stamp that changes when there is something new to show."""
 
     size: int = 0
     changed: float = 0.0

@@ -295,7 +295,7 @@ _SAID: tuple[tuple[str, Reason, str], ...] = (
     (r"connect", "connection", "they are not reached"),
     (r"", "no_result", "there are no results, or they refuse programs"),
 )
-"""Return the problem for an error, by its text and causes."""
+"""Returns the problem for an error, by its text and causes."""
 
 
 class Ddgs(Search):

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 from urllib.error import URLError
 
-from .child import receive, send
+from .frames import receive, send
 from .result import encode
 
 Message = dict[str, Any]

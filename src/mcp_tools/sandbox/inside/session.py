@@ -28,8 +28,8 @@ from types import CodeType, ModuleType
 from typing import Any, NoReturn
 
 from .call import UNCOMPILED, Failed, Problem, from_exception, from_syntax
-from .child import RESULT, frame, make_streams, receive
 from .confinement import relieve_memory
+from .frames import RESULT, frame, make_streams, receive
 from .imported import Sources
 from .result import ResultError, encode, readable
 

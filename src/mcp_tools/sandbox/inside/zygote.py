@@ -27,6 +27,7 @@ from typing import Any, NoReturn
 
 from . import child
 from .confinement import Confinement, drop_capabilities, landlock_abi, lead_through, show_in_proc, used_address_space
+from .frames import make_streams
 from .scratch import give, held_deleted, is_full, is_over_quota, remove
 
 _WATCH_SECONDS = 0.05
@@ -115,7 +116,7 @@ class Zygote:
             with contextlib.suppress(Exception):
                 importlib.import_module("numpy.random")  # which numpy itself leaves for later
         sys.set_int_max_str_digits(0)  # the time limit bounds what long numbers cost
-        child.make_streams()
+        make_streams()
         self._confinement.used = used_address_space()
         ready = {
             "layers": self._confinement.layers,

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agent.cli import confirmations
+from agent.cli.interactive.commands import command_of
 from agent.cli.interactive.terminal import Terminal
 from agent.cli.screen import Screen
 from agent.configuration.settings_sources import read_settings
@@ -70,7 +71,7 @@ class Sitting:
         self._monkeypatch.setattr(confirmations, "choose", choose)
         settings = read_settings(given)
         self.terminal = Terminal(
-            given, Screen(stream, folds=True), lambda _: reader, settings=settings, session=session
+            given, Screen(stream, folds=True), lambda _: reader, command_of, settings=settings, session=session
         )
         await self.terminal.run()
         return stream.getvalue()
