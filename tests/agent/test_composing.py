@@ -250,7 +250,7 @@ async def test_a_better_version_takes_the_place_of_a_listed_tool_if_it_passes_it
     if is_wrong:
         assert answer.tools_created == ("triangle_number_2",)
         assert names == ["triangle_number", "triangle_number_2"]
-        assert "triangle_number stays as it is: one of its tests fails" in remark
+        assert "triangle_number is unchanged: one of its tests fails" in remark
     else:
         assert answer.tools_created == ("triangle_number",)
         assert names == ["triangle_number"]

@@ -111,8 +111,8 @@ async def test_a_new_process_is_told_which_variables_are_gone(chat):
         await chat.ask("Keep it.", program("kept = 41\ndef f(): pass"), Step(text="kept"))
     async with chat.opened():
         await chat.ask("One more?", Step(text="no"))
-    assert "Python was started anew: kept, f of earlier programs are gone." in chat.question
-    assert "Python was started anew" in chat.notes
+    assert "Python was restarted: kept, f of earlier programs are gone." in chat.question
+    assert "Python was restarted" in chat.notes
 
 
 DOUBLE = '''def double_it(number: int) -> int:

@@ -98,7 +98,7 @@ async def test_an_endpoint_that_takes_no_pictures_is_told_what_ocr_reads_and_is_
     def reply(body):
         if images(body):
             return Step(status=404, body={"error": {"message": "No endpoints found that support image input"}})
-        assert "could not be shown to you, but this is known of it" in json.dumps(body)
+        assert "could not be shown to you, but this is known:" in json.dumps(body)
         return Step(text="seen: " + str("MARMALADE" in json.dumps(body) and "read by OCR" in json.dumps(body)))
 
     openai_server.default = reply

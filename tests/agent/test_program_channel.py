@@ -202,7 +202,7 @@ async def test_a_program_that_loads_code_may_still_do_what_the_user_wants(bench,
     program = f"import pickle\nprint(pickle.loads(pickle.dumps(3)))\nprint(read({url!r}))"
     told = await bench.ask("What is on the page?", program)
     assert trap.paths() == []
-    assert "may bring code of its own" in told[0]
+    assert "may contain code" in told[0]
     bench.wanted = "yes"
     await bench.ask("What is on the page?", program)
     assert trap.paths() == ["/one"]

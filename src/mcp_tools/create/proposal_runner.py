@@ -205,7 +205,7 @@ class ProposalRunner:
     def results_of(self, tool: Tool) -> list[Test]:
         """Return the results of all calls of a tool so far, except calls with their own files."""
         known = ((json.loads(key), one) for (source, key), one in self._outcomes.items() if source == tool.source)
-        return [Test(of, one.value, "reference") for (of, files), one in known if one.ok and not files]
+        return [Test(dict(of), one.value, "reference") for (of, files), one in known if one.ok and not files]
 
     def remember(self, source: str, call: TrialCall, outcome: Outcome) -> None:
         """Takes an outcome for what a call of this source gives."""

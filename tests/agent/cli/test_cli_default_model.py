@@ -89,7 +89,7 @@ def test_what_an_endpoint_refused_is_listed_and_forgotten(terminal: Terminal, op
     known = {"without": ["temperature"], "most_output": 8192, "is_blind": True, "tools": "schema", "at": time.time()}
     traits.write_text(json.dumps({f"{openai_server.url} only": known}))
     listed = ("model", "list", "--base-url", openai_server.url)
-    shown = "only: without temperature; at most 8,192 tokens of output; no pictures; no functions of its own"
+    shown = "only: without temperature; at most 8,192 tokens of output; no pictures; no native functions"
     assert f"remembered of {openai_server.url} {shown}" in terminal.call(*listed).out
     assert "remembered of" not in terminal.call(*listed, "--forget").out
     assert "remembered of" not in terminal.call(*listed).out

@@ -102,7 +102,7 @@ async def test_found_lines_stand_among_those_around_them(tmp_path: Path) -> None
     assert (await read(path, find="tea", limit=80)).text.count("\n") == 3
     cut = await read(path, find="tea", limit=45)
     assert (cut.where, cut.text.count("> ")) == ("3 lines with 'tea'", 1)
-    assert "more than are shown: go on with page=1" in cut.more
+    assert "There are more hits: continue with page=1" in cut.more
 
 
 async def test_encodings_that_a_file_declares(tmp_path: Path) -> None:

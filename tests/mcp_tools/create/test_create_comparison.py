@@ -160,7 +160,7 @@ async def test_a_wrong_slow_version_sinks_no_right_tool_and_is_told(sandbox: San
     creation, notes = await proved(PERCENTILE, answers, sandbox, store)
     assert creation.choice == "create", creation.reason
     assert len(answers.asked) == 2
-    assert any("is dropped because the examiner is not sure" in note for note in notes)
+    assert any("is dropped because the examiner does not confirm" in note for note in notes)
 
 
 async def test_who_objects_is_believed_unless_the_examiner_finds_the_same_again(

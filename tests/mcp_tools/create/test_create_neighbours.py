@@ -164,7 +164,7 @@ async def test_a_version_that_fails_an_old_test_is_a_tool_of_its_own_with_the_re
     new = await case.prove(OTHER, {"text": "10/11/12"}, exam(*DOUBLED))
     library = case.store.library
     assert (new.choice, new.tool and new.tool.name) == ("create", "decode_abr_2"), new.reason
-    assert new.remark.startswith("decode_abr stays as it is: one of its tests fails")
+    assert new.remark.startswith("decode_abr is unchanged: one of its tests fails")
     assert library.get("decode_abr").source == old.source
 
 

@@ -276,7 +276,7 @@ FIXED = CODE.replace("max(0, worked - contract)", "max(0, worked - contract) if 
             SIGNED,
             [*EXAMPLES[:2], example(30, 40, -10)],
             "overtime_2",
-            "overtime stays as it is: one of its tests fails",
+            "overtime is unchanged: one of its tests fails",
         ),
         (FIXED, [*EXAMPLES, example(200, 40, 128), example(169, 100, 68)], "overtime", "It replaces"),
     ],
@@ -343,7 +343,7 @@ async def test_no_text_of_another_client_comes_as_a_word_of_the_server(desk: Des
         said = await propose(client, LABEL.format(text="big"), others)
     assert first["tool"] == "label", first
     assert said["tool"] == "label_2", said
-    assert "label stays as it is: one of its tests fails." in said["note"]
+    assert "label is unchanged: one of its tests fails." in said["note"]
     assert "previous instructions" not in str(said)
 
 

@@ -61,5 +61,5 @@ def test_what_stands_around_the_content_comes_last_and_it_is_said() -> None:
     ]
     assert "page 2\n" in screen_of(page, find="part 17", size=1000).text
     long = screens(Page("https://e.org/", "", TEXT, around=menu), 4000)
-    assert f"page 1 of {len(long)}, page=2 goes on; page {len(long)} shows what stands around" in long[0].label
+    assert f"page 1 of {len(long)}, page=2 goes on; page {len(long)} shows the text around it" in long[0].label
     assert "goes on" not in long[-2].label
