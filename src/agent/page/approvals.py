@@ -31,6 +31,8 @@ def scopes_of(asked: Asked, *, lasting: bool) -> dict[Scope, str]:
 
     `lasting`: also beyond the conversation, which is for the user of this machine alone.
     """
+    if isinstance(asked, PackagesToInstall) and not lasting:
+        return {}  # what is installed is allowed for good
     scopes: dict[Scope, str] = {"once": "Allow"}
     if isinstance(asked, ToolToApprove):
         return scopes | {"always": "Allow all in this conversation"}

@@ -10,7 +10,6 @@ from agent.configuration.specialists import SPECIALISTS
 from agent.page.shown import with_request
 
 if TYPE_CHECKING:
-    from agent.configuration.settings import Settings
     from agent.consent.questions import Scope
     from agent.page.visits import Visit, Visits
 
@@ -41,7 +40,7 @@ class AskTab:
         self.stop = gr.Button("Stop", variant="stop", size="sm", visible=False)
         with gr.Accordion("Model, specialist and conversations", open=False):
             with gr.Row():
-                self.model = gr.Dropdown(label="Model", allow_custom_value=True, **_models(settings))
+                self.model = gr.Dropdown(label="Model", allow_custom_value=visits.is_local, **_models(visits))
                 self.agent = gr.Dropdown(
                     [("alita", ""), *((f"{name}: {one.summary}", name) for name, one in SPECIALISTS.items())],
                     value=settings.agent,
@@ -109,7 +108,7 @@ class AskTab:
             yield update
 
     async def _load(self, key: str | None, request: Any) -> AsyncIterator[dict[Any, Any]]:
-        yield {self.model: self._gr.update(**_models(self._visits.settings))}
+        yield {self.model: self._gr.update(**_models(self._visits))}
         async for update in self._enter(key, request):
             yield update
 
@@ -127,6 +126,5 @@ class AskTab:
         await (await self._visits.of(request.session_hash)).stop()
 
 
-def _models(settings: Settings) -> dict[str, Any]:
-    names = dict.fromkeys([settings.model, *settings.fallback, *settings.models])
-    return {"choices": [name for name in names if name], "value": settings.model or None}
+def _models(visits: Visits) -> dict[str, Any]:
+    return {"choices": visits.models, "value": visits.settings.model or None}

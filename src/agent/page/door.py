@@ -137,7 +137,7 @@ class PageDoor:
             refusal = PlainTextResponse("this is no message\n", 400)
         elif not self._visitors.owns(visitor, message.get("session_hash")):
             refusal = PlainTextResponse("this is another visitor's\n", 403)
-        elif any(path not in visitor.uploads for path in _paths(message.get("data"))):
+        elif any(not isinstance(path, str) or path not in visitor.uploads for path in _paths(message.get("data"))):
             refusal = PlainTextResponse("this file was not sent here\n", 403)
         if refusal is not None:
             await refusal(scope, receive, send)
@@ -209,6 +209,7 @@ def _crossing(scope: Scope, headers: Headers) -> Response | None:
     origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
     is_own = origin is None or origin.partition("://")[2] == headers.get("host")
     is_link = scope["method"] == "GET" and scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate"
+    is_link &= headers.get("sec-fetch-dest", "document") == "document"  # in a frame it is the other page that opens it
     if is_own and (site in {"same-origin", "none"} or is_link):
         return None
     return PlainTextResponse("this origin may not use the page\n", 403)

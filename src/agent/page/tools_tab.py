@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import aclosing, closing
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,10 @@ from agent.page.shown import bad, diff, text, with_request
 from agent.recorders.journaled_hosts import call_consent, carried, uses_of
 from agent.resources import open_for
 from agent.store.tool_records import open_library
-from mcp_tools.approve import HASH_SHOWN, needed_by, tests_of, version_difference
+from mcp_tools.approve import HASH_SHOWN, difference, needed_by, tests_of, version_difference
 from mcp_tools.create.interfaces import Test
 from mcp_tools.errors import AlitaError
+from mcp_tools.exchange.parcel import public_record
 from mcp_tools.run import run_kept
 from mcp_tools.text import count_of, duration, one_line
 from mcp_tools.tool import WRAPS
@@ -148,16 +150,28 @@ def _day(version: Tool) -> str:
     return one_line(str(version.provenance.get("created", ""))[:16].replace("T", " "))
 
 
-def compared(settings: Settings, name: str | None, old: str | None, new: str | None) -> str:
-    """The difference of two versions of a tool; by default, of the current one and the one before."""
+def compared(
+    settings: Settings, name: str | None, old: str | None, new: str | None, *, with_record: bool = True
+) -> str:
+    """The difference of two versions of a tool; by default, of the current one and the one before.
+
+    `with_record`: also what the record says of the user, such as the question behind the tool.
+    """
     if not name:
         return ""
     try:
         with closing(open_library(settings)) as library:
-            _, _, found = version_difference(library, name, old or "", new or "")
+            before, now, found = version_difference(library, name, old or "", new or "")
+        if not with_record and now.input_schema:  # else only the source is shown
+            labels = before.source_hash[:HASH_SHOWN], now.source_hash[:HASH_SHOWN] if new else "now"
+            found = difference(_public(before), _public(now), labels)
     except AlitaError as error:
         return bad(error)
     return diff(found) if found else '<p class="empty">They are the same.</p>'
+
+
+def _public(tool: Tool) -> Tool:
+    return replace(tool, provenance=public_record(tool.provenance))
 
 
 def _bad(words: str) -> str:
@@ -203,7 +217,7 @@ def show(gr: Any, visits: Visits, tab: Any) -> Any:
         return await described(visits.settings, name), gr.update(visible=bool(name)), kept, kept, "", ""
 
     def differ(name: str | None, one: str | None, other: str | None) -> str:
-        return compared(visits.settings, name, one, other)
+        return compared(visits.settings, name, one, other, with_record=visits.is_local)
 
     async def send(name: str | None, wanted: str, request: Any) -> str:
         return await visits.export(request.session_hash, name, wanted)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from agent.alita import Alita
 from agent.chat import Chat
 from agent.consent.questions import ToolToApprove, UserReply
-from agent.errors import AlitaError, RunError
+from agent.errors import AlitaError, RunError, UsageError
 from agent.events import AnswerWritten, Event, ModelCalled, ModelStarting, RunStarted
 from agent.models.protocol import Usage
 from agent.page import shown
@@ -25,7 +25,7 @@ from agent.page.review import Desk
 from agent.store.redact import Redactor
 from agent.store.runs import load_run
 from agent.store.sessions import load_session, new_session, require_own, save_session
-from mcp_tools.text import count_of
+from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -207,6 +207,10 @@ class Visit:
     async def _opened(self, choice: dict[str, str]) -> Chat:
         """The conversation, with the model and the specialist that are chosen now."""
         current = self._visits.settings
+        if not self._visits.is_local and choice.get("model", "") not in ("", *self._visits.models):
+            raise UsageError(
+                f"This page has no model {one_line(choice['model'], 80)}.", remedy="Choose one of the list."
+            )
         if self._opened_with is not current:
             await self._close()
         settings = current.model_copy(update=choice)
@@ -276,6 +280,12 @@ class Visits:
         self._visits: dict[tuple[Visitor, str], Visit] = {}
         self._tabs: dict[str, tuple[Visitor, str]] = {}
         self._closing: set[asyncio.Task[None]] = set()
+
+    @property
+    def models(self) -> list[str]:
+        """The models of the settings, the usual one first. Only the user of this machine names others: scripts, too."""
+        names = dict.fromkeys([self.settings.model, *self.settings.fallback, *self.settings.models])
+        return [name for name in names if name]
 
     def _visitor_of(self, tab: str | None) -> Visitor:
         visitor = self.visitors.of_tab(tab or "")

@@ -14,6 +14,7 @@ from agent.configuration.settings_sources import read_settings
 from agent.consent.hosts import HostGrant, HostGrants
 from agent.errors import RunError
 from agent.gaia.attempt import Attempt
+from agent.gaia.cluster.connection import private_places
 from agent.gaia.cluster.desk import Desk
 from agent.gaia.cluster.luggage import Cache, digest_of, read_folder, write_folder
 from agent.gaia.cluster.sharing import Changes, changes, keep, pack, unpack
@@ -68,6 +69,23 @@ def test_a_node_cannot_write_outside_of_the_folder_of_its_run(name: str, tmp_pat
         write_folder(target, {"run.json": b"{}", name: b"x"})
     assert not target.exists()
     assert not (tmp_path / "out").exists()
+
+
+def test_other_users_reach_neither_the_sockets_nor_the_token_of_ray(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for kept in ("fresh", "of Ray"):
+        with private_places() as folder:
+            parent = Path(folder).parent
+            modes = [path.stat().st_mode & 0o077 for path in (parent, tmp_path / ".ray")]
+            assert (modes, parent.is_relative_to(tmp_path)) == ([0, 0 if kept == "fresh" else 0o055], False)
+            token = tmp_path / ".ray" / "auth_token"
+            assert not token.exists() or token.stat().st_mode & 0o077 == 0
+        assert not parent.exists()
+        token.write_text("x")
+        token.chmod(0o644)
+        token.parent.chmod(0o755)
 
 
 def test_a_folder_comes_back_whole_without_links_and_within_its_bound(tmp_path: Path) -> None:

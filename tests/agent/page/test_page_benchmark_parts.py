@@ -19,7 +19,7 @@ from agent.page.benchmark import shown
 from agent.page.benchmark.course_tab import Profile, sent, shown_first
 from agent.page.benchmark.panel import meant, one_of, state_of, viewed
 from agent.page.benchmark.running import Benches
-from agent.page.benchmark.tab import choices_of, compared, found
+from agent.page.benchmark.tab import choices_of, compared, filled, found
 from agent.page.door import PageDoor
 from agent.page.layout import page_of
 from agent.page.visitors import Visitors
@@ -195,6 +195,16 @@ def test_nothing_of_a_hostile_ledger_is_markup_and_no_folder_elsewhere_is_read(
     assert "<script" not in everything
     assert "&lt;img src=x" in view.rows
     assert "There is no run" in opened or 'class="bad"' in opened
+
+
+@pytest.mark.parametrize(("model", "offered"), [("scripted:theirs.jsonl", ""), ("m", "m")])
+def test_a_ledger_from_elsewhere_chooses_no_script(tmp_path: Path, model: str, offered: str) -> None:
+    ledger = kept_benchmark(tmp_path, [{"task_id": "1", "Question": "?"}], right=1)
+    kept = [json.loads(line) for line in ledger.read_text().splitlines()]
+    kept[0]["configuration"] |= {"model": model}
+    ledger.write_text("".join(json.dumps(line) + "\n" for line in kept))
+    names = ("source", "sent", "name", "model", "library", "mode", "max_seconds")
+    assert filled({name: name for name in names}, ledger)["model"] == offered
 
 
 @pytest.mark.parametrize("row", ["1", "-1", "0.5", "１", "9" * 9, "__class__", None, 0, ["0"]])

@@ -141,6 +141,17 @@ async def test_another_origin_is_refused(house: House, headers: dict[str, str], 
     assert not [name for name in answer.headers if name.startswith("access-control-")]
 
 
+async def test_frames_of_other_pages_let_nobody_in(tmp_path: Path) -> None:
+    """Each would be a visitor, and 200 of them would end the runs of the user."""
+    house = House(tmp_path, token="")
+    link = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+    async with house.stranger() as client:
+        for kind in ("iframe", "frame", "object", "embed"):
+            assert (await client.get("/", headers={**link, "sec-fetch-dest": kind})).status_code == 403
+        assert not house.visitors.by_cookie
+        assert (await client.get("/", headers={**link, "sec-fetch-dest": "document"})).status_code == 303
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -174,9 +185,11 @@ async def test_visitors_have_neither_each_others_tabs_nor_files(house: House) ->
 
 
 @pytest.mark.parametrize(
-    "path", ["/etc/passwd", "http://169.254.169.254/latest", "", None, "/up/load/table.csv/../../../etc/passwd"]
+    "path",
+    ["/etc/passwd", "http://169.254.169.254/latest", "", None, [], {}, "/up/load/table.csv/../../../etc/passwd"],
+    ids=str,
 )
-async def test_a_message_names_no_file_that_was_not_sent(house: House, path: str | None) -> None:
+async def test_a_message_names_no_file_that_was_not_sent(house: House, path: object) -> None:
     client = await house.visitor()
     await client.post("/gradio_api/upload", files={"files": ("table.csv", b"a,b\n")})
     for hidden in ({"path": path}, [{"files": [{"path": path, "url": "/x"}]}]):

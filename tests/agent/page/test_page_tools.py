@@ -109,6 +109,15 @@ def test_versions_are_compared_and_nothing_in_them_is_markup(library: Library) -
     assert 'class="bad"' in tools.compared(settings, "double_number", ATTACK, None)
 
 
+@pytest.mark.parametrize("is_open", [False, True])
+def test_the_question_behind_a_tool_is_not_shown_to_visitors(library: Library, *, is_open: bool) -> None:
+    for body, asked in (("return n * 2", "What is twice 21?"), ("return n + n", "What is twice my salary of 4711?")):
+        tool = a_tool("double_number", "Double a number.", body)
+        library.register(replace(tool, provenance=tool.provenance | {"asked": asked}), replace=True)
+    shown = tools.compared(read_settings({}), "double_number", None, None, with_record=not is_open)
+    assert ("my salary" in shown, "return n + n" in shown) == (not is_open, True)
+
+
 @pytest.mark.parametrize(
     ("form", "name"),
     [

@@ -195,6 +195,25 @@ def test_only_the_user_of_this_machine_allows_for_good(lasting: bool, tmp_path: 
     assert {*scopes_of(host, lasting=lasting)} == {"once"} | (more - {"folder"})
     assert {*scopes_of(HostToReach("", "example.org", "GET"), lasting=lasting)} == {"once"}
     assert {*scopes_of(TOOL, lasting=lasting)} == {"once", "always"}
+    package = PackagesToInstall(("scipy",), ("scipy 1.16",), (), 10)
+    assert {*scopes_of(package, lasting=lasting)} == ({"once"} if lasting else set())
+
+
+async def test_visitors_of_a_page_that_is_open_to_others_choose_among_its_models(
+    visits: Visits, enter: Enter, tmp_path: Path
+) -> None:
+    """A script says what alita does, and its error shows a line of any file."""
+    script = write_script(tmp_path / "sent.jsonl", [decide("answer", answer="as the visitor wrote it")])
+    shared = Visits(visits.settings, visits.visitors, tmp_path, is_local=False)
+    visit = await shared.enter(enter()[1], "")
+    for model in (script, "scripted:/etc/passwd", f"gpt-{ATTACK}"):
+        visit.ask("Which colour has the wall?", [], model=model, agent="")
+        async for _ in visit.watch():
+            pass
+    assert visit.html.count("This page has no model") == 3
+    assert not [part for part in ("as the visitor", "not a JSON", "<img") if part in visit.html]
+    assert shared.models == [visits.settings.model]
+    await shared.aclose()
 
 
 async def test_changed_settings_apply_from_the_next_question_on(visits: Visits, enter: Enter, tmp_path: Path) -> None:

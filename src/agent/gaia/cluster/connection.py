@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,12 +44,28 @@ def require_ray() -> None:
         raise UsageError(f"--executor ray needs Ray, which cannot be imported: {problem}.", remedy=_INSTALL) from None
 
 
-def connect(address: str, cpus: int) -> None:
+@contextlib.contextmanager
+def private_places() -> Iterator[str]:
+    """Give a folder for Ray that is started here. Whoever reaches its sockets or reads its token runs code as the user.
+
+    By default Ray puts the first into a folder that every user of the machine may change, and lets all read the second.
+    """
+    home = Path.home() / ".ray"
+    with contextlib.suppress(OSError):
+        home.mkdir(mode=0o700)
+    with contextlib.suppress(OSError):
+        (home / "auth_token").chmod(0o600)
+    with tempfile.TemporaryDirectory(prefix="alita-ray-", ignore_cleanup_errors=True) as folder:
+        yield f"{folder}/ray"  # Ray opens this one to all
+
+
+def connect(address: str, cpus: int, folder: str) -> None:
     """Connect this process to a cluster, or start Ray on this machine.
 
     Args:
         address: HOST:PORT of the cluster's head, or `auto` for one that runs on this machine; empty to start Ray here.
         cpus: Questions that run in parallel if Ray is started here.
+        folder: Ray's folder if it is started here; see `private_places`.
 
     Raises:
         UsageError: The address is not one of these.
@@ -60,7 +77,9 @@ def connect(address: str, cpus: int) -> None:
         _require_reachable(address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     logging.getLogger("ray").setLevel(logging.ERROR)
-    own: dict[str, Any] = {"address": address} if address else {"num_cpus": cpus, "include_dashboard": False}
+    own: dict[str, Any] = {"address": address}
+    if not address:
+        own = {"num_cpus": cpus, "include_dashboard": False, "_temp_dir": folder}
     try:
         with _outside_the_project():
             ray.init(

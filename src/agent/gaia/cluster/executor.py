@@ -18,7 +18,7 @@ from agent import events
 from agent.errors import RunError
 from agent.gaia.attempt import Attempt
 from agent.gaia.cluster import worker
-from agent.gaia.cluster.connection import check_nodes, connect
+from agent.gaia.cluster.connection import check_nodes, connect, private_places
 from agent.gaia.cluster.desk import Desk
 from agent.gaia.cluster.luggage import Files, digest_of, write_folder
 from agent.gaia.cluster.sharing import keep, pack
@@ -87,13 +87,15 @@ class RayExecutor:
         Raises:
             UsageError, RunError: The cluster cannot be used.
         """
-        await asyncio.to_thread(connect, options.ray_address, min(options.concurrency or usual, most))
-        try:
-            cpus = await asyncio.to_thread(check_nodes, settings)
-            at_once = min(options.concurrency or cpus, most)
-            yield cls(options, setup_of(options, settings, at_once), at_once, tell)
-        finally:
-            await asyncio.to_thread(ray.shutdown)
+        address, here = options.ray_address, min(options.concurrency or usual, most)
+        with contextlib.nullcontext("") if address else private_places() as folder:
+            await asyncio.to_thread(connect, address, here, folder)
+            try:
+                cpus = await asyncio.to_thread(check_nodes, settings)
+                at_once = min(options.concurrency or cpus, most)
+                yield cls(options, setup_of(options, settings, at_once), at_once, tell)
+            finally:
+                await asyncio.to_thread(ray.shutdown)
 
     def start(self, job: AttemptJob, listen: Listener) -> RayQuestion:
         """See `Executor`."""

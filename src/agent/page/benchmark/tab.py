@@ -13,6 +13,7 @@ from agent.gaia.handing_in import write_questions
 from agent.gaia.preparation import Choices, library_mode
 from agent.gaia.report.comparison import compare
 from agent.gaia.report.figures import open_results
+from agent.models.protocol import SCRIPTED
 from agent.page.benchmark import shown
 from agent.page.benchmark.panel import Panel, meant
 from agent.page.shown import bad
@@ -124,7 +125,7 @@ def _form(gr: Any, settings: Settings) -> dict[str, Any]:
     return form
 
 
-def _filled(form: dict[str, Any], ledger: Path | None) -> dict[Any, Any]:
+def filled(form: dict[str, Any], ledger: Path | None) -> dict[Any, Any]:
     """The form as the chosen benchmark was started, so that it can be continued."""
     if ledger is None:
         return {}
@@ -133,11 +134,12 @@ def _filled(form: dict[str, Any], ledger: Path | None) -> dict[Any, Any]:
     except AlitaError:
         return {}
     told = results.header.configuration
+    model = str(told.get("model", ""))
     return {
         form["source"]: results.source,
         form["sent"]: None,
         form["name"]: str(ledger.with_name(f"{_name(ledger)}.json")),
-        form["model"]: str(told.get("model", "")),
+        form["model"]: "" if model.startswith(SCRIPTED) else model,  # a script comes from the user alone
         form["library"]: told.get("library") if told.get("library") in get_args(LibraryMode) else "warm",
         form["mode"]: "course" if told.get("mode") == "course" else "gaia",
         form["max_seconds"]: _number(told.get("max_seconds")),
@@ -183,7 +185,7 @@ def show(gr: Any, benches: Benches, tab: Any) -> None:
 
     async def choose(where: str, chosen: str | None) -> dict[Any, Any]:
         ledger = meant(chosen, _folder(where))
-        return {**await panel.show(ledger), **await asyncio.to_thread(_filled, form, ledger)}
+        return {**await panel.show(ledger), **await asyncio.to_thread(filled, form, ledger)}
 
     async def begin(where: str, values: tuple[Any, ...], *, goes_on: bool) -> dict[Any, Any]:
         given = dict(zip(form, values, strict=True))
