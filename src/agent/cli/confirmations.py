@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from agent.cli.output import print_note
 from agent.errors import AlitaError
@@ -87,10 +87,21 @@ def is_confirmed(question: str) -> bool:
 
 
 def _decided(digest: str, project: Path, decisions: Decisions) -> bool:
-    answer = typed("\nAllow it? y: always, n: never, Enter: not now [y/n] ")
-    if answer in {"y", "yes", "n", "no"}:
-        decisions.decide(digest, project, "trusted" if answer[0] == "y" else "refused")
-    return answer in {"y", "yes"}
+    answer = yes_or_no("\nAllow it? y: always, n: never, Enter: not now [y/n/Enter] ")
+    if answer:
+        decisions.decide(digest, project, "trusted" if answer == "y" else "refused")
+    return answer == "y"
+
+
+def yes_or_no(question: str) -> Literal["y", "n", ""]:
+    """Ask until the answer is y, n, or empty: Enter alone, or the end of the input. Other text decides nothing."""
+    while answer := typed(question):
+        if answer in {"y", "yes"}:
+            return "y"
+        if answer in {"n", "no"}:
+            return "n"
+        print("Type y or n, or press Enter alone.", file=sys.stderr)
+    return ""
 
 
 def typed(question: str) -> str | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent import events
-from agent.errors import RunError
+from agent.errors import AlitaError, RunError
 from agent.gaia.attempt import DONE, TAKEN, Attempt, Begun, Dataset, Task
 from agent.gaia.configuration import RunOptions, Selection, fingerprint_of
 from agent.gaia.ledger import CountedTasks, Fingerprint, Ledger
@@ -124,6 +124,7 @@ class Benchmark:
         self._fingerprint = fingerprint_of(dataset, settings, options.library, options.mode, options.learning)
         self._queue: deque[Todo] = deque()
         self._began = time.monotonic()
+        self._can_ask = False
         self._made: list[Attempt] = []
         self._how: How = "finished"
         self._message = ""
@@ -155,7 +156,8 @@ class Benchmark:
         """
         options, selection, digest = self._options, self._options.selection, self._fingerprint.digest
         chosen = selection.tasks(self._dataset.tasks)
-        if not options.resume and self._places.ledger.exists():
+        is_new = not self._places.ledger.exists()
+        if not options.resume and not is_new:
             raise RunError(
                 f"The ledger {self._places.ledger} already exists.",
                 remedy="Add --resume to continue it, or choose another --output.",
@@ -179,6 +181,10 @@ class Benchmark:
                 if self._queue:
                     await self._work(ledger)
                 await self._lessons.finish(stopped=self._how in {"interrupted", "stopped"})
+            except AlitaError:
+                if is_new and not self._can_ask and not ledger.attempts:
+                    self._places.ledger.unlink(missing_ok=True)  # nothing is in it, and it would be in the way
+                raise
             finally:
                 await self._lessons.aclose()
             done = newest(ledger.attempts)
@@ -223,7 +229,7 @@ class Benchmark:
             opening = LocalExecutor.open(options, self._settings, min(options.concurrency or usual, most))
         try:
             async with opening as executor, asyncio.TaskGroup() as slots:
-                self._began = time.monotonic()
+                self._began, self._can_ask = time.monotonic(), True
                 for _ in range(executor.at_once):
                     slots.create_task(self._slot(executor, ledger))
         except ExceptionGroup as group:

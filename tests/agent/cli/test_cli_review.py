@@ -170,7 +170,7 @@ def test_a_quarantined_tool_is_shown_tested_and_comes_back_by_a_review(
 def test_on_a_terminal_each_draft_is_asked_about(terminal: Terminal, path: Path, library: Library) -> None:
     path.with_name("times_three.py").write_text(WRONG.replace("times_two", "times_three").replace("8", "12"))
     with_terminal = Tty(terminal.here, terminal.home, "tools", "review")
-    with_terminal.wait_for("Accept times_three? y: approve it, n: remove it, Enter: later [y/n]")
+    with_terminal.wait_for("Accept times_three? y: approve it, n: remove it, Enter: later [y/n/Enter]")
     with_terminal.type("n\n")
     with_terminal.wait_for("Accept times_two?")
     with_terminal.type("y\n")

@@ -340,6 +340,7 @@ def test_a_cluster_that_cannot_be_reached_is_told(
     assert done.code == 2
     assert said in " ".join(done.err.split())
     assert openai_server.requests == []
+    assert not [*tmp_path.glob("*ledger*")]
 
 
 def test_another_server_is_not_taken_for_a_cluster(tmp_path: Path, openai_server: OpenAIServer) -> None:
@@ -349,3 +350,4 @@ def test_another_server_is_not_taken_for_a_cluster(tmp_path: Path, openai_server
     done = called(*base, folder=tmp_path, url=openai_server.url)
     assert (done.code, openai_server.requests) == (2, [])
     assert f"What answers at {address} is not a Ray cluster" in " ".join(done.err.split())
+    assert not [*tmp_path.glob("*ledger*")]

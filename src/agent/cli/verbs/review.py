@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import exits, options
-from agent.cli.confirmations import ask_about_call, escaped, has_keyboard, is_confirmed, is_terminal, typed
+from agent.cli.confirmations import ask_about_call, escaped, has_keyboard, is_confirmed, is_terminal, yes_or_no
 from agent.cli.options import opt
 from agent.cli.output import Result, done, fields, print_note
 from agent.cli.verbs.completion import tool_names
@@ -136,9 +136,7 @@ async def _reviewed(desk: _Desk, name: str, verdict: str, *, mutants: bool, asks
             for obstacle in seen.obstacles:
                 print_note(f"  {'in its way':<10}  {escaped(obstacle)}")
             if not verdict and asks and is_terminal() and not seen.is_approved:
-                verdict = (typed(f"Accept {name}? y: approve it, n: {desk.end_of(name)}, Enter: later [y/n] ") or "")[
-                    :1
-                ]
+                verdict = yes_or_no(f"Accept {name}? y: approve it, n: {desk.end_of(name)}, Enter: later [y/n/Enter] ")
         if verdict == "y" and seen is not None:
             desk.accept(seen)
             return shown | {"verdict": "accepted", "told": f"Approved {name}."}
@@ -189,9 +187,9 @@ def edit(
                 approving.require_approvable(library, seen, remedy=remedy)
                 verdict = "y" if accept else ""
                 if not accept and not as_json and is_terminal():
-                    verdict = (typed(f"Put this in the place of {name}? y, n: discard it, Enter: later [y/n] ") or "")[
-                        :1
-                    ]
+                    verdict = yes_or_no(
+                        f"Put this in the place of {name}? y: yes, n: discard it, Enter: later [y/n/Enter] "
+                    )
                 if verdict == "y":
                     desk.accept(seen)
             return verdict

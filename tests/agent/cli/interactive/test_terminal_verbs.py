@@ -146,7 +146,7 @@ def test_a_question_of_a_command_is_answered_and_ctrl_c_brings_the_prompt_back(t
     with Terminal(tmp_path, command, variables) as terminal:
         terminal.wait_for("alita (ask) ›")
         terminal.enter("/tools review")
-        terminal.wait_for("Enter: later [y/n]")
+        terminal.wait_for("Enter: later [y/n/Enter]")
         terminal.enter("y")
         time.sleep(1)  # the tests of the second tool have begun
         terminal.press("C-c")
