@@ -47,7 +47,7 @@ def on_terminal(here, home, tmp_path):
 
     def run(*arguments, answer):
         tty = Tty(here, home, *arguments, MCP_LOG=str(tmp_path / "starts"))
-        tty.wait_for("[y/n] ")
+        tty.wait_for("[y/n/Enter] ")
         tty.type(f"{answer}\n")
         code, _ = tty.ended()
         return code, tty.seen.replace("\r\n", "\n")
