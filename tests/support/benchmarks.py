@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,20 @@ from support.forked_command import ForkedCommand
 from support.openai_server import Step
 
 ROOT = Path(__file__).parents[2]
+CODE = '''def scaled(n: int) -> int:
+    """Multiply a number by FACTOR and add one.
+
+    Args:
+        n: Any integer that is to be multiplied.
+
+    Returns:
+        The product plus one.
+
+    >>> scaled(2)
+    EXAMPLE
+    """
+    return n * FACTOR + 1
+'''
 
 
 def answers(text: str, **more: Any) -> Step:
@@ -71,3 +86,18 @@ def finished(process: subprocess.Popen[str], timeout: float = 50) -> tuple[int, 
     """Exit code, stdout and stderr of a process that ends by itself."""
     out, err = process.communicate(timeout=timeout)
     return process.returncode, out, err
+
+
+def creating(body: dict[str, Any]) -> Step:
+    """A tool of the same name for each question, each with another factor; the examiner's tests of it."""
+    if not body.get("tools"):
+        factor = int(re.findall(r"number by (\d+)", json.dumps(body["messages"]))[-1])
+        tests = [
+            {"call": f"scaled(n={n})", "because": "plus one", "result": str(n * factor + 1)} for n in (1, 5, 8, -4)
+        ]
+        return Step(text=json.dumps({"tests": tests}))
+    if body["messages"][-1]["role"] == "tool":
+        return answers(asked(body))
+    factor = 70 + int(asked(body))
+    code = CODE.replace("FACTOR", str(factor)).replace("EXAMPLE", str(2 * factor + 1))
+    return Step(tools=[("create_tool", {"code": code, "arguments": {"n": int(asked(body)) + 30}})])

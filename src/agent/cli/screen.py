@@ -37,8 +37,8 @@ class Screen:
     """Shows text for people, on a terminal, in a file, or `spoken`: in whole sentences, without signs and movement.
 
     Its texts may come from a model: they cannot control the terminal, and no row begins where a prompt does. A terminal
-    with a movable cursor has a live line below the scrolled text. What is long `folds` into further rows
-    on a terminal; in a file it stays one line, unless told. `answers` is where answers go besides. With `scrolls`,
+    with a movable cursor has a live line below the scrolled text. With `folds`, long lines continue in
+    further rows; by default only on a terminal, not in a file. Answers are also written to `answers`. With `scrolls`,
     complete blocks of a growing answer are printed; else the answer is shown above the live line and then removed.
     """
 

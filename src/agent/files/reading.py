@@ -104,7 +104,7 @@ async def preview(
 
     Args:
         path: The file.
-        name: How the user calls it; the path's last part unless told.
+        name: The user's name for the file; by default the last part of its path.
         folder: Existing folder for contents that programs can use better than the file itself.
         section: Characters of a page.
         ocr: True if the text of pictures is read.

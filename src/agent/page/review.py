@@ -108,6 +108,8 @@ def _described(seen: Review) -> str:
         title = f"It was approved on {before.approved[:10]}. Since then changed: {', '.join(seen.changed)}."
     tests = (
         f"{len(seen.tests.passed)} tests passed, {len(seen.tests.failed)} failed, {len(seen.tests.not_run)} not run."
+        if not seen.is_approved
+        else "Its tests were not run again."
     )
     against = "".join(f'<li class="bad">{text(str(one), whole=True)}</li>' for one in [*seen.obstacles, *seen.flags])
     changes = f"<details open><summary>Changes</summary>{diff(seen.diff)}</details>" if seen.diff else ""

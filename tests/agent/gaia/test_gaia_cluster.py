@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from agent.gaia.ledger import Records, read_ledger
-from support.benchmarks import ROOT, asked, called, forked, question_file
+from support.benchmarks import ROOT, asked, called, creating, forked, question_file
 from support.command import Ended, ended
 from support.openai_server import OpenAIServer, Step
 
@@ -105,37 +105,6 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
-
-
-CODE = '''def scaled(n: int) -> int:
-    """Multiply a number by FACTOR and add one.
-
-    Args:
-        n: Any integer that is to be multiplied.
-
-    Returns:
-        The product plus one.
-
-    >>> scaled(2)
-    EXAMPLE
-    """
-    return n * FACTOR + 1
-'''
-
-
-def creating(body: dict[str, Any]) -> Step:
-    """A tool of the same name for each question, each with another factor; the examiner's tests of it."""
-    if not body.get("tools"):
-        factor = int(re.findall(r"number by (\d+)", json.dumps(body["messages"]))[-1])
-        tests = [
-            {"call": f"scaled(n={n})", "because": "plus one", "result": str(n * factor + 1)} for n in (1, 5, 8, -4)
-        ]
-        return Step(text=json.dumps({"tests": tests}))
-    if body["messages"][-1]["role"] == "tool":
-        return Step(text=asked(body))
-    factor = 70 + int(asked(body))
-    code = CODE.replace("FACTOR", str(factor)).replace("EXAMPLE", str(2 * factor + 1))
-    return Step(tools=[("create_tool", {"code": code, "arguments": {"n": int(asked(body)) + 30}})])
 
 
 def using(body: dict[str, Any]) -> Step:

@@ -2,51 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agent.gaia.ledger import read_ledger
-from support.benchmarks import answers, asked, called, question_file
+from support.benchmarks import answers, asked, called, creating, question_file
 from support.command import Terminal
-from support.openai_server import OpenAIServer, Step
-
-CODE = '''def scaled(n: int) -> int:
-    """Multiply a number by FACTOR and add one.
-
-    Args:
-        n: Any integer that is to be multiplied.
-
-    Returns:
-        The product plus one.
-
-    >>> scaled(2)
-    EXAMPLE
-    """
-    return n * FACTOR + 1
-'''
-
-
-def reply(body: dict[str, Any]) -> Step:
-    """A tool of the same name for each question, each with another factor; the examiner's tests of it."""
-    if not body.get("tools"):
-        factor = int(re.findall(r"number by (\d+)", json.dumps(body["messages"]))[-1])
-        tests = [
-            {"call": f"scaled(n={n})", "because": "plus one", "result": str(n * factor + 1)} for n in (1, 5, 8, -4)
-        ]
-        return Step(text=json.dumps({"tests": tests}))
-    if body["messages"][-1]["role"] == "tool":
-        return answers(asked(body))
-    factor = 70 + int(asked(body))
-    code = CODE.replace("FACTOR", str(factor)).replace("EXAMPLE", str(2 * factor + 1))
-    return Step(tools=[("create_tool", {"code": code, "arguments": {"n": int(asked(body)) + 30}})])
+from support.openai_server import OpenAIServer
 
 
 def test_questions_that_run_at_once_grow_one_library(tmp_path: Path, openai_server: OpenAIServer) -> None:
-    openai_server.default = reply
+    openai_server.default = creating
     base = [question_file(tmp_path, 4), "--output", "o.json", "--concurrency", 4]
     ended = called(*base, folder=tmp_path, url=openai_server.url)
     assert ended.code == 0, ended.err
