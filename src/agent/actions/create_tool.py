@@ -26,7 +26,6 @@ from agent.models.protocol import Role
 from agent.state import Decision, Reply, State, Step
 from agent.steps import decision_of, step, value_text
 from mcp_tools.create.interfaces import Creation, Proposal, Wrapping
-from mcp_tools.create.prove import prove
 from mcp_tools.errors import LibraryError, NotPermittedError, StoppedError
 from mcp_tools.header import declared, with_declared
 from mcp_tools.hosts import HostError
@@ -154,6 +153,8 @@ async def propose_tool(state: State, context: Context) -> Update:
 
 
 async def _prove(proposal: Proposal, state: State, context: Context, folder: Path | None) -> Creation:
+    from mcp_tools.create.prove import prove  # with all that tests a tool
+
     assert context.examiner is not None
     who = HostToReach(NEW_TOOL, "", "", imports=tuple(proposal.needs.modules))
     doubts = doubts_of(state, context, programs=False)

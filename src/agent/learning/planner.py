@@ -16,8 +16,7 @@ from agent.events import Note, Planned
 from agent.models.protocol import Role
 from agent.state import NewPlan, State, Step
 from agent.steps import evidence_text
-from agent.web.address import addresses_in
-from agent.web.reading.videos import video_id
+from agent.web.address import addresses_in, video_id
 from mcp_tools.prompt import NO_DATA, data_block, data_blocks, load_prompt
 from mcp_tools.text import one_line
 from mcp_tools.tool import object_schema

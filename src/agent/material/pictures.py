@@ -19,8 +19,8 @@ from agent.material.picture_messages import parts_of
 from agent.models.films import FILMS_AND_SOUNDS, part_of
 from agent.models.protocol import Role
 from agent.state import AttachedFile, Picture, State
+from agent.web.address import YOUTUBE, video_id
 from agent.web.page import Page, WebProblem
-from agent.web.reading.videos import YOUTUBE, video_id
 from mcp_tools.prompt import load_prompt
 
 if TYPE_CHECKING:

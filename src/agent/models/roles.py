@@ -19,11 +19,8 @@ from agent.errors import (
     SettingsError,
 )
 from agent.models.chat import ChatModel
-from agent.models.embedded.model import EmbeddedModel
-from agent.models.embedded.prefixes import FOLDER
 from agent.models.embedded.weights import Weights
 from agent.models.failures import SLOTS, Endpoint, Failure, Notify, Retry, Slots
-from agent.models.gemini import GeminiWire, is_gemini
 from agent.models.ladder import TRAITS, TraitsCache
 from agent.models.openai import HttpWire, usable_models
 from agent.models.protocol import (
@@ -38,7 +35,7 @@ from agent.models.protocol import (
     price_of,
 )
 from agent.models.scripted import Script, ScriptedModel
-from agent.models.wire import CHAT, RESPONSES
+from agent.models.wire import CHAT, RESPONSES, Dialect, Wire
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
@@ -203,6 +200,9 @@ class Models:
                 self._scripts[path] = Script.read(Path(path))
             return ScriptedModel(self._scripts[path], role=role)
         if name == EMBEDDED:
+            from agent.models.embedded.model import EmbeddedModel
+            from agent.models.embedded.prefixes import FOLDER
+
             return EmbeddedModel(
                 Weights(s.models_dir).ready,
                 s.runtime_dir,
@@ -216,9 +216,7 @@ class Models:
         listed = None if _is_own(urlsplit(endpoint.url).hostname or "") else price_of(endpoint.model)
         return ChatModel(
             name,
-            GeminiWire(endpoint, max(s.timeout, _WATCHING))
-            if role == Role.MEDIA and is_gemini(endpoint.url)
-            else HttpWire(endpoint, s.timeout, RESPONSES if named and named.dialect == "responses" else CHAT),
+            self._wire(endpoint, role, RESPONSES if named and named.dialect == "responses" else CHAT),
             price=(named and named.price) or listed,
             temperature=named.temperature if named else None,
             slots=self._slots_of(endpoint.url),
@@ -226,6 +224,14 @@ class Models:
             traits=self._traits,
             notify=self._notify,
         )
+
+    def _wire(self, endpoint: Endpoint, role: str, dialect: Dialect) -> Wire:
+        if role == Role.MEDIA:
+            from agent.models.gemini import GeminiWire, is_gemini
+
+            if is_gemini(endpoint.url):
+                return GeminiWire(endpoint, max(self._settings.timeout, _WATCHING))
+        return HttpWire(endpoint, self._settings.timeout, dialect)
 
     def _slots_of(self, url: str) -> Slots:
         if url not in self._slots:

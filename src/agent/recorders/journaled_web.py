@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.browser.logins import read_logins
-from agent.browser.operate import operate
 from agent.browser.tasks import AskModel, BrowserOutcome, BrowserTask, is_among
 from agent.budget import Budget
 from agent.consent.origins import Origins
@@ -267,6 +266,8 @@ class JournaledBrowser:
                 allow_addresses=settings.allow_addresses,
                 sees=settings.sees(Role.BROWSER),
             )
+            from agent.browser.operate import operate
+
             return await operate(task, ask, self.tell, blocks)
 
         request: dict[str, Json] = {"task": question, "url": url, "files": [str(path) for path in files]}

@@ -6,8 +6,12 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from ipaddress import ip_address
-from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qs, parse_qsl, quote, unquote, urlencode, urlsplit
 
+YOUTUBE = "https://www.youtube.com"
+_YOUTUBE_HOSTS = ("youtube.com", "youtube-nocookie.com")
+_VIDEO_ID = re.compile(r"[\w-]{11}")
+_VIDEO_PATHS = re.compile(r"/(?:shorts|embed|live|v)/([\w-]{11})(?:/|$)")
 _TRACKING = re.compile(
     r"(?:utm_\w+|gclid|gbraid|wbraid|dclid|fbclid|msclkid|yclid|igshid|mc_cid|mc_eid|_ga|_gl|mkt_tok|ref_src|cmpid"
     r"|s_cid|vero_id|oly_enc_id|oly_anon_id|spm|at_medium|at_campaign)",
@@ -113,3 +117,21 @@ def split_address(url: str) -> SplitResult:
     except ValueError:
         return urlsplit("")
     return parts
+
+
+def video_id(url: str) -> str:
+    """Return the video's id, or "" if the address is not of a YouTube video."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    host = re.sub(r"^(www|m|music)\.", "", (parts.hostname or "").rstrip("."))
+    if host == "youtu.be":
+        found = parts.path.lstrip("/").partition("/")[0]
+    elif host not in _YOUTUBE_HOSTS:
+        return ""
+    elif in_path := _VIDEO_PATHS.match(parts.path):
+        return in_path[1]
+    else:
+        found = parse_qs(parts.query).get("v", [""])[0] if parts.path.rstrip("/") == "/watch" else ""
+    return found if _VIDEO_ID.fullmatch(found) else ""

@@ -16,13 +16,13 @@ from urllib.parse import quote, urlsplit
 from agent.files.contents import FileProblem, ReadLimits
 from agent.files.reader_process import ReadingProcesses
 from agent.records import from_plain
-from agent.web.address import is_local, route_of
+from agent.web.address import YOUTUBE, is_local, route_of, video_id
 from agent.web.filenames import file_name, new_file
 from agent.web.guard import is_private, read_address
 from agent.web.http import MOST, Http
 from agent.web.page import Page, Reason, WebProblem
 from agent.web.reading.renderer import Renderer
-from agent.web.reading.videos import YOUTUBE, read_video, video_id
+from agent.web.reading.videos import read_video
 from agent.web.response import PAGE_TYPES, StatusProblem, charset_of, media_type, pieces, too_large
 from mcp_tools.text import one_line
 

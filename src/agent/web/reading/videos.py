@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import quote
 
+from agent.web.address import YOUTUBE
 from agent.web.http import Http
 from agent.web.page import Page, Reason, WebProblem
 from agent.web.response import StatusProblem
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     import requests  # type: ignore[import-untyped]  # it has no stubs
     from youtube_transcript_api import FetchedTranscript
 
-YOUTUBE = "https://www.youtube.com"
-_HOSTS = ("youtube.com", "youtube-nocookie.com")
-_ID = re.compile(r"[\w-]{11}")
-_PATHS = re.compile(r"/(?:shorts|embed|live|v)/([\w-]{11})(?:/|$)")
 _OURS = ("content-length", "connection", "accept-encoding", "user-agent")  # headers that our own client sets
 _PARAGRAPH_SECONDS = 30.0
 _LANGUAGES = ("en", "en-US", "en-GB")
@@ -35,24 +31,6 @@ _MEANINGS: dict[str, tuple[Reason, str]] = {
     "PoTokenRequired": ("captcha", "the site takes us for a robot"),
 }
 """By the package's class of the error, or one that it is derived from."""
-
-
-def video_id(url: str) -> str:
-    """Return the id of the video at an address; empty if it is no video of YouTube."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ""
-    host = re.sub(r"^(www|m|music)\.", "", (parts.hostname or "").rstrip("."))
-    if host == "youtu.be":
-        found = parts.path.lstrip("/").partition("/")[0]
-    elif host not in _HOSTS:
-        return ""
-    elif in_path := _PATHS.match(parts.path):
-        return in_path[1]
-    else:
-        found = parse_qs(parts.query).get("v", [""])[0] if parts.path.rstrip("/") == "/watch" else ""
-    return found if _ID.fullmatch(found) else ""
 
 
 async def read_video(number: str, http: Http, youtube: str = YOUTUBE) -> Page:
