@@ -66,9 +66,9 @@ async def test_of_large_files_the_newest_are_kept(desk: Desk, tmp_path: Path, mo
 
 
 async def test_odd_names_and_deep_folders_spoil_no_later_call(desk: Desk, tmp_path: Path) -> None:
-    source = "import os\nopen(b'\\xff', 'w').close()\nopen('fine', 'w').close()\n"
+    source = "import os, time\nopen(b'\\xff', 'w').close()\nopen('fine', 'w').close()\n"
     source += "for _ in range(30):\n    os.mkdir('d' * 200)\n    os.chdir('d' * 200)\n    open('f' * 250, 'w')\n"
-    source += "print('done')"
+    source += "time.sleep(0.2)\nprint('done')"  # meanwhile the sandbox looks how much was written
     async with desk.client("legacy", outputs=ServedOutputs(tmp_path / "served")) as client:
         result = await client.call_tool("run_code", {"source": source, "writes_files": True})
         again = await client.call_tool("run_code", {"source": "import os; print(os.listdir())", "writes_files": True})

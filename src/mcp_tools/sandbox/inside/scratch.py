@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import itertools
 import os
 import stat
+from collections.abc import Iterator
 
 QUOTA_BYTES = 128_000_000
 """Limit of the folder of one call, including deleted files that are still open."""
@@ -15,6 +17,8 @@ QUOTA_FILES = 20_000
 _LARGEST_FILE = 64_000_000
 """Assumed size of a deleted file that is only mapped, since its size is unavailable."""
 
+_LONGEST_PATH = 900
+"""Characters, each of up to four bytes: with one more name, a path stays below the 4,096 bytes of a system call."""
 _DESCRIPTORS = 256
 """As many as a child may have."""
 _PIDFD_GETFD = 438
@@ -65,7 +69,7 @@ def held_deleted(pid: int, folders: list[str]) -> int:
 
 
 def give(folder: str, user: int) -> None:
-    """Makes a user the owner of a folder with what is in it."""
+    """Make a user the owner of a folder with what is in it."""
     for _, folders, files, place in os.fwalk(folder):
         os.chown(place, user, user)
         for name in (*folders, *files):
@@ -78,23 +82,44 @@ def bytes_in(folder: str, pid: int) -> int:
 
 
 def _content(folder: str, most: int = QUOTA_FILES, *, holes: bool = False) -> tuple[int, int]:
-    """Bytes and entries below a folder. A folder that its own user cannot list counts as too full."""
+    """Return the bytes and entries below a folder. A folder that its own user cannot list counts as too full."""
     size = files = 0
-    waiting = [folder]
-    while waiting and files <= most:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    files += 1
-                    found = entry.stat(follow_symlinks=False)
-                    size += max(found.st_blocks * 512, found.st_size if holes else 0)
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-        except FileNotFoundError:
-            continue  # it went meanwhile
-        except OSError:
-            return size, most + 1
+    # each path is relative to an open folder, since no system call takes the whole path of a deep folder
+    waiting: list[tuple[int | None, str]] = [(None, folder)]
+    try:
+        while waiting and files <= most:
+            base, path = waiting.pop()
+            if base is not None and not path:
+                os.close(base)  # everything below it has been counted
+                continue
+            with contextlib.suppress(FileNotFoundError):  # removed in the meantime
+                opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=base)
+                below = (base, f"{path}/")
+                if len(path) > _LONGEST_PATH:
+                    below = (opened, "")
+                    waiting.append(below)
+                try:
+                    for name, found in _entries(opened):
+                        files += 1
+                        size += max(found.st_blocks * 512, found.st_size if holes else 0)
+                        if stat.S_ISDIR(found.st_mode):
+                            waiting.append((below[0], below[1] + name))
+                finally:
+                    if below[0] != opened:
+                        os.close(opened)
+    except OSError:
+        return size, most + 1
+    finally:
+        for base, path in waiting:
+            if base is not None and not path:
+                os.close(base)
     return size, files
+
+
+def _entries(folder: int) -> Iterator[tuple[str, os.stat_result]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            yield entry.name, entry.stat(follow_symlinks=False)
 
 
 def _deleted(folder: str, pid: int) -> int:
