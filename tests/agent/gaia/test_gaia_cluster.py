@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
 import shutil
 import signal
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -44,6 +46,7 @@ class Nodes:
         self._count += 1
         home = self._folder / f"home-{self._count}"
         variables = {"ALITA_HOME": str(home), "OPENAI_API_KEY": KEY, **variables}
+        known = own_processes()
         for left in range(_STARTS - 1, -1, -1):
             try:
                 return self.cluster.add_node(
@@ -52,12 +55,27 @@ class Nodes:
             except Exception as problem:
                 if "timed out" not in str(problem) or not left:
                     raise
+                end_processes(known)
         raise AssertionError
 
     def log_text(self) -> str:
         """Everything that Ray wrote to its logs."""
         folder = Path(self.cluster.head_node.get_logs_dir_path())
         return "".join(path.read_text(errors="replace") for path in folder.rglob("*") if path.is_file())
+
+
+def own_processes() -> list[subprocess.Popen[Any]]:
+    """The processes that this one started and that have not ended."""
+    gc.collect()
+    return [one for one in gc.get_objects() if isinstance(one, subprocess.Popen) and one.poll() is None]
+
+
+def end_processes(known: list[subprocess.Popen[Any]]) -> None:
+    """Kill what Ray left running when a node did not start in time; a `Popen` that runs on fails a later test."""
+    for process in own_processes():
+        if process not in known:
+            process.kill()
+            process.wait(60)
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +85,13 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
             if re.search(r"_(KEY|TOKEN)$|^ALITA_", name):
                 patch.delenv(name)
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        found = Nodes(tmp_path_factory.mktemp("nodes"))
-        yield found
-        found.cluster.shutdown()
+        known = own_processes()
+        try:
+            found = Nodes(tmp_path_factory.mktemp("nodes"))
+            yield found
+            found.cluster.shutdown()
+        finally:
+            end_processes(known)
 
 
 def on(nodes: Nodes, *arguments: object, folder: Path, server: OpenAIServer) -> Any:

@@ -95,7 +95,7 @@ class RayExecutor:
                 at_once = min(options.concurrency or cpus, most)
                 yield cls(options, setup_of(options, settings, at_once), at_once, tell)
             finally:
-                await asyncio.to_thread(ray.shutdown)
+                await asyncio.to_thread(ray.shutdown, wait_for_processes=True)
 
     def start(self, job: AttemptJob, listen: Listener) -> RayQuestion:
         """See `Executor`."""
