@@ -25,16 +25,14 @@ from pydantic import ValidationError
 
 from mcp_tools.library.library import Library
 from mcp_tools.sandbox.protocol import Sandbox
-from mcp_tools.serving.audit import AuditLog
+from mcp_tools.serving.audit_log import AuditLog
 from mcp_tools.serving.builtin_tools import Agent, BuiltinTools
-from mcp_tools.serving.calling import Calling, Runner
-from mcp_tools.serving.catalogue import Catalogue
-from mcp_tools.serving.changes import Watch
-from mcp_tools.serving.client_call import BuiltinTool, ServerLimits
-from mcp_tools.serving.forge import ForgeRules
-from mcp_tools.serving.notes import Notes, OwnNotes
+from mcp_tools.serving.catalogue import Catalogue, ChangeNotifier
+from mcp_tools.serving.client_call import BuiltinTool, InMemoryMarkers, Markers, ServerLimits
+from mcp_tools.serving.propose_tool import ProposalRules
 from mcp_tools.serving.resources import Completions, Prompt, Prompts, ToolResources
 from mcp_tools.serving.served_files import ServedOutputs
+from mcp_tools.serving.tool_calls import ToolCalls, ToolRunner
 
 if TYPE_CHECKING:
     from mcp_tools.run import Carried
@@ -88,35 +86,35 @@ def build_server(
     outputs: ServedOutputs | None = None,
     carried: Carried | None = None,
     folder: Path | None = None,
-    forge: ForgeRules | None = None,
-    notes: Notes | None = None,
+    proposals: ProposalRules | None = None,
+    markers: Markers | None = None,
 ) -> ToolServer:
     """The server of a library, ready to be run over any transport.
 
     `offered` is `all`, `meta` for the built-in tools alone, or patterns of names, separated by commas. The sandbox is
     open, and closed by the caller. Without an agent `ask` and `create_tool` say that they cannot. Without `outputs`, no
     file that a tool writes is kept; without `carried`, no host is reached. Programs, and tools that open files, may
-    read `folder` unasked. Clients' proposals are kept as `forge` says; without it they become drafts.
-    Without `notes`, an answer to a question counts only at the server that asked it.
+    read `folder` unasked. Clients' proposals are kept as `proposals` says; without it they become drafts.
+    Without `markers`, an answer to a question counts only at the server that asked it.
     """
     limits, extra = limits or ServerLimits(), extra or Extra()
     catalogue = Catalogue(library, offered, {*BUILTIN_TOOLS, *(tool.name for tool in extra.tools)})
-    runner, watch = Runner(catalogue, sandbox, limits, outputs, carried, folder), Watch(catalogue)
-    builtin = [*BuiltinTools(catalogue, runner, agent, limits, forge or ForgeRules()).tools(), *extra.tools]
-    calling = Calling(catalogue, runner, builtin, limits, audit, notes or OwnNotes())
+    runner, notifier = ToolRunner(catalogue, sandbox, limits, outputs, carried, folder), ChangeNotifier(catalogue)
+    builtin = [*BuiltinTools(catalogue, runner, agent, limits, proposals or ProposalRules()).tools(), *extra.tools]
+    calling = ToolCalls(catalogue, runner, builtin, limits, audit, markers or InMemoryMarkers())
     resources = extra.resources(catalogue, limits)
     prompts = Prompts(resources, extra.prompts)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Server[dict[str, Any]]) -> AsyncIterator[dict[str, Any]]:
-        async with watch.watching():
+        async with notifier.running():
             yield {}
 
     server = ToolServer("alita", version=version("alita"), title="alita", instructions=INSTRUCTIONS, lifespan=lifespan)
     server.ready = catalogue.renew
-    server.middleware += [watch.observe, _without_exceptions]
+    server.middleware += [notifier.remember_connection, _without_exceptions]
     add = server.add_request_handler
-    add("subscriptions/listen", types.SubscriptionsListenRequestParams, ListenHandler(watch.bus))
+    add("subscriptions/listen", types.SubscriptionsListenRequestParams, ListenHandler(notifier.bus))
     add("tools/list", types.PaginatedRequestParams, calling.list)
     add("tools/call", types.CallToolRequestParams, calling.call)
     add("resources/list", types.PaginatedRequestParams, resources.list)

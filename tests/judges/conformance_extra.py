@@ -12,7 +12,7 @@ from mcp_types import ElicitResult, InputRequiredResult
 from mcp_tools.server import Extra
 from mcp_tools.serving.builtin_tools import definition
 from mcp_tools.serving.client_call import COMPLETE, BuiltinTool, ClientCall, ClientReply, error_reply, value_reply
-from mcp_tools.serving.file_access import can_ask, elicited
+from mcp_tools.serving.elicitation import can_ask, elicited
 from mcp_tools.serving.resources import Prompt, ToolResources
 from mcp_tools.tool import Json
 

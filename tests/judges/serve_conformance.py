@@ -14,7 +14,7 @@ from conformance_tools import conformance_library
 
 from agent.cli.verbs.serve import Own, run
 from agent.configuration.settings_sources import read_settings
-from mcp_tools.serving.http import open_door
+from mcp_tools.serving.http import listen_options
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -22,5 +22,5 @@ if __name__ == "__main__":
     parser.add_argument("--no-token", action="store_true", help="always so")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="alita-") as folder, conformance_library(Path(folder)) as library:
-        door = open_door(arguments.http, token="", token_file=None, no_token=True, names=())
-        run(read_settings(), "all", door, Own(library, conformance_extra()))
+        listen = listen_options(arguments.http, token="", token_file=None, no_token=True, names=())
+        run(read_settings(), "all", listen, Own(library, conformance_extra()))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote
 
 from agent.page.visitors import OUTPUTS, Visitor, Visitors
-from mcp_tools.serving.http import Door, misaddressed
+from mcp_tools.serving.http import ListenOptions, host_refusal
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
@@ -59,8 +59,8 @@ _ASKS = "This page needs the token that `alita web` printed, or that its owner g
 class PageDoor:
     """Answers requests that may not come in, and hands every other on to the page."""
 
-    def __init__(self, page: ASGIApp, door: Door, visitors: Visitors, uploads: Path) -> None:
-        self._page, self._door, self._visitors, self._uploads = page, door, visitors, uploads
+    def __init__(self, page: ASGIApp, listen: ListenOptions, visitors: Visitors, uploads: Path) -> None:
+        self._page, self._listen, self._visitors, self._uploads = page, listen, visitors, uploads
         self._uploading = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,7 +74,7 @@ class PageDoor:
             return
         headers, path = Headers(scope=scope), scope["path"]
         told = _dressed(send, _OF_FILE if path.startswith((_FILE, OUTPUTS)) else _POLICY)
-        refusal = misaddressed(headers, self._door) or _crossing(scope, headers)
+        refusal = host_refusal(headers, self._listen) or _crossing(scope, headers)
         if refusal is not None:
             await refusal(scope, receive, told)
             return
@@ -100,7 +100,7 @@ class PageDoor:
 
         query = scope["query_string"] if scope["method"] == "GET" else await _body(receive, 4_000) or b""
         given = parse_qs(query.decode("latin-1")).get("token", [""])[0]
-        if self._door.token and not hmac.compare_digest(given.encode(), self._door.token.encode()):
+        if self._listen.token and not hmac.compare_digest(given.encode(), self._listen.token.encode()):
             return HTMLResponse(_FORM.format(why="That is not the token." if given else _ASKS), 401)
         response = RedirectResponse("/", 303)  # so that the token stays in no address
         if not is_known:

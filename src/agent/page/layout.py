@@ -23,7 +23,7 @@ from agent.page.settings_tab import SettingsDesk
 from agent.page.shown import with_request
 from agent.page.visitors import Visitors
 from agent.page.visits import Visits
-from mcp_tools.serving.http import Door, run_server
+from mcp_tools.serving.http import ListenOptions, run_server
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from agent.page.settings_tab import Check, Read
 
 
-async def serve_page(read: Read, check: Check, door: Door, listening: Callable[[str], None]) -> None:
+async def serve_page(read: Read, check: Check, listen: ListenOptions, listening: Callable[[str], None]) -> None:
     """Serve the page until it is cancelled.
 
     Args:
         read: Reads the settings, with those that are given.
         check: The checks of `alita doctor`.
-        door: Who comes in.
+        listen: Who comes in.
         listening: Gets the address.
 
     Raises:
@@ -50,10 +50,10 @@ async def serve_page(read: Read, check: Check, door: Door, listening: Callable[[
     uploads = Path(tempfile.mkdtemp(prefix=f"page-{os.getpid()}-", dir=settings.cache_dir))
     os.environ |= {"GRADIO_TEMP_DIR": str(uploads), "GRADIO_ANALYTICS_ENABLED": "False"}
     visitors = Visitors()
-    visits, benches = Visits(settings, visitors, uploads, is_local=door.is_local), Benches(settings)
+    visits, benches = Visits(settings, visitors, uploads, is_local=listen.is_local), Benches(settings)
     try:
-        page = await asyncio.to_thread(page_of, visits, benches, door, read, check)
-        await run_server(PageDoor(page, door, visitors, uploads), door, listening)
+        page = await asyncio.to_thread(page_of, visits, benches, listen, read, check)
+        await run_server(PageDoor(page, listen, visitors, uploads), listen, listening)
     finally:
         await asyncio.gather(visits.aclose(), benches.aclose())
         await asyncio.to_thread(shutil.rmtree, uploads, ignore_errors=True)
@@ -75,8 +75,8 @@ def _apply(visits: Visits, benches: Benches, settings: Settings) -> None:
     visits.settings = benches.settings = settings
 
 
-def page_of(visits: Visits, benches: Benches, door: Door, read: Read, check: Check) -> ASGIApp:
-    """The page without its door. If it is open to others, it has no tab that decides for its owner."""
+def page_of(visits: Visits, benches: Benches, listen: ListenOptions, read: Read, check: Check) -> ASGIApp:
+    """The page without its listen. If it is open to others, it has no tab that decides for its owner."""
     try:
         import gradio as gr
     except ImportError:
@@ -91,11 +91,11 @@ def page_of(visits: Visits, benches: Benches, door: Door, read: Read, check: Che
             AskTab(gr, visits).connect(blocks)
         with gr.Tab("Tools") as tab:
             names = tools_tab.show(gr, visits, tab)
-            if door.is_local:
+            if listen.is_local:
                 review_panel.show(gr, visits, names)
         with gr.Tab("Runs") as tab:
             runs_tab.show(gr, visits, tab)
-        if door.is_local:
+        if listen.is_local:
             with gr.Tab("Benchmark") as tab:
                 benchmark_tab.show(gr, benches, tab)
             with gr.Tab("Course") as tab:

@@ -24,7 +24,7 @@ from mcp_tools.library.approvals import ApprovalsFile, Entries
 from mcp_tools.library.calls import BUG, LATELY, Stats, key_of, names_of, stats_of
 from mcp_tools.library.folder import derived_folder
 from mcp_tools.library.library import Library
-from mcp_tools.serving.notes import MOST_NOTES, Notes
+from mcp_tools.serving.client_call import MAX_MARKERS, Markers
 from mcp_tools.small_files import json_of
 from mcp_tools.text import one_line
 
@@ -79,9 +79,9 @@ def open_library(settings: Settings) -> Library:
     )
 
 
-def open_notes(settings: Settings) -> Notes | None:
+def open_markers(settings: Settings) -> Markers | None:
     """The notes that all replicas share; None if the settings name no database for several machines."""
-    return None if settings.database_url is None else StoredNotes(_Records(settings))
+    return None if settings.database_url is None else StoredMarkers(_Records(settings))
 
 
 class _Records:
@@ -287,30 +287,30 @@ class StoredCalls:
         """The connections are the process's."""
 
 
-class StoredNotes:
-    """The notes of the servers of one library (`Notes`). In `places`, `seen` is when a note expires."""
+class StoredMarkers:
+    """The notes of the servers of one library (`Markers`). In `places`, `seen` is when a note expires."""
 
     def __init__(self, records: _Records) -> None:
         self._records = records
 
-    async def put(self, note: str, seconds: float) -> None:
-        """See `Notes`."""
+    async def put(self, marker: str, seconds: float) -> None:
+        """See `Markers`."""
         until = math.ceil(time.time() + seconds)
-        keep = {"all": self._place(""), "now": int(time.time()), "most": MOST_NOTES}
-        await self._rows((_NOTE, {"place": self._place(note), "until": until}), (_KEEP_NOTES, keep))
+        keep = {"all": self._place(""), "now": int(time.time()), "most": MAX_MARKERS}
+        await self._rows((_NOTE, {"place": self._place(marker), "until": until}), (_KEEP_NOTES, keep))
 
-    async def has(self, note: str) -> bool:
-        """See `Notes`."""
+    async def has(self, marker: str) -> bool:
+        """See `Markers`."""
         found = "SELECT 1 FROM places WHERE place = :place AND seen > :now"
-        return bool(await self._rows((found, {"place": self._place(note), "now": int(time.time())})))
+        return bool(await self._rows((found, {"place": self._place(marker), "now": int(time.time())})))
 
-    async def take(self, note: str) -> bool:
-        """See `Notes`."""
+    async def take(self, marker: str) -> bool:
+        """See `Markers`."""
         taken = "DELETE FROM places WHERE place = :place AND seen > :now RETURNING seen"
-        return bool(await self._rows((taken, {"place": self._place(note), "now": int(time.time())})))
+        return bool(await self._rows((taken, {"place": self._place(marker), "now": int(time.time())})))
 
-    def _place(self, note: str) -> str:
-        return f"note:{self._records.library}:{note}"
+    def _place(self, marker: str) -> str:
+        return f"note:{self._records.library}:{marker}"
 
     async def _rows(self, *statements: tuple[str, Values]) -> Sequence[Row]:
         """Executes statements as one change. Returns the rows of the last.

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 from mcp_tools.errors import AlitaError, IsolationError, LibraryError, NotPermittedError, PolicyError
 from mcp_tools.library.dependencies import needs_of, tools_among
 from mcp_tools.sandbox.protocol import Job
-from mcp_tools.serving.calling import Runner
 from mcp_tools.serving.catalogue import Catalogue
 from mcp_tools.serving.client_call import (
     BuiltinTool,
@@ -26,11 +25,12 @@ from mcp_tools.serving.client_call import (
     refusal_reply,
     value_reply,
 )
-from mcp_tools.serving.file_access import FILES_SCHEMA, can_ask, granted
-from mcp_tools.serving.foreign_code import CodeReader, UnreadableCodeError
-from mcp_tools.serving.forge import MOST_EXAMPLES, Forge, ForgeRules
+from mcp_tools.serving.code_reader import CodeReader, UnreadableCodeError
+from mcp_tools.serving.elicitation import FILES_SCHEMA, can_ask, granted
+from mcp_tools.serving.propose_tool import MOST_EXAMPLES, ProposalRules, ToolProposals
+from mcp_tools.serving.resources import PARTS, ToolParts
 from mcp_tools.serving.served_files import files_of_call
-from mcp_tools.serving.tool_parts import PARTS, ToolParts
+from mcp_tools.serving.tool_calls import ToolRunner
 from mcp_tools.text import did_you_mean, one_line
 from mcp_tools.tool import Json, Status, Tool, object_schema
 
@@ -252,10 +252,10 @@ class BuiltinTools:
     """Find, describe and call tools of the library, run a program; and, with an agent, ask it or have a tool made."""
 
     def __init__(
-        self, catalogue: Catalogue, runner: Runner, agent: Agent | None, limits: ServerLimits, rules: ForgeRules
+        self, catalogue: Catalogue, runner: ToolRunner, agent: Agent | None, limits: ServerLimits, rules: ProposalRules
     ) -> None:
         self._reader = CodeReader()
-        self._forge = Forge(catalogue, runner.sandbox, limits, rules, self._reader)
+        self._forge = ToolProposals(catalogue, runner.sandbox, limits, rules, self._reader)
         self._catalogue = catalogue
         self._parts = ToolParts(catalogue)
         self._runner = runner

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-import anyio
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mcp_tools.errors import AlitaError, PolicyError
 from mcp_tools.sandbox.protocol import Isolation, Limits, Outcome, Problem
-from mcp_tools.serving.notes import Notes
 from mcp_tools.text import printable
 from mcp_tools.tool import Json
 
@@ -63,6 +62,54 @@ class ServerLimits:
     consent_seconds: float = 300.0
 
 
+MAX_MARKERS = 2_000
+"""Limit of notes; those that expire first are dropped."""
+
+
+class Markers(Protocol):
+    """Markers, each with the time at which it expires. All replicas have the same."""
+
+    async def put(self, marker: str, seconds: float) -> None:
+        """Keeps a note for some seconds."""
+        ...
+
+    async def has(self, marker: str) -> bool:
+        """True if there is such a note."""
+        ...
+
+    async def take(self, marker: str) -> bool:
+        """Removes a note. Returns True to one caller only."""
+        ...
+
+
+class InMemoryMarkers:
+    """The markers of one process."""
+
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}
+
+    async def put(self, marker: str, seconds: float) -> None:
+        """See `Markers`."""
+        now = time.monotonic()
+        self._until = {one: until for one, until in self._until.items() if until > now}
+        if len(self._until) >= MAX_MARKERS:
+            del self._until[min(self._until, key=self._until.__getitem__)]
+        self._until[marker] = now + seconds
+
+    async def has(self, marker: str) -> bool:
+        """See `Markers`."""
+        return self._until.get(marker, 0.0) > time.monotonic()
+
+    async def take(self, marker: str) -> bool:
+        """See `Markers`."""
+        return self._until.pop(marker, 0.0) > time.monotonic()
+
+
+def digest(*parts: str) -> str:
+    """A short name for texts of any length."""
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:32]
+
+
 @dataclass(slots=True)
 class ClientCall:
     """One `tools/call` under way."""
@@ -70,7 +117,7 @@ class ClientCall:
     arguments: dict[str, Json]
     context: ServerRequestContext[Any, Any]
     params: CallToolRequestParams
-    notes: Notes
+    markers: Markers
     told: int = 0
 
     async def tell(self, text: str) -> None:
@@ -181,9 +228,11 @@ _HEARTBEAT_SECONDS = 1.0
 async def heartbeat(call: ClientCall, what: str, limit: float) -> AsyncIterator[None]:
     """In the meantime, report the elapsed time to a client that asked for progress, so that it does not give up."""
 
+    from anyio import BrokenResourceError, ClosedResourceError
+
     async def beat() -> None:
         seconds = 0.0
-        with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the client is gone
+        with contextlib.suppress(BrokenResourceError, ClosedResourceError):  # the client is gone
             while True:
                 await asyncio.sleep(_HEARTBEAT_SECONDS)
                 seconds += _HEARTBEAT_SECONDS

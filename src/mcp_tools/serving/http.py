@@ -14,12 +14,16 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcp_tools.errors import AlitaError, UsageError, os_errors_as
-from mcp_tools.serving.calling import GONE
 from mcp_tools.serving.client_call import ServerLimits
-from mcp_tools.serving.http_sessions import IDLE_SECONDS, PATH, Sessions
+from mcp_tools.serving.http_sessions import IDLE_SECONDS, PATH, PortableSessions
+from mcp_tools.serving.tool_calls import GONE
 from mcp_tools.small_files import SETTINGS, read_small
 
 if TYPE_CHECKING:
@@ -64,7 +68,7 @@ _FRESH_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ListenOptions:
     """The server's address, and the rules for access."""
 
     host: str
@@ -81,7 +85,9 @@ class Door:
         return _is_loopback(self.host) and all(map(_is_loopback, self.names))
 
 
-def open_door(address: str, *, token: str, token_file: Path | None, no_token: bool, names: tuple[str, ...]) -> Door:
+def listen_options(
+    address: str, *, token: str, token_file: Path | None, no_token: bool, names: tuple[str, ...]
+) -> ListenOptions:
     """Return the options of the flags.
 
     A token file goes before the token of the environment.
@@ -103,7 +109,7 @@ def open_door(address: str, *, token: str, token_file: Path | None, no_token: bo
         known |= {"localhost", "127.0.0.1", "::1", host}
     elif not is_wildcard:
         known.add(host)
-    return Door(host, port, secrets.token_urlsafe(32) if is_new else token, is_new, frozenset(known))
+    return ListenOptions(host, port, secrets.token_urlsafe(32) if is_new else token, is_new, frozenset(known))
 
 
 _HOW_TO_TOKEN = "Set ALITA_SERVE_TOKEN or give --token-file; or serve on 127.0.0.1."  # noqa: S105 - advice, no token
@@ -130,19 +136,19 @@ _AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?", re.IGNOR
 _ORIGIN = re.compile(r"https?://(.+)", re.IGNORECASE)
 
 
-class Gate:
+class AccessCheck:
     """Passes requests to the protocol if their host, origin and token are right.
 
     The SDK's own check takes any text behind a known host and a colon for its port. A proxy's question about health is
     answered to anybody.
     """
 
-    def __init__(self, application: ASGIApp, door: Door, ready: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, application: ASGIApp, listen: ListenOptions, ready: Callable[[], Awaitable[None]]) -> None:
         from starlette.middleware.cors import CORSMiddleware
 
         self._application = application
-        self._health = Health(ready)
-        self._door = door
+        self._health = HealthCheck(ready)
+        self._listen = listen
         self._for_pages = CORSMiddleware(
             self._with_token,
             allow_origins=["*"],  # those that got here
@@ -164,10 +170,10 @@ class Gate:
         application: ASGIApp = self._for_pages
         if scope["path"] == HEALTH:
             application = await self._health.answer()
-        elif (refusal := misaddressed(headers, self._door)) is not None:
+        elif (refusal := host_refusal(headers, self._listen)) is not None:
             application = refusal
         elif origin is not None and not (
-            (found := _ORIGIN.fullmatch(origin)) and _host_name(found[1]) in self._door.names
+            (found := _ORIGIN.fullmatch(origin)) and _host_name(found[1]) in self._listen.names
         ):
             application = PlainTextResponse("this origin may not use the server\n", 403)
         await application(scope, receive, send)
@@ -178,8 +184,8 @@ class Gate:
 
         given = Headers(scope=scope).get("authorization")
         scheme, _, token = (given or "").partition(" ")
-        is_right = hmac.compare_digest(token.strip().encode("latin-1"), self._door.token.encode())
-        if self._door.token and not (scheme.lower() == "bearer" and is_right):
+        is_right = hmac.compare_digest(token.strip().encode("latin-1"), self._listen.token.encode())
+        if self._listen.token and not (scheme.lower() == "bearer" and is_right):
             challenge = 'Bearer realm="alita"' + (', error="invalid_token"' if given is not None else "")
             refusal = PlainTextResponse("a bearer token is needed\n", 401, {"WWW-Authenticate": challenge})
             await refusal(scope, receive, send)
@@ -195,7 +201,7 @@ class Gate:
         await self._application(scope, next_part, send)
 
 
-class Health:
+class HealthCheck:
     """Tells proxies if this replica can take calls: it can read the library and its approvals."""
 
     def __init__(self, ready: Callable[[], Awaitable[None]]) -> None:
@@ -220,14 +226,14 @@ class Health:
         return JSONResponse({"status": status}, 200 if self._is_ready else 503)
 
 
-def misaddressed(headers: Headers, door: Door) -> Response | None:
+def host_refusal(headers: Headers, listen: ListenOptions) -> Response | None:
     """The refusal of a request that names another host, or repeats a header that must be there once."""
     from starlette.responses import PlainTextResponse
 
     if twice := [name for name in _SINGLE if len(headers.getlist(name)) > 1]:
         return PlainTextResponse(f"the header {twice[0]} is there more than once\n", 400)
     name = _host_name(headers.get("host", ""))
-    if not name or (door.names and name not in door.names):
+    if not name or (listen.names and name not in listen.names):
         return PlainTextResponse("this host name is not served here\n", 421)
     return None
 
@@ -239,7 +245,7 @@ def _host_name(authority: str) -> str:
 
 
 async def serve_http(
-    server: ToolServer, door: Door, *, tell: Callable[[str], None], limits: ServerLimits | None = None
+    server: ToolServer, listen: ListenOptions, *, tell: Callable[[str], None], limits: ServerLimits | None = None
 ) -> None:
     """Serves until it is cancelled.
 
@@ -260,27 +266,78 @@ async def serve_http(
 
     def listening(address: str) -> None:
         tell(f"Serving on {address}{PATH}")
-        if door.is_new_token:
-            tell(f"Clients send: Authorization: Bearer {door.token}")
+        if listen.is_new_token:
+            tell(f"Clients send: Authorization: Bearer {listen.token}")
 
-    await run_server(Gate(Sessions(application, door.token), door, server.ready), door, listening)
+    await run_server(AccessCheck(PortableSessions(application, listen.token), listen, server.ready), listen, listening)
 
 
-async def run_server(application: ASGIApp, door: Door, listening: Callable[[str], None]) -> None:
+HEAD_SECONDS = 10.0
+BODY_SECONDS = 30.0
+MOST_UNFINISHED = 512
+MOST_UNFINISHED_OF_PEER = 256
+"""Limit of one address. Beyond it, the oldest is closed."""
+
+_unfinished: dict[DeadlineProtocol, str] = {}
+"""Connections with an incomplete request, oldest first, with their peer's address."""
+
+
+class DeadlineProtocol(H11Protocol):
+    """HTTP/1.1 with a deadline for the head and for the body of each request."""
+
+    _phase: Any = None
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Begins to wait for a head."""
+        super().connection_made(transport)
+        self._enter()
+
+    def data_received(self, data: bytes) -> None:
+        """Takes what came, and looks what is still missing."""
+        super().data_received(data)
+        self._enter()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Waits for nothing more."""
+        self._leave()
+        super().connection_lost(exc)
+
+    def _enter(self) -> None:
+        phase: Any = self.conn.their_state
+        if phase is self._phase:
+            return
+        self._leave()
+        seconds = {h11.IDLE: HEAD_SECONDS, h11.SEND_BODY: BODY_SECONDS}.get(phase)
+        if seconds is None or self.transport.is_closing():
+            return
+        self._phase = phase
+        self._deadline = asyncio.get_running_loop().call_later(seconds, self.transport.abort)
+        peer = self.client[0] if self.client else ""
+        _unfinished[self] = peer
+        own = [one for one, address in _unfinished.items() if address == peer]
+        if len(own) > MOST_UNFINISHED_OF_PEER or len(_unfinished) > MOST_UNFINISHED:
+            (own if len(own) > MOST_UNFINISHED_OF_PEER else list(_unfinished))[0].transport.abort()
+
+    def _leave(self) -> None:
+        self._phase = None
+        _unfinished.pop(self, None)
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+async def run_server(application: ASGIApp, listen: ListenOptions, listening: Callable[[str], None]) -> None:
     """Serves an application until it is cancelled; `listening` gets the address.
 
     Raises:
         UsageError: The address is unavailable.
     """
-    import uvicorn
-
-    from mcp_tools.serving.patience import PatientProtocol
-
-    sockets = [_listening(door)]
+    sockets = [_listening(listen)]
     port = sockets[0].getsockname()[1]
     config = uvicorn.Config(
         application,
-        http=PatientProtocol,
+        http=DeadlineProtocol,
         limit_concurrency=_MOST_CONNECTIONS,
         log_level=logging.ERROR,
         access_log=False,
@@ -296,7 +353,7 @@ async def run_server(application: ASGIApp, door: Door, listening: Callable[[str]
             yield  # signals are the command's
 
     listener = Quiet(config)
-    shown = f"[{door.host}]" if ":" in door.host else door.host
+    shown = f"[{listen.host}]" if ":" in listen.host else listen.host
     listening(f"http://{shown}:{port}")
     serving = asyncio.create_task(listener.serve(sockets))
     try:
@@ -306,8 +363,8 @@ async def run_server(application: ASGIApp, door: Door, listening: Callable[[str]
         await asyncio.gather(serving, return_exceptions=True)
 
 
-def _listening(door: Door) -> socket.socket:
-    family = socket.AF_INET6 if ":" in door.host else socket.AF_INET
+def _listening(listen: ListenOptions) -> socket.socket:
+    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
     remedy = "Choose another port, or 0 for a free one."
-    with os_errors_as(UsageError, f"{door.host}:{door.port} cannot be served on", remedy):
-        return socket.create_server((door.host, door.port), family=family, backlog=128)
+    with os_errors_as(UsageError, f"{listen.host}:{listen.port} cannot be served on", remedy):
+        return socket.create_server((listen.host, listen.port), family=family, backlog=128)

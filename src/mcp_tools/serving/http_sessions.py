@@ -47,7 +47,7 @@ class _Held:
     """Number of its running requests."""
 
 
-class Sessions:
+class PortableSessions:
     """An ASGI application that gives sessions portable ids.
 
     Args:

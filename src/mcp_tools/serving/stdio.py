@@ -25,7 +25,9 @@ _ANSWER_SECONDS = 1.0
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")')
 
 
-class Wire(UnreliableObjectReceiveStream[SessionMessage | Exception], UnreliableObjectSendStream[SessionMessage]):
+class StdioTransport(
+    UnreliableObjectReceiveStream[SessionMessage | Exception], UnreliableObjectSendStream[SessionMessage]
+):
     """Both directions of one connection as the SDK wants them: read from it, send to it."""
 
     def __init__(self, reader: asyncio.StreamReader, sink: int, limit: int) -> None:
@@ -131,7 +133,7 @@ def _id_in(line: bytes) -> int | str | None:
 
 
 @contextlib.asynccontextmanager
-async def stdio(limit: int) -> AsyncIterator[Wire]:
+async def stdio(limit: int) -> AsyncIterator[StdioTransport]:
     """Serves this process's stdin and stdout. Meanwhile stdin is empty, and what is printed goes to stderr."""
     source, sink = _taken(0, os.open(os.devnull, os.O_RDONLY)), _taken(1, os.dup(2))
     blocking = os.get_blocking(sink)
@@ -148,7 +150,7 @@ async def stdio(limit: int) -> AsyncIterator[Wire]:
         reader.feed_eof()
         end = reading.close
     try:
-        yield Wire(reader, sink, limit)
+        yield StdioTransport(reader, sink, limit)
     finally:
         end()
         with contextlib.suppress(OSError):

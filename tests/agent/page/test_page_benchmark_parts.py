@@ -25,7 +25,7 @@ from agent.page.layout import page_of
 from agent.page.visitors import Visitors
 from agent.page.visits import Visits
 from mcp_tools.errors import AlitaError
-from mcp_tools.serving.http import open_door
+from mcp_tools.serving.http import listen_options
 from support.benchmarks import answers, asked, called, question_file
 from support.command import clean
 from support.course_server import CourseServer
@@ -292,8 +292,8 @@ async def test_a_page_that_is_open_to_others_decides_nothing_for_its_owner(
     visitors = Visitors()
     visits = Visits(benches.settings, visitors, tmp_path, is_local=not is_open)
     address = "0.0.0.0:7860" if is_open else "127.0.0.1:7860"
-    door = open_door(address, token="a-token-that-is-long-enough", token_file=None, no_token=False, names=())
-    page = PageDoor(page_of(visits, benches, door, read_settings, lambda _: ([], "")), door, visitors, tmp_path)
+    listen = listen_options(address, token="a-token-that-is-long-enough", token_file=None, no_token=False, names=())
+    page = PageDoor(page_of(visits, benches, listen, read_settings, lambda _: ([], "")), listen, visitors, tmp_path)
     transport = httpx2.ASGITransport(app=page)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:7860") as client:
         await client.get("/", params={"token": "a-token-that-is-long-enough"})

@@ -16,7 +16,7 @@ from agent.page import door as doors
 from agent.page.door import PageDoor
 from agent.page.visitors import Visitors
 from mcp_tools.errors import UsageError
-from mcp_tools.serving.http import open_door
+from mcp_tools.serving.http import listen_options
 
 TOKEN = "a-token-that-is-long-enough"
 TAB, OTHER = "47wuw8j2bwf", "9xk2mm1c0qa"
@@ -52,7 +52,7 @@ class House:
     def __init__(self, uploads: Path, *, token: str = TOKEN) -> None:
         self.uploads, self.visitors = uploads, Visitors()
         self.behind = Behind(uploads)
-        door = open_door("127.0.0.1:7860", token=token, token_file=None, no_token=not token, names=())
+        door = listen_options("127.0.0.1:7860", token=token, token_file=None, no_token=not token, names=())
         self._door = PageDoor(self.behind, door, self.visitors, uploads)
 
     def stranger(self, **more: Any) -> httpx2.AsyncClient:
@@ -103,7 +103,7 @@ async def test_on_this_machine_the_token_may_be_left_out_and_nowhere_else(tmp_pa
         assert (await client.get("/")).status_code == 303
         assert (await client.get("/")).status_code == 200
     with pytest.raises(UsageError, match="a token is required"):
-        open_door("0.0.0.0:7860", token="", token_file=None, no_token=True, names=())
+        listen_options("0.0.0.0:7860", token="", token_file=None, no_token=True, names=())
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ async def test_on_this_machine_the_token_may_be_left_out_and_nowhere_else(tmp_pa
     ],
 )
 def test_a_page_behind_a_proxy_is_open_to_others(address: str, names: tuple[str, ...], is_local: bool) -> None:
-    door = open_door(address, token=TOKEN, token_file=None, no_token=False, names=names)
+    door = listen_options(address, token=TOKEN, token_file=None, no_token=False, names=names)
     assert door.is_local == is_local
 
 

@@ -13,7 +13,7 @@ from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.errors import AlitaError
 from agent.store import databases, tool_records
-from agent.store.tool_records import open_library, open_notes
+from agent.store.tool_records import open_library, open_markers
 from mcp_tools.library.approvals import ApprovedHashes
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
@@ -186,7 +186,7 @@ def test_a_damaged_file_that_is_moved_away_is_forgotten(machines):
 
 
 async def test_a_note_that_one_replica_made_counts_once_for_all(machines, monkeypatch):
-    one, two = map(open_notes, machines)
+    one, two = map(open_markers, machines)
     assert one is not None
     assert two is not None
     await one.put("asked a", 60)
@@ -194,7 +194,7 @@ async def test_a_note_that_one_replica_made_counts_once_for_all(machines, monkey
     assert [await two.has("asked a"), await two.has("asked b"), await two.take("asked b")] == [True, False, False]
     assert sorted(await asyncio.gather(*(notes.take("asked a") for notes in (one, two) * 3)))[-2:] == [False, True]
     assert not await one.has("asked a")
-    monkeypatch.setattr(tool_records, "MOST_NOTES", 3)
+    monkeypatch.setattr(tool_records, "MAX_MARKERS", 3)
     for number in range(6):
         await one.put(f"note {number}", 60 + number)
     assert [await two.has(f"note {number}") for number in range(6)] == [False] * 3 + [True] * 3

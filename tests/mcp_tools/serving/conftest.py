@@ -17,7 +17,7 @@ from desk import LOOKS, Desk
 from mcp_tools.library.library import Library
 from mcp_tools.sandbox.backends import BubblewrapSandbox
 from mcp_tools.sandbox.warm import WarmSandbox
-from mcp_tools.serving import changes
+from mcp_tools.serving import catalogue
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -30,7 +30,7 @@ async def sandbox() -> AsyncIterator[WarmSandbox]:
 @pytest.fixture(autouse=True)
 def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers of this process see changes of their library sooner."""
-    monkeypatch.setattr(changes, "_LOOK_SECONDS", LOOKS)
+    monkeypatch.setattr(catalogue, "_LOOK_SECONDS", LOOKS)
 
 
 @pytest.fixture

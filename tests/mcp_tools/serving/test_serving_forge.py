@@ -13,14 +13,14 @@ from mcp import MCPError
 from mcp.client import Client
 from mcp_types import ElicitResult
 
-from mcp_tools.serving import forge
+from mcp_tools.serving import propose_tool
 from mcp_tools.serving.client_call import ServerLimits
-from mcp_tools.serving.forge import ForgeRules
+from mcp_tools.serving.propose_tool import ProposalRules
 from mcp_tools.tool import Status
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-AUTO = {"forge": ForgeRules("auto")}
+AUTO = {"proposals": ProposalRules("auto")}
 CODE = '''def overtime(worked: int, contract: int) -> int:
     """Count the hours that were worked beyond a contract.
 
@@ -348,7 +348,7 @@ async def test_no_text_of_another_client_comes_as_a_word_of_the_server(desk: Des
 
 
 async def test_never_keeps_nothing(desk: Desk, mode: str) -> None:
-    async with desk.client(mode, forge=ForgeRules("never")) as client:
+    async with desk.client(mode, proposals=ProposalRules("never")) as client:
         said = await propose(client)
     assert said["problems"] == ["no tool is kept: the user of this server set `approval` to never"]
     assert names(desk) == []
@@ -356,7 +356,7 @@ async def test_never_keeps_nothing(desk: Desk, mode: str) -> None:
 
 async def test_ask_makes_a_draft_if_nobody_can_be_asked(desk: Desk, mode: str) -> None:
     """A draft is not served, and the next version of the same client takes its place."""
-    async with desk.client(mode, forge=ForgeRules("ask")) as client:
+    async with desk.client(mode, proposals=ProposalRules("ask")) as client:
         first, second = await propose(client), await propose(client, CODE.replace("- contract)", "- contract + 0)"))
         unserved = await client.call_tool("call_tool", {"name": "overtime", "arguments": {"worked": 1, "contract": 1}})
     assert [said["status"] for said in (first, second)] == ["draft", "draft"]
@@ -369,7 +369,7 @@ async def test_a_draft_replaces_no_approved_tool(desk: Desk, mode: str) -> None:
     async with desk.client(mode, **AUTO) as client:
         await propose(client)
     before = desk.library.get("overtime")
-    async with desk.client(mode, forge=ForgeRules("ask")) as client:
+    async with desk.client(mode, proposals=ProposalRules("ask")) as client:
         said = await propose(client, FIXED, [*EXAMPLES, example(200, 40, 128), example(169, 100, 68)])
     assert (said["status"], said["tool"]) == ("draft", "overtime_2")
     assert "overtime stays as it is, since it is no draft" in said["note"]
@@ -394,7 +394,7 @@ async def test_a_client_that_can_ask_asks_the_user(
         asked.append(params.message)
         return ElicitResult(action=action, content=None if allow is None else {"allow": allow})
 
-    async with desk.client(era, forge=ForgeRules("ask"), elicitation_callback=answer) as client:
+    async with desk.client(era, proposals=ProposalRules("ask"), elicitation_callback=answer) as client:
         said = await propose(client)
     assert said["status"] == status, said
     [question] = asked
@@ -410,7 +410,7 @@ async def test_others_propose_while_a_person_is_asked_and_silence_makes_a_draft(
         await ended.wait()
         return ElicitResult(action="accept", content={"allow": True})
 
-    options = {"forge": ForgeRules("ask"), "limits": ServerLimits(consent_seconds=2.0)}
+    options = {"proposals": ProposalRules("ask"), "limits": ServerLimits(consent_seconds=2.0)}
     async with desk.client("legacy", elicitation_callback=answer, **options) as client:
         asking = asyncio.create_task(propose(client))
         await begun.wait()
@@ -441,7 +441,7 @@ async def test_a_proposal_that_is_cancelled_leaves_nothing(desk: Desk, era: str)
 async def test_too_many_proposals_and_too_much_code_are_put_off(
     desk: Desk, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forge, "_MOST_RECENT", 1)
+    monkeypatch.setattr(propose_tool, "_MOST_RECENT", 1)
     async with desk.client(mode, **AUTO) as client:
         await propose(client, examples=EXAMPLES[:1])
         second = await client.call_tool("propose_tool", {"code": CODE, "examples": EXAMPLES})

@@ -11,8 +11,8 @@ import httpx2
 import pytest
 from desk import Desk, tool
 
-from mcp_tools.serving import patience
-from mcp_tools.serving.http import open_door, serve_http
+from mcp_tools.serving import http
+from mcp_tools.serving.http import listen_options, serve_http
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -52,8 +52,8 @@ class Served:
 async def served(desk: Desk) -> AsyncIterator[Served]:
     desk.has(tool())
     told: asyncio.Queue[str] = asyncio.Queue()
-    door = open_door("127.0.0.1:0", token=TOKEN, token_file=None, no_token=False, names=("alita.example",))
-    task = asyncio.create_task(serve_http(desk.server(), door, tell=told.put_nowait))
+    listen = listen_options("127.0.0.1:0", token=TOKEN, token_file=None, no_token=False, names=("alita.example",))
+    task = asyncio.create_task(serve_http(desk.server(), listen, tell=told.put_nowait))
     try:
         yield Served((await told.get()).split()[-1])
     finally:
@@ -204,8 +204,8 @@ HEAD = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
     "text", ["", "POST /mcp HT", HEAD, f"{HEAD}Content-Length: 100\r\n\r\n{{"], ids=["nothing", "line", "head", "body"]
 )
 async def test_half_requests_are_closed_in_time(desk: Desk, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setattr(patience, "HEAD_SECONDS", 0.3)
-    monkeypatch.setattr(patience, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(http, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(http, "BODY_SECONDS", 0.3)
     async with served(desk) as server:
         reader, writer = await half(server, text)
         async with asyncio.timeout(5):
@@ -216,13 +216,13 @@ async def test_half_requests_are_closed_in_time(desk: Desk, monkeypatch: pytest.
 
 
 async def test_many_half_requests_keep_nobody_out(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "MOST_UNFINISHED_OF_PEER", 50)
+    monkeypatch.setattr(http, "MOST_UNFINISHED_OF_PEER", 50)
     async with served(desk) as server:
         kinds = [HEAD, f"{HEAD}Content-Length: 100\r\n\r\n{{"]
         halves = [await half(server, kinds[number % 2]) for number in range(120)]
         async with httpx2.AsyncClient(headers=MINE) as client:
             for _ in range(3):
                 assert (await client.post(server.url, json=INITIALIZE)).status_code == 200
-        assert len(patience._unfinished) <= patience.MOST_UNFINISHED_OF_PEER
+        assert len(http._unfinished) <= http.MOST_UNFINISHED_OF_PEER
         for _, writer in halves:
             writer.close()

@@ -20,8 +20,8 @@ from mcp_types import ElicitRequestFormParams, ElicitResult
 from mcp_tools.errors import LibraryError
 from mcp_tools.serving import http, http_sessions
 from mcp_tools.serving.catalogue import Catalogue
-from mcp_tools.serving.http import open_door, serve_http
-from mcp_tools.serving.notes import OwnNotes
+from mcp_tools.serving.client_call import InMemoryMarkers
+from mcp_tools.serving.http import listen_options, serve_http
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -41,8 +41,8 @@ HEADERS = {"Accept": "application/json, text/event-stream", "Authorization": f"B
 @contextlib.asynccontextmanager
 async def served(desk: Desk, token: str = TOKEN, **options: Any) -> AsyncIterator[str]:
     told: asyncio.Queue[str] = asyncio.Queue()
-    door = open_door("127.0.0.1:0", token=token, token_file=None, no_token=False, names=())
-    task = asyncio.create_task(serve_http(desk.server(**options), door, tell=told.put_nowait))
+    listen = listen_options("127.0.0.1:0", token=token, token_file=None, no_token=False, names=())
+    task = asyncio.create_task(serve_http(desk.server(**options), listen, tell=told.put_nowait))
     try:
         yield (await told.get()).split()[-1]
     finally:
@@ -151,9 +151,9 @@ async def test_of_many_sessions_few_are_held_and_all_go_on(
     desk: Desk, client: Client2025, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_sessions, "MOST_SESSIONS_OF_PEER", 3)
-    gates: list[http_sessions.Sessions] = []
-    kept = http_sessions.Sessions
-    monkeypatch.setattr(http, "Sessions", lambda *given: gates.append(kept(*given)) or gates[0])
+    gates: list[http_sessions.PortableSessions] = []
+    kept = http_sessions.PortableSessions
+    monkeypatch.setattr(http, "PortableSessions", lambda *given: gates.append(kept(*given)) or gates[0])
     async with served(desk) as url:
         sessions = [await client.begin(url) for _ in range(8)]
         for session in sessions:
@@ -206,8 +206,8 @@ async def test_the_answer_to_a_question_counts_at_another_server_if_their_notes_
         asked.append(params.message)
         return ElicitResult(action="accept", content={"allow": True})
 
-    shared = OwnNotes()
-    each = [{"notes": shared if are_shared else OwnNotes()} for _ in range(2)]
+    shared = InMemoryMarkers()
+    each = [{"markers": shared if are_shared else InMemoryMarkers()} for _ in range(2)]
     async with served(desk, **each[0]) as one, served(desk, **each[1]) as two, Alternating(one, two) as http_client:
         wire = streamable_http_client(one, http_client=http_client)
         async with Client(wire, mode="2026-07-28", elicitation_callback=accept) as client:

@@ -12,7 +12,7 @@ import pytest
 from desk import Desk, error_of, tool
 
 from mcp_tools.library.library import Library
-from mcp_tools.serving.forge import ForgeRules
+from mcp_tools.serving.propose_tool import ProposalRules
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -77,7 +77,7 @@ async def test_others_go_on_during_a_call(desk: Desk, mode: str, name: str) -> N
     called, arguments, says = CALLS[name]
     integers = {"n": {"type": "array", "items": {"type": "integer"}}}
     desk.has(tool("total", "return sum(n)", takes=integers, signature="n: list[int]"))
-    async with desk.client(mode, forge=ForgeRules("auto")) as client:
+    async with desk.client(mode, proposals=ProposalRules("auto")) as client:
         await client.call_tool("propose_tool", {"code": "x = 1", "examples": EXAMPLES})  # imports what it needs
         async with longest_stall() as longest:
             result = await client.call_tool(called, arguments)
@@ -101,7 +101,7 @@ _KIND = _patched()
 
 
 """
-    async with desk.client(mode, forge=ForgeRules("auto")) as client:
+    async with desk.client(mode, proposals=ProposalRules("auto")) as client:
         said = await client.call_tool("propose_tool", {"code": function("", patched), "examples": EXAMPLES})
         result = await client.call_tool("call_tool", {"name": "twice", "arguments": {"n": "a" * 40 + "!"}})
     assert (said.structured_content or {})["status"] == "refused"

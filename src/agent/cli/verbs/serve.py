@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent.question import FolderGrant
     from mcp_tools.library.library import Library
     from mcp_tools.server import Extra
-    from mcp_tools.serving.http import Door
+    from mcp_tools.serving.http import ListenOptions
 
 
 app = options.App("Serves the tool library to MCP clients.")
@@ -76,11 +76,11 @@ def serve(
     if not tools.strip():
         raise UsageError("--tools is empty.", remedy="Use all, meta, or a pattern such as 'convert_*'.")
     grant = _granted(settings, folder, write)
-    door = None
+    listen = None
     if http is not None:
-        from mcp_tools.serving.http import open_door
+        from mcp_tools.serving.http import listen_options
 
-        door = open_door(
+        listen = listen_options(
             http,
             token=os.environ.pop(SERVE_TOKEN, ""),  # no process that is started later gets it
             token_file=token_file,
@@ -89,7 +89,7 @@ def serve(
         )
     elif token_file or no_token or allow_host:
         raise UsageError("--token-file, --no-token and --allow-host need --http.", remedy="Add --http 127.0.0.1:8765")
-    run(settings, tools, door, grant=grant)
+    run(settings, tools, listen, grant=grant)
 
 
 def _granted(settings: Settings, folder: Path | None, write: bool) -> FolderGrant | None:
@@ -113,17 +113,23 @@ class Own(NamedTuple):
 
 
 def run(
-    settings: Settings, tools: str, door: Door | None, own: Own | None = None, grant: FolderGrant | None = None
+    settings: Settings,
+    tools: str,
+    listen: ListenOptions | None,
+    own: Own | None = None,
+    grant: FolderGrant | None = None,
 ) -> None:
     """Serves the user's tools, or a library of the caller's, until the client leaves or a signal ends it.
 
     Raises:
         UserError: The machine offers no isolation, or the address is taken.
     """
-    exits.run_until_signal(_serve(settings, tools, door, own, grant))
+    exits.run_until_signal(_serve(settings, tools, listen, own, grant))
 
 
-async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | None, grant: FolderGrant | None) -> None:
+async def _serve(
+    settings: Settings, tools: str, listen: ListenOptions | None, own: Own | None, grant: FolderGrant | None
+) -> None:
     from agent.resources import open_for
 
     # the protocol takes longest to import: meanwhile the sandbox starts
@@ -134,10 +140,10 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
         from agent.cli.serving import ServedAlita
         from agent.recorders.journaled_hosts import call_consent, carried
         from agent.store.redact import Redactor
-        from agent.store.tool_records import open_library, open_notes
+        from agent.store.tool_records import open_library, open_markers
         from mcp_tools.server import build_server, serve_stdio
-        from mcp_tools.serving.audit import AuditLog
-        from mcp_tools.serving.forge import ForgeRules
+        from mcp_tools.serving.audit_log import AuditLog
+        from mcp_tools.serving.propose_tool import ProposalRules
         from mcp_tools.serving.served_files import ServedOutputs
 
         warn_of_isolation(settings, sandbox.isolation)
@@ -157,18 +163,18 @@ async def _serve(settings: Settings, tools: str, door: Door | None, own: Own | N
                 outputs=outputs,
                 folder=grant.path if grant else None,
                 carried=partial(carried, settings, consent),
-                forge=ForgeRules(settings.approval, partial(carried, settings, consent, is_new=True)),
-                notes=open_notes(settings),
+                proposals=ProposalRules(settings.approval, partial(carried, settings, consent, is_new=True)),
+                markers=open_markers(settings),
             )
             gc.freeze()
             gc.enable()
             try:
-                if door is None:
+                if listen is None:
                     await serve_stdio(server)
                 else:
                     from mcp_tools.serving.http import serve_http
 
-                    await serve_http(server, door, tell=print_note)
+                    await serve_http(server, listen, tell=print_note)
             finally:
                 await _shielded(agent.aclose())
                 outputs.close()

@@ -48,9 +48,9 @@ def web(
     """
     from agent.cli.verbs.doctor import diagnose, verdict
     from agent.configuration.settings_sources import SERVE_TOKEN, read_settings
-    from mcp_tools.serving.http import open_door
+    from mcp_tools.serving.http import listen_options
 
-    door = open_door(
+    listen = listen_options(
         http,
         token=os.environ.pop(SERVE_TOKEN, ""),  # no process that is started later gets it
         token_file=token_file,
@@ -67,12 +67,12 @@ def web(
         return findings, verdict(settings, findings)
 
     def listening(address: str) -> None:
-        token = f"?token={door.token}" if door.is_new_token else ""
+        token = f"?token={listen.token}" if listen.is_new_token else ""
         print_note(f"Open {address}/{token}\nPress Ctrl-C to stop.")
 
     async def serve() -> None:
         from agent.page.layout import serve_page
 
-        await serve_page(read, checked, door, listening)
+        await serve_page(read, checked, listen, listening)
 
     exits.run_until_signal(serve())

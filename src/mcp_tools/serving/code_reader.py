@@ -77,7 +77,7 @@ class CodeReader:
 
 
 async def _read_apart(source: str, packages: Sequence[str]) -> Reading:
-    code = "from mcp_tools.serving.foreign_code import read_input; read_input()"
+    code = "from mcp_tools.serving.code_reader import read_input; read_input()"
     process = await child.start(
         child.python(code), env=child.environment(), stdin=child.PIPE, stdout=child.PIPE, private=True
     )

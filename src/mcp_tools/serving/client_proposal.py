@@ -56,7 +56,7 @@ class ClientExaminer:
         return [test if test.origin == "client" else None for test in disputed]
 
 
-class ForgeStore:
+class ProposalStore:
     """The library, to which a proof adds what the user's setting lets it add; the rest becomes a draft."""
 
     def __init__(

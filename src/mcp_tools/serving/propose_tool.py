@@ -17,14 +17,15 @@ from mcp_tools.serving.client_call import (
     ClientCall,
     ClientReply,
     ServerLimits,
+    digest,
     error_reply,
     heartbeat,
     refusal_reply,
     value_reply,
 )
-from mcp_tools.serving.client_proof import (
+from mcp_tools.serving.client_proposal import (
     ClientExaminer,
-    ForgeStore,
+    ProposalStore,
     beyond_a_client,
     client_name,
     examples_in,
@@ -33,9 +34,8 @@ from mcp_tools.serving.client_proof import (
     part_of_module,
     tests_of,
 )
-from mcp_tools.serving.file_access import can_ask, elicited
-from mcp_tools.serving.foreign_code import CodeReader
-from mcp_tools.serving.notes import digest
+from mcp_tools.serving.code_reader import CodeReader
+from mcp_tools.serving.elicitation import can_ask, elicited
 from mcp_tools.tool import Json, Status, Tool
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ _FORM: dict[str, Json] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ForgeRules:
+class ProposalRules:
     """The user's decisions about tools that clients propose."""
 
     approval: Literal["ask", "auto", "never"] = "ask"
@@ -98,11 +98,11 @@ class _Turn:
             self.lock.release()
 
 
-class Forge:
+class ToolProposals:
     """Proves the tools that clients propose, one after the other, and keeps them as the user's setting says."""
 
     def __init__(
-        self, catalogue: Catalogue, sandbox: Sandbox, limits: ServerLimits, rules: ForgeRules, reader: CodeReader
+        self, catalogue: Catalogue, sandbox: Sandbox, limits: ServerLimits, rules: ProposalRules, reader: CodeReader
     ) -> None:
         self._catalogue = catalogue
         self._sandbox = sandbox
@@ -164,12 +164,12 @@ class Forge:
         tests, problems = tests_of(given)
         if problems:
             return self._refused(problems)
-        is_sent_back = await call.notes.has(_sent_back(function_of(code, name)))
+        is_sent_back = await call.markers.has(_sent_back(function_of(code, name)))
         proposal = await self._proposal(code, name, tests, who, attempt=2 if is_sent_back else 1)
         if problems := beyond_a_client(proposal):
             return self._refused(problems)
         name = function_of(proposal.code, proposal.name)
-        store = ForgeStore(
+        store = ProposalStore(
             self._catalogue, self._rules.approval, who, name, lambda tool: self._reply_of(tool, call, who, turn)
         )
         # a program until it is kept: what the user allowed a tool of the same name is not allowed to this code
@@ -259,7 +259,9 @@ class Forge:
             return None
         return answer.action == "accept" and bool((answer.content or {}).get("allow"))
 
-    async def _told(self, creation: Creation, store: ForgeStore, proposal: Proposal, call: ClientCall) -> ClientReply:
+    async def _told(
+        self, creation: Creation, store: ProposalStore, proposal: Proposal, call: ClientCall
+    ) -> ClientReply:
         if creation.choice == "reuse" and (same := creation.tool) is not None:
             note = f"{same.name} of the library gives the same results: call it. Nothing was added."
             return self._reply("same", same, note=note)
@@ -267,7 +269,7 @@ class Forge:
         if kept is None:
             problems = [one.removeprefix("- ") for one in re.split(r"\n(?=- )", creation.reason)]
             if any(one.startswith("Weak tests") for one in problems):
-                await call.notes.put(_sent_back(function_of(proposal.code, proposal.name)), _SENT_BACK_SECONDS)
+                await call.markers.put(_sent_back(function_of(proposal.code, proposal.name)), _SENT_BACK_SECONDS)
             return self._refused(problems)
         if store.is_draft:
             note = f"{store.why}; the user looks at it with: alita tools approve {kept.name}. {store.apart}".strip()

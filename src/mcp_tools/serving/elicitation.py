@@ -21,8 +21,7 @@ from mcp_types import (
     InputRequiredResult,
 )
 
-from mcp_tools.serving.client_call import ClientCall, ClientReply, error_reply
-from mcp_tools.serving.notes import digest
+from mcp_tools.serving.client_call import ClientCall, ClientReply, digest, error_reply
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
@@ -66,11 +65,11 @@ async def elicited(
         except (TimeoutError, MCPError, NoBackChannelError, ValueError):
             return None
     for key, answer in islice((call.params.input_responses or {}).items(), _MOST_ANSWERS):
-        if isinstance(answer, ElicitResult) and await call.notes.take(_note_of(key, question)):
+        if isinstance(answer, ElicitResult) and await call.markers.take(_note_of(key, question)):
             return answer
     params = ElicitRequestFormParams(message=question, requested_schema=form)
     key = f"read-{secrets.token_urlsafe(24)}"
-    await call.notes.put(_note_of(key, question), seconds)
+    await call.markers.put(_note_of(key, question), seconds)
     return InputRequiredResult(input_requests={key: ElicitRequest(params=params)})
 
 

@@ -27,7 +27,7 @@ from mcp_tools.library.arguments import aside, read_arguments, validate_argument
 from mcp_tools.library.dependencies import needs_of
 from mcp_tools.run import Carried, limits_of, outcome_class, run_tool
 from mcp_tools.sandbox.protocol import Sandbox
-from mcp_tools.serving.audit import AuditLog
+from mcp_tools.serving.audit_log import AuditLog
 from mcp_tools.serving.catalogue import Catalogue, page_of
 from mcp_tools.serving.client_call import (
     FRESH,
@@ -36,6 +36,7 @@ from mcp_tools.serving.client_call import (
     BuiltinTool,
     ClientCall,
     ClientReply,
+    Markers,
     ServerLimits,
     error_reply,
     heartbeat,
@@ -45,8 +46,7 @@ from mcp_tools.serving.client_call import (
     sandbox_meta,
     value_reply,
 )
-from mcp_tools.serving.file_access import can_ask, files_in, granted, lies_in
-from mcp_tools.serving.notes import Notes
+from mcp_tools.serving.elicitation import can_ask, files_in, granted, lies_in
 from mcp_tools.serving.served_files import ServedOutputs, files_of_call
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool
@@ -59,7 +59,7 @@ GONE = "alita.gone"
 """In the scope of an HTTP request: the event that its client went away."""
 
 
-class Runner:
+class ToolRunner:
     """Runs tools of the library in the sandbox, and returns the outcome in MCP's form."""
 
     def __init__(
@@ -145,24 +145,24 @@ class _UnknownToolError(MCPError):
     """No tool of that name is offered."""
 
 
-class Calling:
+class ToolCalls:
     """Lists and calls tools of the library and built-in tools."""
 
     def __init__(
         self,
         catalogue: Catalogue,
-        runner: Runner,
+        runner: ToolRunner,
         builtin: Sequence[BuiltinTool],
         limits: ServerLimits,
         audit: AuditLog | None,
-        notes: Notes,
+        markers: Markers,
     ) -> None:
         self._catalogue = catalogue
         self._runner = runner
         self._builtin = {tool.name: tool for tool in builtin}
         self._limits = limits
         self._audit = audit
-        self._notes = notes
+        self._markers = markers
 
     async def list(self, context: ServerRequestContext[Any, Any], params: PaginatedRequestParams) -> dict[str, Json]:
         """One page of the tools that are offered now; of those offered last, while the library cannot be read.
@@ -203,7 +203,7 @@ class Calling:
         outcome, error_id, detail, sent = "cancelled", "", "", 0
         try:
             reply = await _while_connected(
-                self._reply(ClientCall(params.arguments or {}, context, params, self._notes), len(given)), context
+                self._reply(ClientCall(params.arguments or {}, context, params, self._markers), len(given)), context
             )
             if not isinstance(reply, ClientReply):
                 outcome = "asks"
