@@ -301,4 +301,6 @@ class RunFinished(Event):
         return {"event": self.kind, **self.answer.as_json()}
 
 
+NOT_LOGGED = {"question", "text", "reason", "arguments", "preview", "thought", "excerpt", "query", "purpose"}
+"""Fields with questions, results or answers. Logs leave them out: this content is only in the run's folder."""
 Listener = Callable[[Event], None]

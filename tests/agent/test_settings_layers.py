@@ -3,8 +3,8 @@
 import pytest
 
 from agent.configuration.project_choice import ProjectChoice, require_allowed
-from agent.configuration.settings import Settings
-from agent.configuration.settings_sources import ACCEPTED_VARIABLES, variables
+from agent.configuration.settings import TRAITS, Settings
+from agent.configuration.settings_sources import variables
 from agent.errors import SettingsError
 from mcp_tools.clients.trust import FILE, Decisions
 
@@ -22,7 +22,7 @@ def test_each_layer_beats_the_one_below_it_and_names_itself(place):
     assert place.source("max_steps", {"max_steps": None})[0] == "5"
 
 
-@pytest.mark.parametrize(("setting", "variable"), [(s, v) for s, names in ACCEPTED_VARIABLES.items() for v in names])
+@pytest.mark.parametrize(("setting", "variable"), [(s, v) for s, traits in TRAITS.items() for v in traits.variables])
 def test_every_accepted_variable_sets_its_setting(place, setting, variable):
     value = "https://example.org/v1" if setting.endswith("_url") else "some-value-of-24-letters"
     found = getattr(place.read(**{variable: value}), setting)

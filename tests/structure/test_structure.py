@@ -1,4 +1,4 @@
-"""The shape of `src`: which way imports go, and what files are called."""
+"""Rules about the structure of `src`: imports, file names, and the places that may start processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("structure")  # they share the modules as Python reads them
+pytestmark = pytest.mark.xdist_group("structure")  # one worker parses the modules once
 SRC = Path(__file__).parents[2] / "src"
 FILES = {
     ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__"): path for path in SRC.rglob("*.py")
@@ -21,7 +21,12 @@ FILES = {
 
 
 def imported(tree: ast.AST, module: str, *, functions: bool, types: bool) -> Iterator[str]:
-    """The modules that a file imports; those of functions, and of types alone, only where wanted."""
+    """Yield the modules that a file imports.
+
+    Args:
+        functions: Include imports inside functions.
+        types: Include imports under `if TYPE_CHECKING`.
+    """
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -44,63 +49,60 @@ def imported(tree: ast.AST, module: str, *, functions: bool, types: bool) -> Ite
 
 @functools.cache
 def trees() -> dict[str, ast.Module]:
-    """Our modules as Python reads them."""
+    """Return the syntax tree of each of our modules."""
     return {module: ast.parse(path.read_text("utf-8")) for module, path in FILES.items()}
 
 
 @functools.cache
 def graph(*, functions: bool = True, types: bool = True) -> dict[str, set[str]]:
-    """Our modules, and those of ours that each of them imports."""
+    """Return the imports among our modules: for each module, those that it imports."""
     return {
         module: {name for name in imported(tree, module, functions=functions, types=types) if name in FILES} - {module}
         for module, tree in trees().items()
     }
 
 
-ARCHITECTURE = SRC.parent / "docs" / "architecture.md"
+IMPORTS = Path(__file__).with_name("imports.md")
 
 
 def unit(module: str) -> str:
-    """The room or the file, as the table of rooms names it: `agent/web`, `agent/state.py`."""
+    """Return the folder or file of a module as the tables name it: `agent/web`, `agent/state.py`."""
     return "/".join(FILES[module].relative_to(SRC).parts[:2])
 
 
 @dataclass
-class Rooms:
-    """The tables of `docs/architecture.md`."""
+class Layers:
+    """The tables of `imports.md`."""
 
     row_of: dict[str, str] = field(default_factory=dict)
-    """By file or room: `agent/web`, `agent/state.py`."""
+    """Row of each folder and file, by names such as `agent/web` and `agent/state.py`."""
     allowed: dict[str, set[str]] = field(default_factory=dict)
-    """What a row may import, by its name: `agent/web`, `agent/run types`."""
-    exceptions: set[tuple[str, str]] = field(default_factory=set)
+    """Rows that a row may import, by names such as `agent/web` and `agent/run types`."""
 
     def allow(self, module: str, name: str) -> bool:
-        """Whether a module may import another one; `mcp_tools` and what is in no row are not ruled here."""
+        """Return True if a module may import another, or if the tables do not cover the pair."""
         pair = unit(module), unit(name)
         if not set(pair) <= self.row_of.keys() or pair[0].split("/")[0] != pair[1].split("/")[0]:
             return True
-        return self.row_of[pair[1]] in self.allowed[self.row_of[pair[0]]] or pair in self.exceptions
+        return self.row_of[pair[1]] in self.allowed[self.row_of[pair[0]]]
 
 
 @functools.cache
-def rooms() -> Rooms:
-    """The tables as they are read."""
-    found = Rooms()
-    section = ARCHITECTURE.read_text("utf-8").partition("## What each folder may import")[2].partition("\n## ")[0]
+def layers() -> Layers:
+    """Read the tables."""
+    found = Layers()
+    text = IMPORTS.read_text("utf-8")
     for package in ("agent", "mcp_tools"):
-        part = section.partition(f"### `src/{package}/`")[2].partition("\n### ")[0]
+        part = text.partition(f"## `src/{package}/`")[2].partition("\n## ")[0]
         full = functools.partial(_full, package)
         above: set[str] = set()
         for first, second in re.findall(r"(?m)^\| ([^|]+?) \| ([^|]*?) ?\|$", part)[1:]:
             row = full(first.partition(": ")[0])
             found.row_of |= {full(each): row for each in re.findall(r"`(.+?)`", first)}
             named = above if second == "all above" else {full(each) for each in second.split(", ") if each}
-            assert named <= above, f"{row} names what is not above it: {named - above}"
+            assert named <= above, f"{row} names rows that are not above it: {named - above}"
             found.allowed[row] = {row, *named} | (above & {full("base")})
             above = above | {row}
-        for source, targets in re.findall(r"(?m)^- `(\S+)` imports (.+?):", part):
-            found.exceptions |= {(full(source), full(each)) for each in targets.split(", ")}
     return found
 
 
@@ -108,37 +110,35 @@ def _full(package: str, name: str) -> str:
     return f"{package}/{name.strip('`/')}"
 
 
-def test_every_room_is_in_the_tables() -> None:
+def test_the_tables_have_every_folder_and_file() -> None:
     there = {unit(module) for module, path in FILES.items() if path.parent != SRC}
-    assert there - {"agent/__init__.py", "mcp_tools/__init__.py"} == rooms().row_of.keys()
+    assert there - {"agent/__init__.py", "mcp_tools/__init__.py"} == layers().row_of.keys()
 
 
-def test_a_room_imports_what_its_row_names() -> None:
-    """Where it runs: for types alone, a file may import any."""
+def test_a_file_imports_only_what_the_tables_allow() -> None:
     wrong = [
         f"{module} imports {name}"
         for module, names in graph(types=False).items()
         for name in sorted(names)
-        if not rooms().allow(module, name)
+        if not layers().allow(module, name)
     ]
     assert wrong == []
 
 
-def test_no_imports_go_in_circles() -> None:
-    """At module level, in functions, and for types alone."""
+def test_there_is_no_circular_import_in_modules_functions_or_annotations() -> None:
     try:
         TopologicalSorter(graph()).prepare()
     except CycleError as loop:
         pytest.fail(" → ".join(loop.args[1]))
 
 
-def test_the_tools_know_nothing_of_the_agent() -> None:
+def test_mcp_tools_never_imports_agent() -> None:
     wrong = [module for module, names in graph().items() if module.startswith("mcp_tools")
              if any(name.split(".")[0] == "agent" for name in names)]  # fmt: skip
     assert wrong == []
 
 
-def test_what_serves_small_models_is_imported_in_one_place() -> None:
+def test_the_small_strategy_is_imported_in_one_place() -> None:
     outside = [
         module
         for module, names in graph().items()
@@ -148,7 +148,7 @@ def test_what_serves_small_models_is_imported_in_one_place() -> None:
 
 
 def test_the_library_is_opened_in_one_place() -> None:
-    """Its approvals may be in a database that several machines share."""
+    """That place knows the database with approvals, which several machines may share."""
     opening = [module for module, path in FILES.items() if re.search(r"\bLibrary\(", path.read_text("utf-8"))]
     assert opening == ["agent.store.tool_records"]
 
@@ -168,15 +168,15 @@ STARTERS = {
 }
 PREFIXES = {"os": ("exec", "spawn")}
 ALLOWED = {
-    # the one place where children are started
+    # the only place that starts child processes
     "mcp_tools/child.py": {"subprocess.Popen", "asyncio.create_subprocess_exec"},
-    # becomes the checkout's own interpreter, which the file's own place names
+    # continues in the checkout's own interpreter, whose path follows from the path of the file
     "gaia_benchmark.py": {"os.execv"},
 }
 
 
 def starts(tree: ast.AST) -> set[str]:
-    """What a module uses that starts processes, however it was imported."""
+    """Return the functions in a module that start processes, whichever way it imports them."""
     used = set()
     for node in ast.walk(tree):
         names: list[tuple[str, str]] = []
@@ -204,12 +204,12 @@ def test_processes_are_started_in_one_place() -> None:
 
 
 def _calls_popen(tree: ast.Module) -> bool:
-    """More than the name of a type."""
+    """Return True if a module calls `Popen`, rather than naming it as a type."""
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
     return any(isinstance(call.func, ast.Attribute) and call.func.attr == "Popen" for call in calls)
 
 
-def test_a_new_place_would_be_found() -> None:
+def test_code_that_starts_a_process_is_found() -> None:
     for code in (
         "import subprocess\nsubprocess.run(['x'])",
         "from subprocess import check_output",

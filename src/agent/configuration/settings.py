@@ -116,6 +116,23 @@ Count = Annotated[int, Field(ge=1, le=1000)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
+class Traits(NamedTuple):
+    """Facts about a setting besides its type, default and description, given in its annotation."""
+
+    variables: tuple[str, ...] = ()
+    """Other programs' variables that also set it. `ALITA_` and the setting's name takes precedence."""
+    not_for_projects: str = ""
+    """Why a project's files may not set it; empty if they may. Keys and folders are never for projects."""
+    decides: bool = False
+    """It decides which model answers, or who receives questions, searches or recordings. A value from a project's file
+    is used only after the user has allowed it."""
+    recorded: bool = False
+    """Answers depend on it: it is part of a run's configuration, and so of the answer cache's key."""
+
+
+ModelNames = Annotated[Names, Traits(decides=True)]
+
+
 class Explained(NamedTuple):
     """One setting as `alita config show` prints it; keys are masked."""
 
@@ -129,31 +146,52 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), validate_default=True)
 
-    model: str = Field("", description="Model name, `embedded`, or scripted:FILE.")
-    fallback: Names = Field((), description="Models to try when the model fails.")
-    base_url: Address = Field(None, description="OpenAI-compatible endpoint.")
-    api_key: Key = Field(None, description="API key for the endpoint.")
+    model: Annotated[str, Traits(variables=("LLM_MODEL_NAME",), decides=True)] = Field(
+        "", description="Model name, `embedded`, or scripted:FILE."
+    )
+    fallback: ModelNames = Field((), description="Models to try when the model fails.")
+    base_url: Annotated[
+        Address,
+        Traits(
+            variables=("LLM_API_BASE", "OPENAI_BASE_URL"),
+            not_for_projects="it would choose who receives your questions and your key",
+            decides=True,
+        ),
+    ] = Field(None, description="OpenAI-compatible endpoint.")
+    api_key: Annotated[
+        Key,
+        Traits(
+            variables=("LLM_API_KEY", "OPENAI_API_KEY"),
+            decides=True,
+        ),
+    ] = Field(None, description="API key for the endpoint.")
 
-    strategy: StrategyName = Field(
+    strategy: Annotated[StrategyName, Traits(recorded=True)] = Field(
         "auto", description="How to work with models: standard, small, or auto (small for the embedded model)."
     )
 
     models: dict[str, NamedModel] = Field({}, description="Named models, each in a table `[models.NAME]`.")
 
-    conversation: Names = Field((), description="Models that rewrite follow-ups for small models.")
-    planner: Names = Field((), description="Models that plan.")
-    coordinator: Names = Field((), description="Models that decide what to do next.")
-    writer: Names = Field((), description="Models that write tools.")
-    examiner: Names = Field((), description="Models that write tests.")
-    vision: Names = Field((), description="Models that read pictures.")
-    media: Names = Field((), description="Models for video and audio (default: those with `watches = true`).")
-    browser: Names = Field((), description="Models that drive the browser.")
-    overseer: Names = Field((), description="Models that diagnose wrong benchmark answers.")
+    conversation: ModelNames = Field((), description="Models that rewrite follow-ups for small models.")
+    planner: ModelNames = Field((), description="Models that plan.")
+    coordinator: ModelNames = Field((), description="Models that decide what to do next.")
+    writer: ModelNames = Field((), description="Models that write tools.")
+    examiner: ModelNames = Field((), description="Models that write tests.")
+    vision: ModelNames = Field((), description="Models that read pictures.")
+    media: ModelNames = Field((), description="Models for video and audio (default: those with `watches = true`).")
+    browser: ModelNames = Field((), description="Models that drive the browser.")
+    overseer: ModelNames = Field((), description="Models that diagnose wrong benchmark answers.")
 
-    max_steps: Count = Field(12, description="Limit on steps per run; all calls in one model reply count as one step.")
-    max_tokens: int | None = Field(None, ge=1, description="Limit on tokens per run, input plus output.")
-    max_seconds: Seconds | None = Field(None, description="Time limit per run, in seconds.")
-    max_cost: float | None = Field(
+    max_steps: Annotated[Count, Traits(recorded=True)] = Field(
+        12, description="Limit on steps per run; all calls in one model reply count as one step."
+    )
+    max_tokens: Annotated[int | None, Traits(recorded=True)] = Field(
+        None, ge=1, description="Limit on tokens per run, input plus output."
+    )
+    max_seconds: Annotated[Seconds | None, Traits(recorded=True)] = Field(
+        None, description="Time limit per run, in seconds."
+    )
+    max_cost: Annotated[float | None, Traits(recorded=True)] = Field(
         None, ge=0, allow_inf_nan=False, description="Limit on cost per run, in US dollars; needs known prices."
     )
     timeout: Seconds = Field(180.0, description="Time limit for one model call, in seconds.")
@@ -162,22 +200,33 @@ class Settings(BaseModel):
     model_idle_seconds: Seconds = Field(
         900.0, ge=1, description="Stop the embedded model after this many idle seconds."
     )
-    isolation: Literal["auto", "bubblewrap", "sandlock", "none"] = Field(
-        "auto", description="How to isolate tools from the machine."
-    )
-    approval: Literal["ask", "auto", "never"] = Field(
-        "auto", description="Whether to keep a new tool: ask, auto (always) or never."
-    )
-    packages: Literal["ask", "auto", "never"] = Field(
+    isolation: Annotated[
+        Literal["auto", "bubblewrap", "sandlock", "none"],
+        Traits(not_for_projects="it would choose how tools are isolated from your machine"),
+    ] = Field("auto", description="How to isolate tools from the machine.")
+    approval: Annotated[
+        Literal["ask", "auto", "never"],
+        Traits(not_for_projects="it would choose which tools are kept without asking you"),
+    ] = Field("auto", description="Whether to keep a new tool: ask, auto (always) or never.")
+    packages: Annotated[
+        Literal["ask", "auto", "never"],
+        Traits(not_for_projects="it would choose which packages are installed without asking you"),
+    ] = Field(
         "ask", description="Whether to install packages that programs and tools need: ask, auto (always) or never."
     )
-    hosts: Literal["ask", "auto", "never"] = Field(
+    hosts: Annotated[
+        Literal["ask", "auto", "never"],
+        Traits(not_for_projects="it would choose which hosts are reached without asking you"),
+    ] = Field(
         "ask",
         description="Whether tools and programs may reach the hosts that they declare: ask, auto (always, but a key is "
         "asked about) or never.",
     )
     servers: Names = Field(("all",), description="MCP servers to use, by name: all, none, or some of them.")
-    download: Literal["terminal", "always", "never"] = Field(
+    download: Annotated[
+        Literal["terminal", "always", "never"],
+        Traits(not_for_projects="it would choose what is downloaded to your machine"),
+    ] = Field(
         "terminal",
         description="When to download missing models and browsers: if there is a terminal (terminal), always or never.",
     )
@@ -185,47 +234,74 @@ class Settings(BaseModel):
         "auto", description="Gap records that the planner sees: all but rejected (auto), approved (reviewed), or none."
     )
     replan_steps: int = Field(6, ge=0, le=1000, description="Make a new plan after this many steps (0: never).")
-    agent: str = Field("", description="Specialist that answers: web, code, files, math or browser.")
-    without: Names = Field((), description="Abilities to disable: search, browse, create.")
-    seed: int | None = Field(None, ge=0, description="Seed for model calls, if the endpoint supports one.")
-    leak_guard: bool = Field(
+    agent: Annotated[str, Traits(recorded=True)] = Field(
+        "", description="Specialist that answers: web, code, files, math or browser."
+    )
+    without: Annotated[Names, Traits(recorded=True)] = Field(
+        (), description="Abilities to disable: search, browse, create."
+    )
+    seed: Annotated[int | None, Traits(recorded=True)] = Field(
+        None, ge=0, description="Seed for model calls, if the endpoint supports one."
+    )
+    leak_guard: Annotated[bool, Traits(recorded=True)] = Field(
         False,
         description="Block known copies of benchmark answers. In a benchmark: `--leak-guard`, on by default.",
     )
     plain: bool = Field(False, description="Write whole sentences without animation or symbols, for screen readers.")
     use_cache: bool = Field(True, description="Answer repeated questions from the cache.")
-    keep_runs: Annotated[str, BeforeValidator(_retention)] = Field(
-        "90d", description="Runs to keep: those of the last 90d, 12w …, this many of the newest, or all."
+    keep_runs: Annotated[
+        str,
+        BeforeValidator(_retention),
+        Traits(not_for_projects="it would choose which of your runs are removed"),
+    ] = Field("90d", description="Runs to keep: those of the last 90d, 12w …, this many of the newest, or all.")
+
+    log_days: Annotated[int, Traits(not_for_projects="it would choose which of your logs are removed")] = Field(
+        14, ge=0, description="Days to keep logs; 0 writes none."
     )
 
-    log_days: int = Field(14, ge=0, description="Days to keep logs; 0 writes none.")
-
-    engines: Names = Field(
+    engines: Annotated[Names, Traits(decides=True, recorded=True)] = Field(
         (),
         description="Search engines in order: firecrawl, tavily, ddgs, wikipedia, arxiv (default: those ready).",
     )
-    firecrawl_api_url: Address = Field(None, description="URL of your own Firecrawl server.")
-    allow_private: bool = Field(False, description="Also open pages on this machine and its network.")
-    allow_addresses: Names = Field(
+    firecrawl_api_url: Annotated[
+        Address,
+        Traits(
+            variables=("FIRECRAWL_API_URL",), not_for_projects="it would choose who receives your searches and your key"
+        ),
+    ] = Field(None, description="URL of your own Firecrawl server.")
+    allow_private: Annotated[
+        bool, Traits(not_for_projects="it would let web pages reach your network", recorded=True)
+    ] = Field(False, description="Also open pages on this machine and its network.")
+    allow_addresses: Annotated[
+        Names, Traits(not_for_projects="it would let web pages reach your network", recorded=True)
+    ] = Field(
         (),
         description="Hosts, networks (10.1.0.0/16) or addresses (http://127.0.0.1:8000) of this machine and its "
         "network that may be opened.",
     )
     robots: bool = Field(True, description="Follow robots.txt.")
-    chrome: Path | None = Field(None, description="Chromium to use (default: the one found).")
-    logins: Path | None = Field(None, description="File with user names and passwords that the browser may fill in.")
-    browser_hosts: Names = Field(
-        (), description="Hosts that the browser may open, including subdomains (default: all)."
+    chrome: Annotated[Path | None, Traits(not_for_projects="it would choose which program is started")] = Field(
+        None, description="Chromium to use (default: the one found)."
     )
+    logins: Annotated[Path | None, Traits(not_for_projects="it would choose the passwords that are used")] = Field(
+        None, description="File with user names and passwords that the browser may fill in."
+    )
+    browser_hosts: Annotated[
+        Names, Traits(not_for_projects="it would choose which pages the browser opens", recorded=True)
+    ] = Field((), description="Hosts that the browser may open, including subdomains (default: all).")
     browser_steps: Count = Field(25, description="Limit on browser steps per action.")
     browser_seconds: Seconds = Field(300.0, description="Time limit for one browser action, in seconds.")
 
-    speech: Literal["auto", "faster-whisper", "openai-whisper", "api", "none"] = Field(
+    speech: Annotated[Literal["auto", "faster-whisper", "openai-whisper", "api", "none"], Traits(decides=True)] = Field(
         "auto", description="What transcribes speech in audio and video."
     )
-    speech_model: str = Field("", description="Model for transcription, if there are several.")
-    speech_base_url: Address = Field(None, description="OpenAI-compatible endpoint that transcribes speech.")
-    speech_api_key: Key = Field(None, description="API key for `speech_base_url`.")
+    speech_model: Annotated[str, Traits(decides=True)] = Field(
+        "", description="Model for transcription, if there are several."
+    )
+    speech_base_url: Annotated[Address, Traits(not_for_projects="it would choose who receives your recordings")] = (
+        Field(None, description="OpenAI-compatible endpoint that transcribes speech.")
+    )
+    speech_api_key: Annotated[Key, Traits(decides=True)] = Field(None, description="API key for `speech_base_url`.")
 
     tools_dir: Path = Field(Path("generated_tools"), description="Folder for created tools.")
     config_dir: Path = Field(Path(), description="Folder with your settings file.")
@@ -235,17 +311,25 @@ class Settings(BaseModel):
     runs_dir: Path = Field(Path(), description="Folder for runs and their journals.")
     models_dir: Path = Field(Path(), description="Folder for the embedded model's weights.")
     gaps_file: Path = Field(Path(), description="File with the gap records, in the form of the store.")
-    database_url: Key = Field(
+    database_url: Annotated[Key, Traits(not_for_projects="it would move alita's data")] = Field(
         None, description="Address of a PostgreSQL database that keeps the store (default: a file in `data_dir`)."
     )
 
-    firecrawl_api_key: Key = Field(None, description="API key for Firecrawl.")
-    gemini_api_key: Key = Field(
+    firecrawl_api_key: Annotated[Key, Traits(variables=("FIRECRAWL_API_KEY",), decides=True)] = Field(
+        None, description="API key for Firecrawl."
+    )
+    gemini_api_key: Annotated[Key, Traits(variables=("GEMINI_API_KEY",), decides=True)] = Field(
         None, description="API key for Gemini; defines the model `gemini`, which watches films."
     )
-    gemini_model: str = Field("gemini-flash-latest", min_length=1, description="Model that `gemini` asks.")
-    tavily_api_key: Key = Field(None, description="API key for Tavily.")
-    hf_token: Key = Field(None, description="Token for the Hugging Face hub.")
+    gemini_model: Annotated[str, Traits(decides=True)] = Field(
+        "gemini-flash-latest", min_length=1, description="Model that `gemini` asks."
+    )
+    tavily_api_key: Annotated[Key, Traits(variables=("TAVILY_API_KEY",), decides=True)] = Field(
+        None, description="API key for Tavily."
+    )
+    hf_token: Annotated[Key, Traits(variables=("HF_TOKEN",))] = Field(
+        None, description="Token for the Hugging Face hub."
+    )
 
     _keys: dict[str, SecretStr] = PrivateAttr(default_factory=dict)
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)
@@ -420,10 +504,16 @@ FOLDER = "folder"
 COPY = "folder_copy"
 """In a run's configuration: the run with the copy of the folder; `new` for the run itself, empty without a copy."""
 NEW_COPY = "new"
+TRAITS = {
+    name: next((fact for fact in field.metadata if isinstance(fact, Traits)), Traits())
+    for name, field in Settings.model_fields.items()
+}
+"""The traits of each setting."""
 _LIMITS = ("max_steps", "max_tokens", "max_seconds", "max_cost")
-_AS_BEGUN = ("seed", "agent", "without", "strategy", "leak_guard")
-"""Settings that count as unset if a run's configuration lacks them."""
-_RECORDED = (*_LIMITS, *_AS_BEGUN, "engines", "browser_hosts", "allow_private", "allow_addresses")
+_RECORDED = tuple(name for name, traits in TRAITS.items() if traits.recorded)
+_AS_IN_PROCESS = {*_LIMITS, "engines", "browser_hosts", "allow_private", "allow_addresses"}
+"""Recorded settings that this process decides if a run's configuration lacks them; the others then count as unset."""
+_UNSET_IF_MISSING = tuple(name for name in _RECORDED if name not in _AS_IN_PROCESS)
 
 
 def configuration_of(settings: Settings) -> dict[str, str]:
@@ -478,7 +568,7 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
         raise RunError(
             f"The run {run.run_id} cannot be repeated; its {flaw['loc'][0]}: {why}.", remedy="Ask its question again."
         ) from None
-    recorded = {name: getattr(read, name) for name in ("model", "fallback", *ROLES, *_AS_BEGUN, *written)}
+    recorded = {name: getattr(read, name) for name in ("model", "fallback", *ROLES, *_UNSET_IF_MISSING, *written)}
     if told.get("endpoint") or settings.base_url is None:
         recorded["base_url"] = told.get("base_url") or None
     return settings.model_copy(update=recorded)

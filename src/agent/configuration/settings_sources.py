@@ -19,7 +19,7 @@ from typing import Any, get_args
 from pydantic import SecretStr, ValidationError
 
 from agent.configuration.paths import PROJECT_FILE, default_tools_folder, find_folders
-from agent.configuration.settings import REMOVED, Settings, implied_model, require_header_text, split_names
+from agent.configuration.settings import REMOVED, TRAITS, Settings, implied_model, require_header_text, split_names
 from agent.configuration.stored_keys import OF_HOST, StoredKeys
 from agent.errors import SettingsError
 from agent.models.named import NAME
@@ -41,53 +41,22 @@ _WORDS = {
 _USERINFO = re.compile(r"//[^/]*@")
 KEYS = tuple(name for name, field in Settings.model_fields.items() if SecretStr in get_args(field.annotation))
 _FOLDERS = tuple(name for name in Settings.model_fields if name.endswith(("_dir", "gaps_file")) and name != "tools_dir")
-ACCEPTED_VARIABLES: dict[str, tuple[str, ...]] = {
-    "model": ("LLM_MODEL_NAME",),
-    "api_key": ("LLM_API_KEY", "OPENAI_API_KEY"),
-    "base_url": ("LLM_API_BASE", "OPENAI_BASE_URL"),
-    "firecrawl_api_key": ("FIRECRAWL_API_KEY",),
-    "firecrawl_api_url": ("FIRECRAWL_API_URL",),
-    "gemini_api_key": ("GEMINI_API_KEY",),
-    "tavily_api_key": ("TAVILY_API_KEY",),
-    "hf_token": ("HF_TOKEN",),
-}
-"""Variables that other programs use too. The forms with `ALITA_` and the setting's name in capitals take precedence."""
 NOT_FOR_PROJECTS: dict[str, str] = {
-    "base_url": "it would choose who receives your questions and your key",
-    "speech_base_url": "it would choose who receives your recordings",
-    "firecrawl_api_url": "it would choose who receives your searches and your key",
-    "allow_private": "it would let web pages reach your network",
-    "allow_addresses": "it would let web pages reach your network",
-    "chrome": "it would choose which program is started",
-    "browser_hosts": "it would choose which pages the browser opens",
-    "logins": "it would choose the passwords that are used",
-    "isolation": "it would choose how tools are isolated from your machine",
-    "download": "it would choose what is downloaded to your machine",
-    "hosts": "it would choose which hosts are reached without asking you",
-    "packages": "it would choose which packages are installed without asking you",
-    "approval": "it would choose which tools are kept without asking you",
-    "keep_runs": "it would choose which of your runs are removed",
-    "log_days": "it would choose which of your logs are removed",
     **dict.fromkeys(KEYS, "keys must not be stored in a project's files"),
-    **dict.fromkeys((*_FOLDERS, "database_url"), "it would move alita's data"),
+    **dict.fromkeys(_FOLDERS, "it would move alita's data"),
+    **{name: traits.not_for_projects for name, traits in TRAITS.items() if traits.not_for_projects},
 }
+"""Settings that a project's files may not set, each with the reason."""
 _FOR_DOTENV = ("base_url", *(name for name in KEYS if name != "database_url"))
 """Settings among these that a project's `.env` may still hold."""
-DECIDING = (
-    *("model", "fallback", *ROLES, "base_url", "api_key", "engines"),
-    *("speech", "speech_model", "speech_api_key", "firecrawl_api_key", "gemini_api_key", "gemini_model"),
-    "tavily_api_key",
-)
-"""Settings that decide which model answers, and who receives questions, searches and recordings. From a project's file
-it is
-used once the user has allowed it."""
+_DECIDING = tuple(name for name, traits in TRAITS.items() if traits.decides)
 SERVE_TOKEN = "ALITA_SERVE_TOKEN"  # noqa: S105 - a variable's name
 """The bearer token of `alita serve --http`: no setting, so that no file of a project can choose it."""
 
 
 def variables(setting: str) -> tuple[str, ...]:
     """The variables that set a setting, the one that wins first; tables have none."""
-    return () if setting == "models" else (f"ALITA_{setting.upper()}", *ACCEPTED_VARIABLES.get(setting, ()))
+    return () if setting == "models" else (f"ALITA_{setting.upper()}", *TRAITS[setting].variables)
 
 
 def read_settings(
@@ -158,7 +127,7 @@ def read_settings(
 def _chosen(sources: Mapping[str, str], theirs: set[tuple[str, str]]) -> list[str]:
     """The settings with which a project's files decide who answers, where nothing of the user's overrides them."""
     models = [name for name in sources if name.startswith(_MODELS)]
-    chosen = [name for name in (*DECIDING, *models) if (name, sources.get(name)) in theirs]
+    chosen = [name for name in (*_DECIDING, *models) if (name, sources.get(name)) in theirs]
     implied = ["model"] if {"base_url", "api_key"} & {*chosen} and sources["model"].startswith("default") else []
     return [*chosen, *implied]
 

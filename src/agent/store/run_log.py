@@ -11,15 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from agent.events import AnswerWritten, Event, ModelStarting, Note, RunFinished, RunStarted, Warned
+from agent.events import NOT_LOGGED, AnswerWritten, Event, ModelStarting, Note, RunFinished, RunStarted, Warned
 from agent.models.protocol import Usage
 from mcp_tools.atomic import private, private_folder
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 _WIDTH = 300
-_LEFT_OUT = {"event", "question", "text", "reason", "arguments", "preview", "thought", "excerpt", "query", "purpose"}
-"""Fields with questions, findings or answers: they are only in the run's folder, and are removed with it."""
 _OF_ANSWER = ("status", "model", "steps", "actions", "seconds", "limit", "usage", "cost")
 
 
@@ -93,6 +91,6 @@ def _facts(event: Event) -> dict[str, Json]:
     if isinstance(event, RunFinished):
         whole = event.answer.as_json()
         return {name: whole[name] for name in _OF_ANSWER if whole[name] is not None}
-    told = {field.name: getattr(event, field.name) for field in fields(event) if field.name not in _LEFT_OUT}
+    told = {field.name: getattr(event, field.name) for field in fields(event) if field.name not in NOT_LOGGED}
     told = {name: value for name, value in told.items() if value not in ("", ())}
     return {name: asdict(value) if isinstance(value, Usage) else value for name, value in told.items()}
