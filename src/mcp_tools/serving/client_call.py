@@ -227,7 +227,6 @@ _HEARTBEAT_SECONDS = 1.0
 @contextlib.asynccontextmanager
 async def heartbeat(call: ClientCall, what: str, limit: float) -> AsyncIterator[None]:
     """In the meantime, report the elapsed time to a client that asked for progress, so that it does not give up."""
-
     from anyio import BrokenResourceError, ClosedResourceError
 
     async def beat() -> None:
