@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from agent.question import Wish
 from mcp_tools.tool import Json, call_text
 
-ActionName = Literal["search", "browse", "read_file", "use_tool", "create_tool", "run_code", "ask", "answer"]
+ActionName = str
+"""Name of an action in steps, journals and settings; `actions/registry.py` has them all."""
 
 
 class Picture(TypedDict):
@@ -307,7 +308,7 @@ class Decision:
             return " ".join(filter(None, ["ask", self.agent, self.query]))
         if self.action == "browse" and (self.url or self.task):
             return " ".join(part for part in ("browse", self.url, self.task) if part)
-        return self.action
+        return call_text(self.action, dict(sorted(self.arguments.items()))) if self.arguments else self.action
 
     def as_json(self) -> dict[str, Json]:
         """The form that the state holds."""

@@ -18,13 +18,13 @@ from agent.events import Note, StepStarted
 from agent.material.origins import origins_of
 from agent.material.pages import means_page, resolved
 from agent.models.protocol import Role
-from agent.state import ActionName, Decision, State
+from agent.state import Decision, State
 
 _LONGEST_ANSWER = 4_000
 """Characters of a result that can be an answer as it is."""
 
 
-async def decide(state: State, runtime: Runtime[Context]) -> Command[ActionName]:
+async def decide(state: State, runtime: Runtime[Context]) -> Command[str]:
     """Chooses the next action; a limit that is reached, or no usable decision, leads to the best-effort answer.
 
     Needs no model where the last result is the answer, or where the last reply asked for several actions.
@@ -69,7 +69,7 @@ def _limit(state: State, context: Context, turns: int) -> str | None:
     return context.budget.exceeded(turns, len(state.get("steps", [])))
 
 
-def _go(decision: Decision, turn: int, state: State, update: dict[str, Any], context: Context) -> Command[ActionName]:
+def _go(decision: Decision, turn: int, state: State, update: dict[str, Any], context: Context) -> Command[str]:
     context.journal.mark(decision.action, decision.why)
     context.emit(StepStarted(max(turn, 1), context.most_steps(state), decision.action, decision.why))
     closing = decision.action == "answer"
@@ -89,7 +89,7 @@ def _final_result(state: State) -> str | None:
     return text if 0 < len(text) <= _LONGEST_ANSWER else None
 
 
-def _give_up(context: Context, why: str, limit: str | None) -> Command[ActionName]:
+def _give_up(context: Context, why: str, limit: str | None) -> Command[str]:
     context.journal.mark("answer", why)
     decision = Decision("answer", why).as_json()
     return Command(goto="answer", update={"decision": decision, "limit": limit, "pending": [], "closing": False})
