@@ -77,7 +77,7 @@ def held_mb() -> float:
 def import_all() -> None:
     """Imports what questions need, which the figures leave out."""
     for name in (
-        *("agent.gaia.runner", "agent.alita", "agent.standard.standard", "agent.recorders.journaled_web"),
+        *("agent.gaia.runner", "agent.alita", "agent.standard.standard", "agent.calls.web_access"),
         *("anyio._backends._asyncio", "h11", "httpcore2", "mcp_tools.sandbox.warm", "openai"),
     ):
         import_module(name)

@@ -67,7 +67,7 @@ from agent.user_files import require_readable
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.conversation import Conversation
-    from agent.recorders.telemetry import Telemetry
+    from agent.telemetry import Telemetry
 
 AFTER = "after"
 """In the key of a cached answer: the digest of the turns before its question."""
@@ -549,7 +549,7 @@ class Alita:
         """Return the sender of traces, if the environment names a collector; else import nothing."""
         if not any(name.startswith("OTEL_EXPORTER_OTLP") for name in os.environ):
             return None
-        from agent.recorders import telemetry
+        from agent import telemetry
 
         try:
             return telemetry.Telemetry() if telemetry.is_wanted() else None

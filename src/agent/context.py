@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.budget import Budget
+from agent.calls.recorder import Recorder
 from agent.conversation import Room
-from agent.errors import ModelOutputError
-from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, ModelCalled, Note
+from agent.events import ActionRefused, AnswerWritten, Event, InstructionFound, Note
 from agent.material.picture_messages import Sight
-from agent.models.protocol import Completion, Message, Model, Request, Role, Usage
+from agent.models.protocol import Completion, Message, Request, Role
 from agent.state import Decision, Interjection, NewPlan, Reply, State
 from agent.steps import step, step_number
 from agent.store.journal import Journal
@@ -23,18 +22,19 @@ from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.browser.tasks import BrowserOutcome
+    from agent.calls.external_tools import ExternalTools
+    from agent.calls.files import RecordedFiles
+    from agent.calls.host_requests import RecordedHosts
+    from agent.calls.library import RecordedGaps, RecordedLibrary
+    from agent.calls.models import RunModels
+    from agent.calls.python_session import PythonSession
+    from agent.calls.web_access import RecordedBrowser, RecordedWeb
     from agent.consent.consent import Consent
-    from agent.consent.external_tools import ExternalTools
     from agent.consent.origins import Origins
     from agent.conversation import Conversation
     from agent.material.outputs import Outputs
     from agent.material.research_request import ResearchRequest
     from agent.material.workspace import Workspace
-    from agent.recorders.journaled import JournaledGaps, JournaledLibrary, RunModels
-    from agent.recorders.journaled_files import JournaledFiles
-    from agent.recorders.journaled_hosts import JournaledHosts
-    from agent.recorders.journaled_python import PythonSession
-    from agent.recorders.journaled_web import JournaledBrowser, JournaledWeb
     from agent.web.evidence import Evidence
     from agent.web.leak_guard import LeakGuard
     from mcp_tools.create.interfaces import Examiner
@@ -178,27 +178,26 @@ class Context:
     """The collaborators of one run; they are not saved with the state."""
 
     models: RunModels
-    library: JournaledLibrary
+    library: RecordedLibrary
     sandbox: Sandbox
-    journal: Journal
-    budget: Budget
-    emit: Callable[[Event], None]
+    calls: Recorder
+    """Makes the outside calls; holds the journal and the budget."""
     run_id: str
     external: ExternalTools
     consent: Consent
     python: PythonSession
     outputs: Outputs
     """Runs the programs that a capable model writes."""
-    reader: JournaledFiles
+    reader: RecordedFiles
     """Reads attached files and files of the web."""
     workspace: Workspace
     solve: Solve
     """Answers a question that is handed over, on the same graph."""
     strategy_of: Callable[[str], Strategy]
     """Returns the strategy for a model of this name, chosen when the run began."""
-    web: JournaledWeb
-    browser: JournaledBrowser
-    hosts: JournaledHosts
+    web: RecordedWeb
+    browser: RecordedBrowser
+    hosts: RecordedHosts
     """Carries the requests of tools and programs to the hosts that they declare."""
     files: tuple[Path, ...] = ()
     examiner: Examiner | None = None
@@ -207,7 +206,7 @@ class Context:
     room: Room = field(default_factory=Room)
     said: list[str] = field(default_factory=list)
     """Messages that the user sent while the run works, which the model has not seen yet."""
-    gaps: JournaledGaps | None = None
+    gaps: RecordedGaps | None = None
     """Finds the gap records that fit a question; None where the planner sees none."""
     replan_steps: int = 0
     seed: int | None = None
@@ -217,6 +216,20 @@ class Context:
     """Keys in clear, which no action may carry away."""
     apart: list[str] = field(default_factory=list)
     streams: bool = False
+
+    @property
+    def journal(self) -> Journal:
+        """The journal of the run."""
+        return self.calls.journal
+
+    @property
+    def budget(self) -> Budget:
+        """The limits of the run, and its use so far."""
+        return self.calls.budget
+
+    def emit(self, event: Event) -> None:
+        """Report an event to the front end."""
+        self.calls.emit(event)
 
     @property
     def on_answer(self) -> Callable[[str], None] | None:
@@ -243,11 +256,11 @@ class Context:
         if not self.said and not self.journal.holds(MESSAGE, request):
             return []
 
-        async def take() -> Json:
+        async def take() -> list[str]:
             taken, self.said[:] = list(self.said), []
             return taken
 
-        return list(await self.journal.call(MESSAGE, request, take))
+        return await self.calls.call(MESSAGE, request, take)
 
     async def complete(
         self,
@@ -262,7 +275,7 @@ class Context:
         stop: Sequence[str] | None = None,
         on_delta: Callable[[str], None] | None = None,
     ) -> Completion:
-        """Ask a role's model; the call counts against the budget and is reported to the front end.
+        """Ask a role's model.
 
         Raises:
             StoppedError: A limit of the run is reached before the model answers.
@@ -273,22 +286,7 @@ class Context:
         model = self.models.for_role(role)
         if request.max_tokens is not None and not self.budget.last_call:  # room to think counts as output, too
             request = replace(request, max_tokens=request.max_tokens + self.strategy(role).limits.thoughts)
-        started = time.monotonic()
-        try:
-            completion = await model.complete(request)
-        except ModelOutputError as unusable:
-            self._spend(model, unusable.usage or Usage())
-            raise
-        usage = completion.usage
-        self._spend(model, usage)
-        self.emit(ModelCalled(role, completion.by or model.name, usage, time.monotonic() - started))
-        return completion
-
-    def _spend(self, model: Model, usage: Usage) -> None:
-        limited = self.budget.limits.cost is not None
-        if limited and usage.cost is None and self.budget.usage.cost is not None:
-            self.emit(Note(f"the price of {model.name} is unknown, so the cost limit cannot be enforced"))
-        self.budget.spend(usage)
+        return await model.complete(request)
 
 
 _MIN_FILE_CHARS = 1_000

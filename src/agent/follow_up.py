@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from agent.answer import Answer
 from agent.answering.arithmetic import compute
@@ -50,14 +51,14 @@ async def understand(
         has_files: True if the message brings files.
     """
 
-    async def take() -> Json:
+    async def take() -> dict[str, Any] | None:
         if earlier is None:
             return None
         conversation, transcript = await asyncio.to_thread(earlier)
         turns = Conversation(conversation.open_turns, conversation.summary).as_json()
         return {**turns, "transcript": transcript.as_json()}
 
-    recorded = await context.journal.call("conversation", {"message": message}, take)
+    recorded = await context.calls.call("conversation", {"message": message}, take)
     if recorded is None:
         context.emit(Note("the earlier conversation could not be read; the question is used as written"))
         found = FollowUp(message, (message,))
@@ -71,12 +72,12 @@ async def understand(
     if (exact := None if has_files else compute(found.question)) is not None:
         return replace(found, answer=exact)
 
-    async def look() -> Json:
+    async def look() -> dict[str, Any] | None:
         answer = known(found.question, found.after)
         return answer.as_json() if answer else None
 
-    request = {"question": found.question} | ({"after": found.after} if found.after else {})
-    cached = await context.journal.call("answers", request, look)
+    request: dict[str, Json] = {"question": found.question} | ({"after": found.after} if found.after else {})
+    cached = await context.calls.call("answers", request, look)
     if cached is None:
         return found
     answer = Answer.from_json(cached)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.consent.external_tools import ExternalTools
+from agent.calls.external_tools import ExternalTools
 from agent.errors import DownloadError, StoppedError, WeightsError
 from agent.events import Event, ModelStarting, Note, Warned
 from agent.files.media.speech import Speech, wants_weights
@@ -24,14 +24,14 @@ from mcp_tools.library.library import Library
 from mcp_tools.tool import Status
 
 if TYPE_CHECKING:
+    from agent.calls.python_session import LivePython
+    from agent.calls.recorder import Recorder
     from agent.configuration.settings import Settings
     from agent.consent.consent import Confirm, Consent
     from agent.consent.external_tools import ConfiguredServers
     from agent.consent.grants import Grants
     from agent.material.workspace import Workspace
     from agent.models.roles import Models
-    from agent.recorders.journaled_python import LivePython
-    from agent.store.journal import Journal
     from mcp_tools.clients.servers import Servers
     from mcp_tools.environments.store import Environments
     from mcp_tools.sandbox.protocol import Isolation, Sandbox
@@ -162,7 +162,7 @@ class Resources:
 
     async def python_of(self, conversation: str) -> LivePython:
         """Return the Python process of a conversation, by its first run's id; those of old conversations end."""
-        from agent.recorders.journaled_python import LivePython
+        from agent.calls.python_session import LivePython
 
         live = self._pythons.pop(conversation, None) or LivePython()
         self._pythons[conversation] = live
@@ -203,7 +203,7 @@ class Resources:
         """Calls that the user allowed permanently."""
         return self._external.grants
 
-    def external(self, journal: Journal, consent: Consent, workspace: Workspace, *, live: bool) -> ExternalTools:
+    def external(self, calls: Recorder, consent: Consent, workspace: Workspace, *, live: bool) -> ExternalTools:
         """The tools of external servers, which begin to start; a replay starts none."""
         if live:
             if self._external.choice is not None:
@@ -215,7 +215,7 @@ class Resources:
         if servers is not None:
             servers.forgive()
             servers.start()
-        return ExternalTools(servers, journal, consent, lambda text: self._tell(Note(text)), workspace.keep_bytes)
+        return ExternalTools(servers, calls, consent, workspace.keep_bytes)
 
     async def aclose(self) -> None:
         """Ends the external servers and the sandbox, and closes the models' connections."""

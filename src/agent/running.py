@@ -20,6 +20,13 @@ from agent.actions.server_tools import FOLDED
 from agent.actions.tools import NEAR
 from agent.answer import Answer, Citation, FileChange, OutputFile, status_of
 from agent.budget import Budget
+from agent.calls.files import RecordedFiles
+from agent.calls.host_requests import RecordedHosts
+from agent.calls.library import GAPS, RecordedGaps, RecordedLibrary
+from agent.calls.models import RunModels
+from agent.calls.python_session import PythonSession
+from agent.calls.recorder import Recorder
+from agent.calls.sandbox import RecordedSandbox
 from agent.configuration.settings import AROUND, COPY, EARLIER, FOLDER, FOLLOWS, HOME, NEW_COPY, RULES, SCHEMA, wish_of
 from agent.configuration.specialists import not_for
 from agent.consent.consent import Consent
@@ -37,10 +44,6 @@ from agent.material.picture_messages import Sight
 from agent.material.workspace import FOLDER as WORKSPACE
 from agent.material.workspace import Workspace
 from agent.models.protocol import EMBEDDED, SCRIPTED, Role
-from agent.recorders.journaled import GAPS, JournaledGaps, JournaledLibrary, JournaledSandbox, RunModels
-from agent.recorders.journaled_files import JournaledFiles
-from agent.recorders.journaled_hosts import JournaledHosts
-from agent.recorders.journaled_python import PythonSession
 from agent.state import AttachedFile, CitedSource, GrantedFolder
 from agent.store.journal import Journal
 from agent.store.runs import ID, InputFile, Run, save_run, save_traceback
@@ -49,11 +52,11 @@ from agent.strategy import strategy_for
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
+    from agent.calls.web_access import RecordedWeb
     from agent.configuration.settings import Settings
     from agent.conversation import Conversation
     from agent.files.media.speech import Speech
     from agent.material.folder import FolderCopy
-    from agent.recorders.journaled_web import JournaledWeb
     from agent.resources import Resources
     from agent.state import State
     from agent.store.redact import Redactor
@@ -111,6 +114,7 @@ class Running:
     """True if the Python process stays open for the next turn of the conversation."""
 
     def __post_init__(self) -> None:
+        self.calls = Recorder(self.journal, self.budget, self._emit)
         self._folder = self.journal.path.parent.absolute()
         first = self.run.configuration.get(HOME, "")
         self._is_first = not (ID.fullmatch(first) and (self._folder.parent / first).is_dir())
@@ -282,9 +286,9 @@ class Running:
 
     async def _context(self) -> Context | None:
         """Return the collaborators of the nodes; None when the run was stopped before."""
-        from agent.recorders.journaled_web import JournaledBrowser
+        from agent.calls.web_access import RecordedBrowser
 
-        resources, live, journal, budget = self.resources, self.live, self.journal, self.budget
+        resources, live, calls, budget = self.resources, self.live, self.calls, self.budget
         try:
             with budget.standing_still():
                 models = await resources.models(self.settings) if live else None
@@ -296,9 +300,7 @@ class Running:
         importing = asyncio.create_task(asyncio.to_thread(import_ahead, self.settings)) if is_first else None
         self._consent = consent = Consent(
             resources.confirm if live else None,
-            journal,
-            budget,
-            self.tell,
+            calls,
             approval=self.settings.approval if "approval" in self.run.configuration else None,
             each_call=resources.each_call,
             grants=resources.grants if live else None,
@@ -309,28 +311,26 @@ class Running:
             policy=partial(Policy.read, self.settings.config_dir) if live else None,
             say=self._refused,
         )
-        workspace = Workspace((journal.home if self._is_first else self._home) / WORKSPACE)
-        external = resources.external(journal, consent, workspace, live=live)
+        workspace = Workspace((self.journal.home if self._is_first else self._home) / WORKSPACE)
+        external = resources.external(calls, consent, workspace, live=live)
         with budget.standing_still():
             sandbox = await resources.sandbox(self.settings) if live else None
             if importing is not None:
                 await importing
         guard = self._guard()
-        web = self._journaled_web(guard)
+        web = self._recorded_web(guard)
         folders = [self._home / name for name in (FILES, WEB, PICTURES, WORKSPACE)]
         live_python = await resources.python_of(self._home.name) if self.keeps_python else None
         self._has_variables = live_python is not None and live_python.session is not None
         outputs = Outputs(self._home / OUTPUTS)
         copy = self._copy.writable if self._copy is not None else None
-        python = PythonSession(sandbox, journal, budget, folders, live_python, environments, outputs, copy)
+        python = PythonSession(sandbox, calls, folders, live_python, environments, outputs, copy)
         self._opened.push_async_callback(python.aclose)
         context = Context(
-            models=RunModels(models, self.settings.models_for, journal, budget),
-            library=JournaledLibrary(resources.library(self.settings), journal, consent, self.run.question),
-            sandbox=JournaledSandbox(sandbox, journal, budget),
-            journal=journal,
-            budget=budget,
-            emit=self._emit,
+            models=RunModels(models, self.settings.models_for, calls),
+            library=RecordedLibrary(resources.library(self.settings), calls, consent, self.run.question),
+            sandbox=RecordedSandbox(sandbox, calls),
+            calls=calls,
             run_id=self.run.run_id,
             files=tuple(Path(file.path) for file in self.run.files),
             external=external,
@@ -349,15 +349,14 @@ class Running:
             apart=self._apart,
             guard=guard,
             web=web,
-            hosts=JournaledHosts(
+            hosts=RecordedHosts(
                 self.settings if live else None,
-                journal,
+                calls,
                 consent,
-                budget,
                 guard,
                 is_closed="search" in self.settings.without,
             ),
-            browser=JournaledBrowser(self.settings, self._home / PICTURES, journal, budget, self.tell, guard),
+            browser=RecordedBrowser(self.settings, self._home / PICTURES, calls, guard),
             secrets=self.redactor.secrets,
             streams=self.streams,
             strategy_of=lambda model: strategy_for(model, self.settings.strategy_of(model)),
@@ -375,7 +374,7 @@ class Running:
         work = build_graph().ainvoke(start, config, context=context)
         return cast("State", await work)
 
-    def _gaps(self) -> JournaledGaps | None:
+    def _gaps(self) -> RecordedGaps | None:
         """Return the planner's gap records, if there are any."""
         records = None
         if self.live and self.settings.gaps != "off":
@@ -387,17 +386,17 @@ class Running:
                 self._opened.callback(records.close)
         if records is None and not self.journal.knows(GAPS):
             return None
-        return JournaledGaps(records, self.journal, reviewed=self.settings.gaps == "reviewed")
+        return RecordedGaps(records, self.calls, reviewed=self.settings.gaps == "reviewed")
 
-    def _journaled_web(self, guard: LeakGuard | None) -> JournaledWeb:
-        from agent.recorders.journaled_web import JournaledWeb
+    def _recorded_web(self, guard: LeakGuard | None) -> RecordedWeb:
+        from agent.calls.web_access import RecordedWeb
 
         def open_web() -> tuple[Engines, PageReader]:
             from agent.web.engines.search_engines import open_web
 
             return open_web(self.settings, self._home / WEB, self.tell, self._speech)
 
-        web = JournaledWeb(open_web if self.live else None, self.journal, self.tell, guard, budget=self.budget)
+        web = RecordedWeb(open_web if self.live else None, self.calls, guard)
         self._opened.push_async_callback(web.aclose)
         return web
 
@@ -422,12 +421,12 @@ class Running:
 
         return replace(speech, prepare=prepare)
 
-    def _reader(self) -> JournaledFiles:
+    def _reader(self) -> RecordedFiles:
         from agent.files.reader_process import confinement_gaps
 
         if self.run.files and self.live and (gap := confinement_gaps()):
             self.tell(Note(f"The processes that read files are not sandboxed on this machine: {gap}."))
-        return JournaledFiles(self._home / FILES, self.journal, speech=self._speech, budget=self.budget)
+        return RecordedFiles(self._home / FILES, self.calls, speech=self._speech)
 
     def _guard(self) -> LeakGuard | None:
         if not self.settings.leak_guard:
@@ -569,7 +568,7 @@ class Running:
             names = "" if any(path in text for text in said) else await asyncio.to_thread(listing, Path(path))
             return {"path": path, "listing": names, "told": told}
 
-        found: Any = await self.journal.call(FOLDER, {"folder": root, "writes": bool(copy)}, perform)
+        found = await self.calls.call(FOLDER, {"folder": root, "writes": bool(copy)}, perform)
         if found["told"]:
             self.tell(Note(found["told"]))
         return GrantedFolder(path=found["path"], root=root, writes=bool(copy), listing=found["listing"])

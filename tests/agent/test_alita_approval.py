@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from agent.budget import Budget, RunLimits
+from agent.calls.recorder import Recorder
 from agent.configuration.settings import settings_as_in
 from agent.configuration.settings_sources import read_settings
 from agent.consent.consent import Consent
@@ -104,7 +105,7 @@ def test_a_session_decides_about_a_run_that_was_begun_outside_of_it():
 async def test_the_clock_of_a_limit_stands_still_while_someone_thinks(tmp_path):
     budget = Budget(RunLimits(seconds=60))
     journal = Journal.create(tmp_path / "run" / "journal.jsonl")
-    consent = Consent(Someone(True, seconds=1.0), journal, budget, [].append, approval="ask")
+    consent = Consent(Someone(True, seconds=1.0), Recorder(journal, budget), approval="ask")
     before = budget.seconds
     assert await consent.refusal_of_tool(Tool("a", "", {}, {}, "def a() -> int: return 1")) == ""
     assert budget.seconds - before < 0.9

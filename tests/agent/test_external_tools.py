@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-from agent.budget import Budget
+from agent.calls.recorder import Recorder
 from agent.configuration.project_choice import ProjectChoice
 from agent.configuration.settings_sources import read_settings
 from agent.consent.consent import Consent
@@ -177,7 +177,7 @@ async def test_what_a_server_changes_while_the_user_is_asked_is_not_trusted(tmp_
         return True
 
     journal = Journal.create(tmp_path / "run" / "journal.jsonl")
-    reason = await Consent(yes, journal, Budget(), [].append).refusal_of_call("calc__add", {}, Changing())
+    reason = await Consent(yes, Recorder(journal)).refusal_of_call("calc__add", {}, Changing())
     await journal.aclose()
     assert reason == "calc__add was not called: its server changed it again while you were asked"
 

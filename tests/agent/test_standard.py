@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from agent.calls import python_session
 from agent.errors import ModelTooLongError
 from agent.events import ActionRefused, PageRead, StepStarted, ToolCalled
-from agent.recorders import journaled_python
 from agent.store.runs import load_run
 from agent.web.engines.services import Wikipedia
 from mcp_tools.create.question_template import remembered
@@ -218,7 +218,7 @@ async def test_a_page_that_was_begun_ahead_ends_with_the_run(talk, site):
     answer = await talk.ask("Which password do both pages give?", both, Step(text="limpet"), max_seconds=2)
     assert answer.status == "limit"
     assert answer.seconds < 15
-    left = [task for task in asyncio.all_tasks() - before if "JournaledWeb.read" in repr(task)]
+    left = [task for task in asyncio.all_tasks() - before if "RecordedWeb.read" in repr(task)]
     assert not left
 
 
@@ -300,8 +300,8 @@ async def test_after_three_empty_replies_the_unread_file_is_read(talk, tmp_path)
 
 
 async def test_a_program_that_never_ends_is_interrupted_and_its_variables_stay(talk, monkeypatch):
-    short = replace(journaled_python.LIMITS, wall_seconds=1.0, cpu_seconds=1.0)
-    monkeypatch.setattr(journaled_python, "LIMITS", short)
+    short = replace(python_session.LIMITS, wall_seconds=1.0, cpu_seconds=1.0)
+    monkeypatch.setattr(python_session, "LIMITS", short)
     endless = program("kept = 41\nprint('begun')\nwhile True:\n    pass")
     answer = await talk.ask("How much?", endless, program("print(kept + 1)", final_answer="{}"))
     assert answer.text == "42"

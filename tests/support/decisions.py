@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from agent.budget import Budget, RunLimits
+from agent.calls.external_tools import ExternalTools
+from agent.calls.recorder import Recorder
+from agent.calls.web_access import RecordedWeb
 from agent.consent.consent import Consent
-from agent.consent.external_tools import ExternalTools
 from agent.context import Context
 from agent.material.workspace import Workspace
 from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
-from agent.recorders.journaled_web import JournaledWeb
 from agent.state import Decision, State, Step
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
@@ -61,19 +62,21 @@ class OneModel:
 def context_with(model: ScriptedModel | None = None, **given: Any) -> Context:
     """A run of this model, if any, and of what is given; it has no web, and no decision reaches the rest."""
     rest = {field.name: None for field in fields(Context) if field.default is field.default_factory is MISSING}
-    journal, budget, emit = Journal(Path("run/journal.jsonl"), Redactor(), []), Budget(RunLimits()), lambda event: None
-    consent, workspace = Consent(None, journal, budget, emit), Workspace(Path("run/workspace"))
+    calls = Recorder(
+        given.pop("journal", None) or Journal(Path("run/journal.jsonl"), Redactor(), []),
+        given.pop("budget", None) or Budget(RunLimits()),
+        given.pop("emit", lambda event: None),
+    )
+    consent, workspace = Consent(None, calls), Workspace(Path("run/workspace"))
     made = {
         "models": model and OneModel(model),
-        "journal": journal,
-        "budget": budget,
-        "emit": emit,
+        "calls": calls,
         "run_id": "run",
         "strategy_of": strategy_for,
-        "external": ExternalTools(None, journal, consent, lambda text: None, workspace.keep_bytes),
+        "external": ExternalTools(None, calls, consent, workspace.keep_bytes),
         "consent": consent,
         "workspace": workspace,
-        "web": JournaledWeb(None, journal, emit),
+        "web": RecordedWeb(None, calls),
     }
     return Context(**{**rest, **made, **given})
 

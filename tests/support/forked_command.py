@@ -22,7 +22,7 @@ _MODES = ("r", "w", "w")
 _SHARED = [
     *(f"agent.cli.verbs.{verb}" for verb in ("ask", "config", "files", "gaia", "mcp", "runs", "tools")),
     "agent.small.small", "agent.models.openai", "agent.web.engines.search_engines", "rich.live",
-    "agent.alita", "agent.graph", "agent.standard.standard", "agent.recorders.journaled_web",
+    "agent.alita", "agent.graph", "agent.standard.standard", "agent.calls.web_access",
     "anyio._backends._asyncio", "h11", "httpcore2", "mcp_tools.sandbox.warm", "openai",
 ]  # fmt: skip
 """What is imported before the fork. Installed modules only: that process has no folder of the tests on its path."""

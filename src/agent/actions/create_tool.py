@@ -118,7 +118,7 @@ async def propose_tool(state: State, context: Context) -> Update:
     )
     try:
         creation, outputs = await with_outputs(
-            context.outputs, context.journal, wanted.write, lambda folder: _prove(proposal, state, context, folder)
+            context.outputs, context.calls, wanted.write, lambda folder: _prove(proposal, state, context, folder)
         )
     except (ModelError, ModelOutputError, StoppedError, HostError, NotPermittedError) as failure:
         return failed(state, context, f"No tool could be created: {failure.message}", f"no tool: {failure.message}")

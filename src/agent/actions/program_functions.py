@@ -13,6 +13,7 @@ from agent.actions.read import Read
 from agent.actions.search import Search
 from agent.actions.server_tools import CALL_SERVER_TOOL, external_named
 from agent.actions.tools import call_external, ruling_on
+from agent.calls.python_session import FETCH, MOST_CALLS, FunctionCallError
 from agent.configuration.specialists import SPECIALISTS
 from agent.consent.carried import arguments_in_parts, leaves, member_names, parts
 from agent.consent.external_tools import SERVER
@@ -25,7 +26,6 @@ from agent.material.attached import file_in_folder, file_named, file_of_run, no_
 from agent.material.origins import origins_of
 from agent.material.pages import text_for_program
 from agent.material.pictures import MOST_OF_ONE, Place, page_watched, prepared, watched
-from agent.recorders.journaled_python import FETCH, MOST_CALLS, FunctionCallError
 from agent.state import State
 from agent.steps import step_number
 from agent.web.address import is_address

@@ -14,6 +14,7 @@ from agent.actions.program_packages import packages_of
 from agent.actions.server_tools import MODULES, external_of, server_modules
 from agent.actions.tools import DRAFT
 from agent.answering.answer_format import answer_of, variables_in
+from agent.calls.python_session import LIMITS
 from agent.consent.external_tools import SERVER
 from agent.consent.hosts import HostToReach
 from agent.consent.permission import words_of_user
@@ -23,7 +24,6 @@ from agent.material.attached import granted
 from agent.material.outputs import listing, with_files_of
 from agent.material.pictures import seen_pictures
 from agent.models.protocol import Role
-from agent.recorders.journaled_python import LIMITS
 from agent.state import Decision, State, Step
 from agent.steps import decision_of, step
 from mcp_tools.errors import (

@@ -33,7 +33,7 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Status, Tool, call_text
 
 if TYPE_CHECKING:
-    from agent.recorders.journaled_hosts import Doubts
+    from agent.calls.host_requests import Doubts
 
 DRAFT = "draft"
 """Marks a tool of the library that the user did not approve: it may be called, and what it says of itself is data."""
@@ -116,7 +116,7 @@ async def call_tool(
         )
 
     try:
-        outcome, files = await with_outputs(context.outputs, context.journal, tool.capabilities.write, run)
+        outcome, files = await with_outputs(context.outputs, context.calls, tool.capabilities.write, run)
     except (ArgumentsError, HostError, NotPermittedError) as misfit:
         context.emit(ToolCalled(tool.name, arguments, False, one_line(misfit.message)))
         return CallResult(False, None, f"{shown} was not called: {misfit.message}")

@@ -7,22 +7,21 @@ import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from agent.budget import Budget
 from agent.consent.capabilities import CallConsent, CapabilityToUse, Need, Permit, needs_in
 from agent.consent.grants import Grants
 from agent.consent.hosts import HostGrants, HostToReach
 from agent.consent.named_paths import REFUSAL
 from agent.consent.policy import Policy, ReadPolicy
 from agent.consent.questions import ApprovalMode, CallProposal, PackagesToInstall, ToolToApprove, UserReply
-from agent.events import Event, ToolRefused
-from agent.store.journal import Journal
+from agent.events import ToolRefused
 from mcp_tools.errors import AlitaError
 from mcp_tools.packages import is_provided
 from mcp_tools.tool import Json, Tool, signature_of
 
 if TYPE_CHECKING:
+    from agent.calls.recorder import Recorder
     from mcp_tools.clients.servers import Servers
     from mcp_tools.environments.store import Environments
 
@@ -44,9 +43,7 @@ class Consent:
 
     confirm: Confirm | None
     """None where nobody can be asked."""
-    journal: Journal
-    budget: Budget
-    tell: Callable[[Event], None]
+    calls: Recorder
     approval: ApprovalMode | None = None
     """For proved tools; None in a run from before there was any, which keeps them all."""
     each_call: str = ""
@@ -80,7 +77,7 @@ class Consent:
         if self.confirm is None:
             return UserReply(False)
         async with self._asking:
-            with self.budget.standing_still():
+            with self.calls.budget.standing_still():
                 reply = await self.confirm(asked)
         reply = reply if isinstance(reply, UserReply) else UserReply(reply)
         if reply.reason and isinstance(asked, CallProposal):
@@ -93,10 +90,10 @@ class Consent:
         The journal holds both.
         """
         covered = self.grants is not None and await asyncio.to_thread(self.grants.cover, call)
-        if self.confirm is None and not covered and not self.journal.knows(_DOUBTFUL):
+        if self.confirm is None and not covered and not self.calls.journal.knows(_DOUBTFUL):
             return UserReply(False), "nobody"
 
-        async def perform() -> Json:
+        async def perform() -> dict[str, Any]:
             if covered:
                 return {"allowed": True, "by": "standing"}
             reply = await self._reply(call)
@@ -106,7 +103,7 @@ class Consent:
             return {"allowed": reply.allowed, "reason": reply.reason, "by": by}
 
         request: dict[str, Json] = {"name": call.name, "arguments": call.arguments, "reason": call.reason}
-        said = await self.journal.call(_DOUBTFUL, request | {"definition": "", "is_doubtful": True}, perform)
+        said = await self.calls.call(_DOUBTFUL, request | {"definition": "", "is_doubtful": True}, perform)
         self.mattered |= not said["allowed"]
         return UserReply(said["allowed"], said.get("reason", "")), said.get("by", "nobody")
 
@@ -117,14 +114,14 @@ class Consent:
         if tool.source_hash not in self._of_tools:
             self._of_calls.concerns(needs_in(tool.capabilities), is_new=False)  # a wrong policy is no recorded reply
 
-            async def perform() -> Json:
+            async def perform() -> dict[str, Any]:
                 reason = await self._decided(tool)
                 return {"approved": not reason, "reason": reason}
 
-            found = await self.journal.call("approval", {"tool": tool.name, "source": tool.source}, perform)
+            found = await self.calls.call("approval", {"tool": tool.name, "source": tool.source}, perform)
             self._of_tools[tool.source_hash] = found["reason"]
         if reason := self._of_tools[tool.source_hash]:
-            self.tell(ToolRefused(tool.name, reason))
+            self.calls.emit(ToolRefused(tool.name, reason))
         return reason
 
     async def _decided(self, tool: Tool) -> str:
@@ -149,7 +146,7 @@ class Consent:
         """
         wanted, mode = sorted({*packages}), "ask" if asks else self.packages
 
-        async def perform() -> Json:
+        async def perform() -> str:
             assert self.environments is not None
             try:
                 unknown = self.environments.unknown(wanted)
@@ -171,7 +168,7 @@ class Consent:
 
         if all(map(is_provided, wanted)):
             return ""
-        refusal = str(await self.journal.call("packages", {"packages": wanted}, perform))
+        refusal = await self.calls.call("packages", {"packages": wanted}, perform)
         self.mattered |= bool(refusal)
         return refusal
 
@@ -197,14 +194,15 @@ class Consent:
             PolicyError: The policy file is wrong.
         """
         request: dict[str, Json] = {"tool": who.tool, "needs": [[*need] for need in needs], "new": is_new}
-        if not self._of_calls.concerns(needs, is_new=is_new) and not (needs and self.journal.holds("permit", request)):
+        is_recorded = bool(needs) and self.calls.journal.holds("permit", request)
+        if not is_recorded and not self._of_calls.concerns(needs, is_new=is_new):
             return Permit()
 
-        async def perform() -> Json:
+        async def perform() -> dict[str, Any]:
             found = await self._of_calls.permit(who, needs, is_new=is_new)
             return {"refusal": found.refusal, "packages": [*found.packages], "asks": found.asks}
 
-        said = await self.journal.call("permit", request, perform)
+        said = await self.calls.call("permit", request, perform)
         self.mattered |= bool(said["refusal"])
         return Permit(said["refusal"], tuple(said["packages"]), said["asks"])
 
@@ -220,7 +218,7 @@ class Consent:
         request |= {"foreign": True} if asked.is_foreign else {}
         self._of_calls.concerns([("hosts", asked.host)], is_new=False)  # a wrong policy is no recorded reply
         self.mattered = True
-        return str(await self.journal.call("hosts", request, lambda: self._of_calls.hosts.refusal(asked)))
+        return await self.calls.call("hosts", request, lambda: self._of_calls.hosts.refusal(asked))
 
     async def refusal_of_call(self, name: str, arguments: dict[str, Json], servers: Servers) -> str:
         """Why an external tool is not called; empty where it may be."""

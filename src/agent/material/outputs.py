@@ -21,11 +21,10 @@ from mcp_tools.prompt import data_block
 from mcp_tools.sandbox.inside.scratch import remove
 from mcp_tools.sandbox.protocol import OUTPUT_BYTES, OUTPUT_FILES
 from mcp_tools.small_files import is_text, plain_files
-from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
+    from agent.calls.recorder import Recorder
     from agent.state import Step
-    from agent.store.journal import Journal
 
 FOLDER = "outputs"
 MAX_LISTED = 50
@@ -138,19 +137,18 @@ T = TypeVar("T")
 
 
 async def with_outputs(
-    outputs: Outputs, journal: Journal, wanted: bool, call: Callable[[Path | None], Awaitable[T]]
+    outputs: Outputs, calls: Recorder, wanted: bool, call: Callable[[Path | None], Awaitable[T]]
 ) -> tuple[T, list[OutputFile]]:
     """Make a call that may write into the run's folder, if it wants to, and return what it gave and wrote."""
     if not wanted:
         return await call(None), []
     before = outputs.snapshot()
-    result = await call(outputs.make() if journal.is_live else outputs.folder)
+    result = await call(outputs.make() if calls.journal.is_live else outputs.folder)
 
-    async def written() -> Json:
-        return [asdict(file) for file in await asyncio.to_thread(outputs.kept_since, before)]
+    async def written() -> Any:
+        return tuple(await asyncio.to_thread(outputs.kept_since, before))
 
-    recorded, _ = await journal.recorded("outputs", {}, list[dict[str, Any]], written)
-    return result, [OutputFile(**file) for file in recorded]
+    return result, await calls.call("outputs", {}, written, form=list[OutputFile])
 
 
 def with_files_of(done: Step, written: Sequence[OutputFile]) -> Step:

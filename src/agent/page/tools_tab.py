@@ -9,10 +9,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from agent.calls.host_requests import call_consent, carried, uses_of
 from agent.page.exports import FORMS
 from agent.page.form import WHOLE, Field, arguments_of, fields_of
 from agent.page.shown import bad, diff, text, with_request
-from agent.recorders.journaled_hosts import call_consent, carried, uses_of
 from agent.resources import open_for
 from agent.store.tool_records import open_library
 from mcp_tools.approve import HASH_SHOWN, difference, needed_by, tests_of, version_difference

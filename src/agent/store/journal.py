@@ -263,12 +263,6 @@ class Journal:
             raise error
         return output
 
-    async def recorded(
-        self, kind: str, request: dict[str, Json], form: Any, work: Callable[[], Awaitable[T]]
-    ) -> tuple[T, bool]:
-        """Return the result of `call` as a value of the type `form`, and True if the call was made now."""
-        return from_plain(form, await self.call(kind, request, work)), self.is_live
-
     def begin(self, step: int) -> None:
         """Assign the following calls to a step; inside `ahead`, they keep their step."""
         if not _STEP.get():
@@ -380,12 +374,6 @@ class Journal:
             f"The {kind} call of step {self.step} is not in the journal of run {run_id}.",
             remedy=f"`alita runs replay {run_id} --until {max(self.step - 1, 0)}` continues live from there.",
         )
-
-
-def made_by(caller: T | None) -> T:
-    """Return what makes the calls. A replay has nothing that could, and makes none."""
-    assert caller is not None, "a journal that makes calls goes with who makes them"
-    return caller
 
 
 def _header(path: Path) -> dict[str, Json]:

@@ -11,10 +11,11 @@ import openpyxl
 import pytest
 from openpyxl.styles import PatternFill
 
+from agent.calls.files import RecordedFiles
+from agent.calls.recorder import Recorder
 from agent.files.previews import ROOM, ListPreview
 from agent.files.reading import preview
 from agent.material.attached import files_text
-from agent.recorders.journaled_files import JournaledFiles
 from agent.store.journal import Journal
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -129,7 +130,7 @@ def rows(name: str, count: int, width: int = 20) -> ListPreview:
 
 async def test_many_files_in_one_prompt_are_cut_fairly_and_it_is_said(tmp_path: Path) -> None:
     journal = Journal.create(tmp_path / "journal.jsonl")
-    files = JournaledFiles(tmp_path / "made", journal)
+    files = RecordedFiles(tmp_path / "made", Recorder(journal))
     (tmp_path / "long.txt").write_text("word " * 1100)
     (tmp_path / "short.txt").write_text("Tea is 3.")
     seen = [await files.look(tmp_path / name, name) for name in ("long.txt", "short.txt")]

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.calls.files import RecordedFiles
+from agent.calls.recorder import Recorder
 from agent.files.contents import Section, in_sections, table, tables_in
 from agent.material.attached import files_text
-from agent.recorders.journaled_files import JournaledFiles
 from agent.store.journal import Journal
 from support.contents import Open, text_of
 from support.docx_bytes import docx_bytes, paragraph
@@ -51,7 +52,7 @@ async def test_programs_get_the_tables_of_a_document_as_csv(tmp_path: Path, coun
         "<p>x</p>".join(["<table><tr><th>a</th><th>b</th></tr><tr><td>1, 2</td><td>3</td></tr></table>"] * count)
     )
     journal = Journal.create(tmp_path / "journal.jsonl")
-    seen = await JournaledFiles(tmp_path / "made", journal).look(page, "a.html")
+    seen = await RecordedFiles(tmp_path / "made", Recorder(journal)).look(page, "a.html")
     await journal.aclose()
     tables = [Path(path) for path in seen["data"] if path.endswith(".csv")]
     assert [path.name for path in tables] == [f"table-{number}.csv" for number in range(1, count + 1)]

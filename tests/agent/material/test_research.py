@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from agent.calls.recorder import Recorder
+from agent.calls.web_access import RecordedWeb
 from agent.material.research_request import ResearchRequest
 from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
-from agent.recorders.journaled_web import JournaledWeb
 from agent.small.small import Small
 from agent.store.journal import Journal
 from agent.web.evidence import Evidence
@@ -42,7 +43,7 @@ class Searching:
 
     async def find(self, pages: Pages, *lines: Any, weak: bool = True, **wanted: Any) -> Evidence:
         self.model = (Weak if weak else ScriptedModel)(list(lines))
-        web = JournaledWeb(lambda: (pages, pages), self.journal, lambda event: None)
+        web = RecordedWeb(lambda: (pages, pages), Recorder(self.journal))
         context = replace(context_with(self.model), web=web)
         sought = ResearchRequest(**{"question": QUESTION} | wanted)
         return await context.strategy(Role.COORDINATOR).research(sought, context)
@@ -116,7 +117,7 @@ async def test_a_limit_of_the_run_leaves_what_was_found_so_far(searching):
         def for_role(self, role: str) -> Any:
             return StoppedModel([])
 
-    web = JournaledWeb(lambda: (pages, pages), searching.journal, lambda event: None)
+    web = RecordedWeb(lambda: (pages, pages), Recorder(searching.journal))
     evidence = await Small().research(ResearchRequest(QUESTION), replace(context, models=Stopped(), web=web))
     assert evidence.read == 1
     assert [quote.text for quote in evidence.sources[0].quotes] == [TOWER]

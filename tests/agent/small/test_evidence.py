@@ -25,8 +25,8 @@ def run_of(answer_: str, text: str = TEXT) -> State:
 
 
 async def answered(model: Any, state: State) -> tuple[str, list[Any], Any]:
-    context, told = context_with(model), []
-    object.__setattr__(context, "emit", told.append)
+    told: list[Any] = []
+    context = context_with(model, emit=told.append)
     return (await GiveAnswer().run(state, context))["text"], told, context
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from agent.budget import Budget, RunLimits
+from agent.calls.library import RecordedLibrary
+from agent.calls.recorder import Recorder
 from agent.context import Context
 from agent.events import Event, Note, ToolRegistered
-from agent.recorders.journaled import JournaledLibrary
 from agent.small.keeping import keep
 from agent.store.journal import Journal
 from mcp_tools.create.question_template import arguments_for
@@ -63,10 +64,11 @@ class Case:
     events: list[Event] = field(default_factory=list)
 
     async def keep(
-        self, program: str, printed: str, *replies: Any, question: str = QUESTION, **changes: Any
+        self, program: str, printed: str, *replies: Any, question: str = QUESTION, budget: Budget | None = None
     ) -> dict[str, Json]:
         self.model = Weak(list(replies))
-        context = replace(self.context, models=OneModel(self.model), emit=self.events.append, **changes)
+        calls = replace(self.context.calls, budget=budget or self.context.budget, emit=self.events.append)
+        context = replace(self.context, models=OneModel(self.model), calls=calls)
         return await keep(program, printed, state_of(question), context)
 
     @property
@@ -83,7 +85,7 @@ async def case(tmp_path: Path) -> AsyncIterator[Case]:
     sandbox: Sandbox = await open_sandbox()
     library = Library(tmp_path / "generated_tools", tmp_path / "data")
     journal = Journal.create(tmp_path / "run" / "journal.jsonl")
-    context = replace(context_with(Weak([])), sandbox=sandbox, library=JournaledLibrary(library, journal))
+    context = replace(context_with(Weak([])), sandbox=sandbox, library=RecordedLibrary(library, Recorder(journal)))
     yield Case(context, library)
     library.close()
     await journal.aclose()

@@ -5,8 +5,9 @@ from dataclasses import replace
 import openpyxl
 import pytest
 
+from agent.calls.files import RecordedFiles
+from agent.calls.recorder import Recorder
 from agent.material.attached import look_at_files
-from agent.recorders.journaled_files import JournaledFiles
 from agent.small.program import answer_by_program, answer_in, code_in
 from agent.small.small import Small
 from agent.store.journal import Journal
@@ -54,7 +55,7 @@ async def garden(sandbox, tmp_path):
         book.active.append(row)
     book.save(path)
     journal = Journal.create(tmp_path / "run" / "journal.jsonl")
-    reader = JournaledFiles(tmp_path / "run" / "files", journal)
+    reader = RecordedFiles(tmp_path / "run" / "files", Recorder(journal))
     context = replace(context_with(Weak([])), sandbox=sandbox, files=(path,), reader=reader)
     yield context, {**state_of(OVER_BEDS, files=[path.name]), "attached": await look_at_files(context)}
     await journal.aclose()

@@ -9,9 +9,10 @@ from functools import partial
 
 import pytest
 
+from agent.calls.models import RecordedModel
+from agent.calls.recorder import Recorder
 from agent.errors import ModelBusyError, RunError, StorageError
 from agent.models.protocol import Completion, Request, Usage
-from agent.recorders.journaled import JournaledModel
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
 
@@ -46,7 +47,7 @@ def path(tmp_path):
 
 async def record(path, *texts, **options):
     journal = Journal.create(path, options.pop("redactor", None))
-    model = JournaledModel(Counter(**options), journal)
+    model = RecordedModel(Counter(**options), Recorder(journal))
     answers = []
     for step, text in enumerate(texts, start=1):
         journal.step = step
@@ -59,7 +60,7 @@ async def test_a_replay_makes_no_call_and_gives_equal_answers_in_order(path):
     recorded = await record(path, "same", "other", "same")
     journal, model = Journal.replay(path), Counter()
     replayed = [
-        await JournaledModel(model, journal).complete(Request(say(t), temperature=0.0))
+        await RecordedModel(model, Recorder(journal)).complete(Request(say(t), temperature=0.0))
         for t in ("same", "other", "same")
     ]
     assert replayed == recorded
@@ -71,10 +72,9 @@ async def test_a_replay_that_asks_something_else_says_what_differs(path):
     await record(path, "the same beginning, then this")
     journal = Journal.replay(path)
     journal.step = 1
+    model = RecordedModel(Counter(), Recorder(journal))
     with pytest.raises(RunError, match="is not in the journal") as e:
-        await JournaledModel(Counter(), journal).complete(
-            Request(say("the same beginning, then that"), temperature=0.0)
-        )
+        await model.complete(Request(say("the same beginning, then that"), temperature=0.0))
     assert "--until 0" in e.value.remedy
 
 
@@ -82,19 +82,19 @@ async def test_an_error_is_recorded_and_raised_again_as_the_same_type(path):
     with pytest.raises(ModelBusyError):
         await record(path, "x", fail_at=(1,))
     with pytest.raises(ModelBusyError) as caught:
-        await JournaledModel(Counter(), Journal.replay(path)).complete(Request(say("x"), temperature=0.0))
+        await RecordedModel(Counter(), Recorder(Journal.replay(path))).complete(Request(say("x"), temperature=0.0))
     assert (caught.value.message, caught.value.remedy) == ("busy", "wait")
 
 
 async def test_resuming_pays_nothing_twice_and_tries_the_last_failure_again(path):
     journal = Journal.create(path)
-    failing = JournaledModel(Counter(fail_at=(2,)), journal)
+    failing = RecordedModel(Counter(fail_at=(2,)), Recorder(journal))
     await failing.complete(Request(say("first")))
     with pytest.raises(ModelBusyError):
         await failing.complete(Request(say("second")))
     await journal.aclose()
     journal, model = Journal.resume(path, failed=True), Counter()
-    resumed = JournaledModel(model, journal)
+    resumed = RecordedModel(model, Recorder(journal))
     assert (await resumed.complete(Request(say("first")))).text == "1: first"
     assert (await resumed.complete(Request(say("second")))).text == "1: second"
     assert model.calls == 1
@@ -107,7 +107,7 @@ async def test_a_fork_keeps_the_steps_before_and_goes_on_live(path, tmp_path):
     before = path.read_bytes()
     other = tmp_path / "other" / "journal.jsonl"
     journal, model = Journal.fork(path, other, until=2), Counter()
-    answers = [await JournaledModel(model, journal).complete(Request(say(t), temperature=0.0)) for t in "abc"]
+    answers = [await RecordedModel(model, Recorder(journal)).complete(Request(say(t), temperature=0.0)) for t in "abc"]
     await journal.aclose()
     assert [a.text for a in answers] == ["1: a", "2: b", "1: c"]
     assert model.calls == 1
@@ -142,7 +142,7 @@ async def test_a_torn_last_line_is_dropped(path, tail):
     assert len(list(Journal.replay(path).records())) == 1
     journal = Journal.resume(path)
     assert path.read_bytes() == whole
-    await JournaledModel(Counter(), journal).complete(Request(say("b")))
+    await RecordedModel(Counter(), Recorder(journal)).complete(Request(say("b")))
     await journal.aclose()
     assert len(list(Journal.replay(path).records())) == 2
 
@@ -182,7 +182,7 @@ async def test_no_key_reaches_the_disk_and_the_replay_still_fits(path):
     redactor = Redactor([secret, "none"])
     text = f"my key is {secret} and sk-" + "a" * 30
     journal = Journal.create(path, redactor)
-    model = JournaledModel(Counter(), journal)
+    model = RecordedModel(Counter(), Recorder(journal))
     first = await model.complete(Request(say(text)))
     second = await model.complete(Request(say(text, first.text)))
     await journal.aclose()
@@ -190,7 +190,7 @@ async def test_no_key_reaches_the_disk_and_the_replay_still_fits(path):
     assert "wörd" not in raw
     assert "\\u00f6rd" not in raw
     assert "aaaaaaaa" not in raw
-    replaying = JournaledModel(Counter(), Journal.replay(path))
+    replaying = RecordedModel(Counter(), Recorder(Journal.replay(path)))
     assert await replaying.complete(Request(say(text))) == first
     assert await replaying.complete(Request(say(text, first.text))) == second
     assert "none" not in redactor._secrets
@@ -198,7 +198,7 @@ async def test_no_key_reaches_the_disk_and_the_replay_still_fits(path):
 
 async def test_a_full_disk_loses_nothing_that_was_written(path):
     journal = Journal.create(path)
-    model = JournaledModel(Counter(), journal)
+    model = RecordedModel(Counter(), Recorder(journal))
     await model.complete(Request(say("a")))
     resource = pytest.importorskip("resource")
     old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

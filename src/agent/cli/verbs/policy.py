@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
+from agent.calls.host_requests import uses_of
 from agent.cli import exits, options
 from agent.cli.output import Result, listing
 from agent.cli.verbs.completion import tool_names
 from agent.cli.verbs.review import consent_of
 from agent.consent.policy import Policy
-from agent.recorders.journaled_hosts import uses_of
 from agent.store.tool_records import open_library
 from mcp_tools.tool import Status
 

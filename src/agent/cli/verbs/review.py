@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agent.calls.host_requests import call_consent, carried, uses_of
 from agent.cli import exits, options
 from agent.cli.confirmations import ask_about_call, escaped, has_keyboard, is_confirmed, is_terminal, yes_or_no
 from agent.cli.options import opt
 from agent.cli.output import Result, done, fields, print_note
 from agent.cli.verbs.completion import tool_names
 from agent.consent.capabilities import CallConsent
-from agent.recorders.journaled_hosts import call_consent, carried, uses_of
 from agent.resources import open_for
 from agent.store.tool_records import open_library
 from mcp_tools import approve as approving

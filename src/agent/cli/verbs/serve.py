@@ -137,8 +137,8 @@ async def _serve(
     sandbox = await open_for(settings)
     try:
         await importing
+        from agent.calls.host_requests import call_consent, carried
         from agent.cli.serving import ServedAlita
-        from agent.recorders.journaled_hosts import call_consent, carried
         from agent.store.redact import Redactor
         from agent.store.tool_records import open_library, open_markers
         from mcp_tools.server import build_server, serve_stdio

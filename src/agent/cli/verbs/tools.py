@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agent.calls.host_requests import carried, uses_of
 from agent.cli import exits, options
 from agent.cli.answers import copy_files
 from agent.cli.options import opt
@@ -26,7 +27,6 @@ from agent.cli.verbs.review import TestsMayRead, consent_of
 from agent.consent.hosts import HostGrant, HostGrants
 from agent.material.outputs import FOLDER as OUTPUTS
 from agent.material.outputs import Outputs
-from agent.recorders.journaled_hosts import carried, uses_of
 from agent.resources import open_for
 from agent.store.tool_records import open_library
 from mcp_tools.approve import Tests, as_written, needed_by, run_tests, tests_of, tools_in

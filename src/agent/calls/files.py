@@ -1,4 +1,4 @@
-"""Attached files, read through the journal: a replay opens no file."""
+"""The files of a run, as they are inspected and read. A replay opens none."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.budget import Budget
+from agent.calls.recorder import Recorder
 from agent.errors import StoppedError
 from agent.files.contents import SECTION, TABLES_FOLDER, FileProblem, Source, tables_in
 from agent.state import AttachedFile
-from agent.store.journal import Journal
 from agent.user_files import numbered_folder, whole_file, write_file, writing
 from agent.web.filenames import safe_name
 from mcp_tools.tool import Json
@@ -26,35 +25,27 @@ if TYPE_CHECKING:
 
 KIND = "file"
 _WRITTEN_OUT = frozenset(["docx", "pptx", "odt", "odp", "odg", "html", "epub", "eml", "mbox"])
-"""Kinds that programs can hardly read, and of which the reader makes no file for them."""
-_MOST_NAMED = 200
-"""Files that were made of one; programs find the others in the same folder."""
-_BEGINNING = 1_500
-_MOST_PAGES = 100_000
+"""Kinds that programs can hardly read: they get the text and the tables as files."""
+_MAX_NAMED = 200
+"""Extracted files that are named for one file; programs find the others in the same folder."""
+_BEGINNING_CHARS = 1_500
+_ALL_PAGES = 100_000
 _SHOWN = "shown"
-"""The folder of the pictures that models are sent, called after their content."""
+"""Folder of the pictures that models are sent. Their names are hashes of their content."""
 _FROM_FOLDER = "folder"
-"""The folder of copies out of the user's folder, called after their content."""
-_LARGEST_COPY = 256_000_000
-_LONGEST_TEXT = 5_000_000
-_LONGEST_SCRIPT = 1_000_000
+"""Folder of copies from the user's folder. Their names are hashes of their content."""
+_MAX_COPY_BYTES = 256_000_000
+_MAX_TEXT_CHARS = 5_000_000
+_MAX_SCRIPT_CHARS = 1_000_000
 
 
-class JournaledFiles:
+class RecordedFiles:
     """Inspects and reads files, or returns what was recorded."""
 
-    def __init__(
-        self,
-        folder: Path,
-        journal: Journal,
-        *,
-        speech: Speech | None = None,
-        budget: Budget | None = None,
-    ) -> None:
+    def __init__(self, folder: Path, calls: Recorder, *, speech: Speech | None = None) -> None:
         self._folder = folder
-        self._journal = journal
+        self._calls = calls
         self._speech = speech
-        self._budget = budget or Budget()
         self._pictures: dict[tuple[Path, int], dict[str, Any]] = {}
 
     async def look(self, path: Path, name: str, *, section: int = SECTION, ocr: bool = True) -> AttachedFile:
@@ -80,16 +71,14 @@ class JournaledFiles:
             from agent.files.reading import preview
 
             folder = numbered_folder(self._folder)
-            seen = await self._budget.in_time(
-                preview(path, name=name, folder=folder, section=section, ocr=ocr, speech=self._speech)
-            )
+            seen = await preview(path, name=name, folder=folder, section=section, ocr=ocr, speech=self._speech)
             made = seen.data
             if seen.kind in _WRITTEN_OUT:
-                made = [*made, *await self._budget.in_time(_as_text(path, name, folder, self._speech))]
+                made = [*made, *await _as_text(path, name, folder, self._speech)]
             for found in made:
-                found.chmod(0o644)  # for the user that programs run as; the folder around is the owner's alone
-            told = {"beginning": seen.text[:_BEGINNING], "data": [str(found) for found in made[:_MOST_NAMED]]}
-            return nothing | asdict(seen) | told
+                found.chmod(0o644)  # programs run as another user; the parent folder stays private
+            data = [str(found) for found in made[:_MAX_NAMED]]
+            return nothing | asdict(seen) | {"beginning": seen.text[:_BEGINNING_CHARS], "data": data}
 
         def unread(problem: FileProblem) -> dict[str, Json]:
             return {**nothing, "facts": {"problem": problem.reason}, "problem": _problem_text(problem)}
@@ -115,13 +104,13 @@ class JournaledFiles:
         section: int = SECTION,
         ocr: bool = True,
     ) -> dict[str, Any]:
-        """A part of a file: `where`, `text`, `more` (how to read on) and `lost`; or a `problem`."""
+        """Return a part of a file: `where`, `text`, `more` (how to read on) and `lost`; or a `problem`."""
 
         async def perform() -> Json:
             from agent.files.reading import read
 
             options: dict[str, Any] = {"page": page, "find": find, "limit": limit, "section": section, "ocr": ocr}
-            return asdict(await self._budget.in_time(read(path, name=name, speech=self._speech, **options)))
+            return asdict(await read(path, name=name, speech=self._speech, **options))
 
         request = {"do": "read", "path": str(path), "name": name, "page": page, "find": find, "limit": limit}
         request |= {"section": section, **({} if ocr else {"ocr": False})}
@@ -142,7 +131,7 @@ class JournaledFiles:
 
             folder = self._folder / _SHOWN
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return await self._budget.in_time(picture(path, folder, name=name, page=page))
+            return await picture(path, folder, name=name, page=page)
 
         if (path, page) not in self._pictures:
             request: dict[str, Json] = {"do": "picture", "path": str(path), "page": page}
@@ -153,26 +142,26 @@ class JournaledFiles:
     async def copy(self, folder: Path, name: str) -> Path | None:
         """Copy a file out of a folder that others may change; None if it cannot be read."""
 
-        async def perform() -> Json:
+        async def perform() -> dict[str, str]:
             return {"copy": await asyncio.to_thread(_copied, folder, name, self._folder / _FROM_FOLDER)}
 
-        found = await self._journal.call(KIND, {"do": "copy", "folder": str(folder), "name": name}, perform)
-        return Path(found["copy"]) if isinstance(found, dict) and found["copy"] else None
+        copy = (await self._calls.call(KIND, {"do": "copy", "folder": str(folder), "name": name}, perform))["copy"]
+        return Path(copy) if copy else None
 
     async def script(self, path: Path) -> str:
-        """The source of an attached program; empty when it cannot be read."""
+        """Return the source of an attached program; empty if it cannot be read."""
 
-        async def perform() -> Json:
+        async def perform() -> dict[str, str]:
             from agent.files.text import text_encoding
 
             try:
                 with text_encoding(Source(path, "source")).open(path) as stream:
-                    source = stream.read(_LONGEST_SCRIPT + 1)
+                    source = stream.read(_MAX_SCRIPT_CHARS + 1)
             except (OSError, FileProblem):
                 source = ""
-            return {"text": source if len(source) <= _LONGEST_SCRIPT else ""}
+            return {"text": source if len(source) <= _MAX_SCRIPT_CHARS else ""}
 
-        return str((await self._journal.call(KIND, {"script": str(path)}, perform))["text"])
+        return (await self._calls.call(KIND, {"script": str(path)}, perform))["text"]
 
     async def _call(
         self,
@@ -181,7 +170,7 @@ class JournaledFiles:
         failed: Callable[[FileProblem], dict[str, Json]],
         stopped: str,
     ) -> Any:
-        """The result of a call, new or recorded; `failed` turns a problem into a result."""
+        """Return the result of a call that ends with the run's time; `failed` turns a problem into a result."""
 
         async def outcome() -> Json:
             try:
@@ -190,18 +179,18 @@ class JournaledFiles:
                 return failed(problem)
 
         try:
-            return await self._journal.call(KIND, request, outcome)
+            return await self._calls.call(KIND, request, outcome, limit="time")
         except StoppedError as limit:
             return failed(FileProblem("timeout", f"{stopped}: {limit.message}.", remedy=""))
 
 
 async def _as_text(path: Path, name: str, folder: Path, speech: Speech | None) -> list[Path]:
-    """The text of a document as a file, and each of its tables as a CSV file, for programs."""
+    """Write the text of a document to a file, and each of its tables to a CSV file, for programs."""
     from agent.files.reading import read
 
-    part = await read(path, name=name, to=_MOST_PAGES, limit=_LONGEST_TEXT, speech=speech)
+    part = await read(path, name=name, to=_ALL_PAGES, limit=_MAX_TEXT_CHARS, speech=speech)
     target = folder / "text.md"
-    cut = f"\n\n(Cut here: these are the first {_LONGEST_TEXT:,} characters of {name}.)\n" if part.more else ""
+    cut = f"\n\n(Cut here: these are the first {_MAX_TEXT_CHARS:,} characters of {name}.)\n" if part.more else ""
     write_file(target, part.text + cut)
     tables = [rows for rows in tables_in(part.text) if len(rows) > 1 and len(rows[0]) > 1]
     made = [target, *(folder / TABLES_FOLDER / f"table-{number}.csv" for number in range(1, len(tables) + 1))]
@@ -223,15 +212,15 @@ def _copied(folder: Path, name: str, target: Path) -> str:
         parent_of(top, name) as (place, last),
         opened_file(place, last) as file,
     ):
-        if os.fstat(file.fileno()).st_size > _LARGEST_COPY:
+        if os.fstat(file.fileno()).st_size > _MAX_COPY_BYTES:
             return ""
-        copy = target / copied(file, most=_LARGEST_COPY)[0][:12] / (safe_name(last) or "file")
+        copy = target / copied(file, most=_MAX_COPY_BYTES)[0][:12] / (safe_name(last) or "file")
         file.seek(0)
         with writing(copy):
             copy.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
             with whole_file(copy) as written:
-                copied(file, written, most=_LARGEST_COPY)
-            copy.chmod(0o644)  # for the user that programs run as
+                copied(file, written, most=_MAX_COPY_BYTES)
+            copy.chmod(0o644)  # programs run as another user
         return str(copy)
     return ""
 
@@ -244,5 +233,5 @@ def _size(path: Path) -> int:
 
 
 def _problem_text(problem: FileProblem) -> str:
-    """The problem for a model, which can do nothing about a file that is not there."""
+    """Return the text of a problem for a model. A missing file has no remedy that a model could use."""
     return problem.message if problem.reason == "missing" else f"{problem.message} {problem.remedy}".strip()

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.browser.logins import read_logins
 from agent.browser.tasks import AskModel, BrowserOutcome, BrowserTask, is_among
-from agent.budget import Budget
+from agent.calls.recorder import Recorder, opened
 from agent.consent.origins import Origins
-from agent.events import Event, PageRead, WebSearched
-from agent.models.protocol import Role
+from agent.events import PageRead, WebSearched
+from agent.models.protocol import Role, Usage
 from agent.records import as_plain, from_plain
-from agent.store.journal import Journal, made_by
 from agent.user_files import numbered_folder
 from agent.web.address import links_by_form
 from agent.web.page import LEAK_REMEDY, Page, PageReader, Result, WebProblem
@@ -35,32 +34,25 @@ T = TypeVar("T")
 KIND = "web"
 
 
-class JournaledWeb:
+class RecordedWeb:
     """Searches and reads past the leak guard, or gives what was recorded.
 
     Args:
-        open_web: Gives the engines and the reader, before the first search or page; a replay has none.
-        journal: Records what they give.
-        tell: Gets the events.
-        guard: Keeps known leaks from the agent.
-        budget: Limits the time.
+        open_web: Opens the engines and the reader before the first search or page; None for a replay.
+        calls: Records the searches and pages.
+        guard: Blocks known leaks.
     """
 
     def __init__(
         self,
         open_web: Callable[[], tuple[Engines, PageReader]] | None,
-        journal: Journal,
-        tell: Callable[[Event], None],
+        calls: Recorder,
         guard: LeakGuard | None = None,
-        *,
-        budget: Budget | None = None,
     ) -> None:
         self._open_web = open_web
         self._opened: tuple[Engines, PageReader] | None = None
-        self._journal = journal
-        self._tell = tell
+        self._calls = calls
         self._guard = guard
-        self._budget = budget or Budget()
         self._pages: dict[str, Page] = {}
         self._ahead: dict[str, asyncio.Task[Any]] = {}
         """Work that began before its step, by address or query."""
@@ -70,7 +62,7 @@ class JournaledWeb:
         """Texts of hits and pages; an address in them is no link."""
 
     def _web(self) -> tuple[Engines, PageReader]:
-        self._opened = self._opened or made_by(self._open_web)()
+        self._opened = self._opened or opened(self._open_web)()
         return self._opened
 
     def _keep(self, url: str, page: Page) -> None:
@@ -123,22 +115,27 @@ class JournaledWeb:
         if self._guard is not None and self._guard.blocks_query(query):
             raise WebProblem("leak", f"{query!r} is not searched for.", remedy=LEAK_REMEDY)
         started = time.monotonic()
-        told: list[WebSearched] = []
+        events: list[WebSearched] = []
 
-        def hear(event: WebSearched) -> None:
-            told.append(event)
-            self._tell(event)
+        def report(event: WebSearched) -> None:
+            events.append(event)
+            self._calls.emit(event)
 
-        async def work() -> Json:
-            asked = self._web()[0].search(query, hear, limit=limit, freshness=freshness, source=source)
-            done = await _outcome(self._budget.in_time(asked), lambda results: {"results": as_plain(tuple(results))})
-            return done | {"told": as_plain(tuple(told))}
+        async def work() -> dict[str, Any]:
+            found = self._web()[0].search(query, report, limit=limit, freshness=freshness, source=source)
+            done = await _outcome(found, lambda results: {"results": as_plain(tuple(results))})
+            return done | {"told": as_plain(tuple(events))}
 
         request: dict[str, Json] = {"search": query, "limit": limit, "freshness": freshness}
         request |= {"source": source} if source else {}
-        output, live = await self._journal.recorded(KIND, request, dict[str, Any], work)
-        for event in [] if live else from_plain(list[WebSearched], output["told"]):
-            self._tell(event)
+        output = await self._calls.call(
+            KIND,
+            request,
+            work,
+            limit="time",
+            events=lambda done: from_plain(list[WebSearched], done["told"]),
+            reports_itself=True,
+        )
         _raise_problem(output)
         results = from_plain(list[Result], output["results"])
         shown = [found for found in results if not self._leaks(found.url, f"{found.title}\n{found.snippet}")]
@@ -146,7 +143,7 @@ class JournaledWeb:
         found = [result.url for result in shown]
         self._link(found)
         self.texts += [f"{result.title}\n{result.snippet}" for result in shown]
-        self._tell(WebSearched(query, by, found, seconds=time.monotonic() - started))
+        self._calls.emit(WebSearched(query, by, found, seconds=time.monotonic() - started))
         return shown
 
     def _begun(self, key: str) -> asyncio.Task[Any] | None:
@@ -171,9 +168,9 @@ class JournaledWeb:
             page = await self._page_at(url)
         except WebProblem as problem:
             if problem.reason != "leak":  # which was reported already
-                self._tell(PageRead(url, ok=False, message=problem.message, seconds=time.monotonic() - started))
+                self._calls.emit(PageRead(url, ok=False, message=problem.message, seconds=time.monotonic() - started))
             raise
-        self._tell(PageRead(page.url, page.title, page.via, len(page.whole), seconds=time.monotonic() - started))
+        self._calls.emit(PageRead(page.url, page.title, page.via, len(page.whole), seconds=time.monotonic() - started))
         self._keep(url, page)
         return page
 
@@ -185,11 +182,8 @@ class JournaledWeb:
         """
         if self._leaks(url):
             raise WebProblem("leak", f"{url} is not opened.", remedy=LEAK_REMEDY)
-        output, _ = await self._journal.recorded(
-            KIND,
-            {"read": url},
-            dict[str, Any],
-            lambda: _outcome(self._budget.in_time(self._web()[1].read(url)), as_plain),
+        output = await self._calls.call(
+            KIND, {"read": url}, lambda: _outcome(self._web()[1].read(url), as_plain), limit="time"
         )
         _raise_problem(output)
         page = from_plain(Page, output)
@@ -222,15 +216,13 @@ BROWSE = "browse"
 
 
 @dataclass(frozen=True, slots=True)
-class JournaledBrowser:
+class RecordedBrowser:
     """Does tasks in a browser, or gives what was recorded."""
 
     settings: Settings
     folder: Path
     """Folder of its screenshots and downloads."""
-    journal: Journal
-    budget: Budget
-    tell: Callable[[Event], None]
+    calls: Recorder
     guard: LeakGuard | None = None
 
     async def do(
@@ -248,7 +240,7 @@ class JournaledBrowser:
             raise WebProblem("leak", f"{url} is not opened.", remedy="Use another source.")
 
         async def work() -> BrowserOutcome:
-            settings, left = self.settings, self.budget.seconds_left
+            settings, left = self.settings, self.calls.budget.seconds_left
             task = BrowserTask(
                 question,
                 url,
@@ -268,15 +260,18 @@ class JournaledBrowser:
             )
             from agent.browser.operate import operate
 
-            return await operate(task, ask, self.tell, blocks)
+            return await operate(task, ask, self.calls.emit, blocks)
 
         request: dict[str, Json] = {"task": question, "url": url, "files": [str(path) for path in files]}
-        outcome, live = await self.journal.recorded(BROWSE, request, BrowserOutcome, work)
-        if not live:  # what its model cost is counted where it was asked
-            self.budget.spend(outcome.usage)
-            for step in outcome.steps:
-                self.tell(step)
-        return outcome
+        return await self.calls.call(
+            BROWSE,
+            request,
+            work,
+            form=BrowserOutcome,
+            cost=lambda outcome: outcome.usage or Usage(),
+            events=lambda outcome: outcome.steps,
+            reports_itself=True,  # its model's calls are recorded inside
+        )
 
     def may_open(self, url: str) -> bool:
         """Return True if an address is at one of the hosts that the user allows."""

@@ -23,10 +23,9 @@ from mcp_tools.packages import imported, is_provided
 from mcp_tools.tool import Capabilities, Json, Status, Tool
 
 if TYPE_CHECKING:
-    from agent.budget import Budget
+    from agent.calls.recorder import Recorder
     from agent.configuration.settings import Settings
     from agent.consent.consent import Consent
-    from agent.store.journal import Journal
     from agent.web.carrier import Record, Sends
     from agent.web.leak_guard import LeakGuard
     from mcp_tools.library.library import Library
@@ -162,40 +161,46 @@ async def carried(
             yield carry
 
 
-class JournaledHosts:
-    """The hosts of one run; None in place of settings for a replay, in which nothing is carried."""
+class RecordedHosts:
+    """Requests of a run's tools and programs to hosts.
+
+    Args:
+        settings: None for a replay, which sends no request.
+        calls: Records the requests.
+        consent: Permits calls and requests.
+        leaks: Blocks known leaks.
+        is_closed: True if the run may reach no host.
+    """
 
     def __init__(
         self,
         settings: Settings | None,
-        journal: Journal,
+        calls: Recorder,
         consent: Consent,
-        budget: Budget,
         leaks: LeakGuard | None = None,
         *,
         is_closed: bool = False,
     ) -> None:
         self._settings = settings
-        self._journal = journal
+        self._calls = calls
         self._consent = consent
-        self._budget = budget
         self._leaks = leaks
         self._is_closed = is_closed
         self._numbers: Counter[str] = Counter()
-        """Counts of each request, which distinguish equal ones when a run is resumed."""
+        """Number of equal requests so far, by request; it tells them apart when a run is resumed."""
 
     async def stored_keys(self) -> str:
         """Return a text about the stored keys and their hosts, for the model; empty without keys."""
         stored = self._settings.keys if self._settings is not None else {}
         named = sorted(name.replace(OF_HOST, " for ", 1) for name in stored if OF_HOST in name)
         request: dict[str, Json] = {"keys": True}
-        if not named and not self._journal.holds(KIND, request):
+        if not named and not self._calls.journal.holds(KIND, request):
             return ""
 
-        async def tell() -> Json:
+        async def text() -> str:
             return f"Stored keys: {', '.join(named)}. Code writes {{key:NAME}} in a header or a query."
 
-        return str(await self._journal.call(KIND, request, tell))
+        return await self._calls.call(KIND, request, text)
 
     def of_tool(self, doubts: Doubts | None, tool: Tool, needs: Needs) -> AbstractAsyncContextManager[Carry | None]:
         """Permits one call of a tool, and carries its requests; see `of_code`."""
@@ -248,15 +253,11 @@ class JournaledHosts:
             return True
 
         async def sends() -> None:
-            await self._journal.call(KIND, mark, note)
-            if not self._journal.is_live:
+            await self._calls.call(KIND, mark, note)
+            if not self._calls.journal.is_live:
                 raise HostError(
                     f"this {request['method']} may have been sent before the run was cut off, and is not sent again; "
                     "look there whether it was done, or send it once more"
                 )
 
-        async def in_time() -> Json:
-            async with self._budget.within():
-                return await perform(sends)
-
-        return await self._journal.call(KIND, {"request": request}, in_time)
+        return await self._calls.call(KIND, {"request": request}, lambda: perform(sends), limit="time")

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from agent.budget import Budget, RunLimits
+from agent.calls.recorder import Recorder
+from agent.calls.web_access import RecordedWeb
 from agent.errors import StoppedError
 from agent.events import LeakBlocked, WebSearched
-from agent.recorders.journaled_web import JournaledWeb
 from agent.store.journal import Journal
 from agent.web.engines.search_engines import Engines
 from agent.web.leak_guard import LeakGuard
@@ -26,13 +27,16 @@ def hit(url: str = URL, snippet: str = "") -> Result:
     return Result(url, "Title", snippet, "pages")
 
 
-def opened(path: Path, pages: Pages, told: list[Any], **more: Any) -> tuple[JournaledWeb, Journal]:
+def opened(
+    path: Path, pages: Pages, told: list[Any], budget: Budget | None = None, **more: Any
+) -> tuple[RecordedWeb, Journal]:
     journal = Journal.create(path / "journal.jsonl")
-    return JournaledWeb(lambda: (Engines([pages]), pages), journal, told.append, **more), journal
+    calls = Recorder(journal, budget or Budget(), told.append)
+    return RecordedWeb(lambda: (Engines([pages]), pages), calls, **more), journal
 
 
-def replayed(path: Path, told: list[Any], **more: Any) -> JournaledWeb:
-    return JournaledWeb(None, Journal.replay(path / "journal.jsonl"), told.append, **more)
+def replayed(path: Path, told: list[Any], **more: Any) -> RecordedWeb:
+    return RecordedWeb(None, Recorder(Journal.replay(path / "journal.jsonl"), emit=told.append), **more)
 
 
 def kinds(told: list[Any]) -> list[tuple[str, bool]]:
@@ -130,7 +134,7 @@ async def test_a_resumed_run_reads_the_pages_that_it_had_read_from_its_journal(t
     pages.pages[URL] = Page(URL, "T", "after")
     journal = Journal.resume(tmp_path / "journal.jsonl")
     told: list[Any] = []
-    resumed = JournaledWeb(lambda: (pages, pages), journal, told.append, LeakGuard(told.append, QUESTION))
+    resumed = RecordedWeb(lambda: (pages, pages), Recorder(journal, emit=told.append), LeakGuard(told.append, QUESTION))
     assert (await resumed.read(URL)).markdown == "before"
     with pytest.raises(WebProblem, match="is not shown"):
         await resumed.read(leak)

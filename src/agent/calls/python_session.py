@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.answer import OutputFile
+from agent.calls.recorder import Recorder, opened
 from agent.consent.program import ProgramText
 from agent.material.outputs import Outputs
 from agent.records import as_plain, from_plain
-from agent.store.journal import Journal, made_by
 from mcp_tools.errors import AlitaError, ModelFixableError
 from mcp_tools.hosts import Carry, HostRequest
 from mcp_tools.sandbox.inside.scratch import is_full
@@ -23,7 +23,6 @@ from mcp_tools.sandbox.protocol import Limits, Result, Sandbox, Session, Session
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
-    from agent.budget import Budget
     from mcp_tools.environments.store import Environments
 
 
@@ -82,8 +81,7 @@ class PythonSession:
     def __init__(
         self,
         sandbox: Sandbox | None,
-        journal: Journal,
-        budget: Budget,
+        calls: Recorder,
         folders: Sequence[Path],
         live: LivePython | None = None,
         environments: Environments | None = None,
@@ -91,8 +89,7 @@ class PythonSession:
         copy: Writable | None = None,
     ) -> None:
         self._sandbox = sandbox
-        self._journal = journal
-        self._budget = budget
+        self._calls = calls
         self._folders = tuple(folders)
         self._live = live or LivePython()
         self._is_own = live is None
@@ -113,8 +110,7 @@ class PythonSession:
         """Return a session of the same run with separate variables."""
         return PythonSession(
             self._sandbox,
-            self._journal,
-            self._budget,
+            self._calls,
             self._folders,
             environments=self._environments,
             outputs=self._outputs,
@@ -149,7 +145,7 @@ class PythonSession:
         modules = {**tools, **(servers or {})}
         self.text.add(code, modules, packages)
 
-        async def work() -> Json:
+        async def work() -> dict[str, Any]:
             was_there = self._live.session is not None
             session = self._opened(files, modules, functions)
             for name, source in modules.items():
@@ -161,8 +157,8 @@ class PythonSession:
             of_copy = {}
             if self._copy is not None:  # many files may be in it
                 of_copy = await asyncio.to_thread(Outputs(self._copy.folder).snapshot)
-            async with self._budget.within():
-                left = self._budget.seconds_left
+            async with self._calls.budget.within():  # the program counts, but not the installing of packages
+                left = self._calls.budget.seconds_left
                 most = max(LIMITS.wall_seconds, seconds or 0)
                 limits = replace(LIMITS, wall_seconds=most if left is None else max(0.5, min(most, left)))
                 outcome = await session.run(code, limits=limits, hosts=carry is not None)
@@ -182,8 +178,8 @@ class PythonSession:
 
         request: dict[str, Json] = {"code": code, "modules": sorted(modules)}
         request |= {"packages": [*packages]} if packages else {}
-        recorded, live = await self._journal.recorded(KIND, request, dict[str, Any], work)
-        if not live:
+        recorded = await self._calls.call(KIND, request, work)
+        if not self._calls.journal.is_live:
             self._was_replayed = True
             for name, arguments in recorded["asked"]:
                 with contextlib.suppress(AlitaError):  # the block met it, too
@@ -204,8 +200,7 @@ class PythonSession:
                 folder.mkdir(mode=0o755, parents=True, exist_ok=True)
             built = () if self._environments is None else (self._environments.open_built(),)
             read = (*files, *self._folders, *built)
-            sandbox = made_by(self._sandbox)
-            self._live.session = sandbox.session(
+            self._live.session = opened(self._sandbox).session(
                 read=read,
                 write=self._writable(),
                 modules=modules,
@@ -234,7 +229,7 @@ class PythonSession:
         """
         code = f"{{name: globals()[name] for name in {list(names)!r}}}"
         request: dict[str, Json] = {"code": code, "modules": []}
-        if self._live.session is None and not self._journal.holds(KIND, request):  # a run of an earlier version
+        if self._live.session is None and not self._calls.journal.holds(KIND, request):  # a run of an earlier version
             return None
         assert self._answer is not None
         return (await self.run(code, files=(), tools={}, functions=(), answer=self._answer)).result

@@ -1,0 +1,110 @@
+"""The tools of other people's MCP servers: searched and called, with consent where a call needs it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.calls.recorder import Recorder, opened
+from agent.consent.external_tools import SERVER
+from agent.events import Event, Note
+from agent.records import as_plain, from_plain
+from mcp_tools.clients.definitions import returned_type
+from mcp_tools.clients.replies import ServerReply
+from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from agent.consent.consent import Consent
+    from mcp_tools.clients.servers import Servers
+
+
+KIND = "external"
+
+
+class ExternalTools:
+    """The tools of external servers; a replay has None in their place."""
+
+    def __init__(
+        self,
+        servers: Servers | None,
+        calls: Recorder,
+        consent: Consent,
+        keep: Callable[[str, bytes], Path],
+    ) -> None:
+        self.is_active = servers is not None or calls.journal.knows(KIND)
+        """True if there may be external tools."""
+        self._servers = servers
+        self._consent = consent
+        self._calls = calls
+        self._keep = keep
+        self._found: dict[str, list[dict[str, Json]]] = {}
+        """The last result of each search. The journal has a later one only if it differs."""
+
+    async def search(self, query: str, limit: int) -> list[dict[str, Json]]:
+        """Return the tools that fit a query, best first: name, description, inputSchema, returns, readOnly, server."""
+        if not self.is_active:
+            return []
+
+        async def work() -> dict[str, Any]:
+            found = await self._servers.search(query, limit) if self._servers else []
+            tools = [
+                {
+                    "name": t.name,
+                    "description": t.description,
+                    "inputSchema": t.input_schema,
+                    "returns": returned_type(t.output_schema),
+                    "readOnly": t.hints.get("readOnlyHint") is True,
+                    SERVER: t.server,
+                }
+                for t in found
+            ]
+            same = tools == self._found.get(query)
+            return {"tools": None if same else tools, "notes": self._servers.notes() if self._servers else []}
+
+        request: dict[str, Json] = {"search": query, "limit": limit}
+        tools = (await self._calls.call(KIND, request, work, events=_notes))["tools"]
+        if tools is not None:
+            self._found[query] = tools
+        return list(self._found[query])
+
+    async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> ServerReply:
+        """Call a tool, or return the recorded reply. Failures are replies, too. Its files are in the workspace."""
+        servers = self._servers
+
+        async def refused() -> dict[str, Any] | None:
+            if servers is None:
+                gone = f"the server of {name} is not configured here any more"
+                return _recorded(ServerReply(False, gone, kind="unknown"))
+            if refusal := await self._consent.refusal_of_call(name, arguments, servers):
+                return _recorded(ServerReply(False, refusal, kind="refused"), [*servers.notes(), refusal])
+            return None
+
+        async def work() -> dict[str, Any]:
+            reply = self._with_kept(await opened(servers).call(name, arguments, seconds), name)
+            refused = [reply.text] if reply.kind == "refused" else []
+            return _recorded(reply, [*opened(servers).notes(), *refused])
+
+        request: dict[str, Json] = {"call": name, "arguments": arguments}
+        done = await self._calls.call(KIND, request, work, consent=refused, events=_notes)
+        return from_plain(ServerReply, done["reply"])
+
+    def _with_kept(self, reply: ServerReply, name: str) -> ServerReply:
+        """The reply with its files saved, so that the journal holds their paths, and not their bytes."""
+        files, texts = [], [reply.text, *reply.returned]
+        for file in reply.files:
+            path = str(self._keep(f"{name}_{file.name}", base64.b64decode(file.data)))
+            files.append(replace(file, data="", path=path))
+            old, new = f"file {file.name}:", f"file {path}:"
+            texts = [text.replace(old, new) if isinstance(text, str) else text for text in texts]
+        return replace(reply, text=texts[0], files=tuple(files), returned=tuple(texts[1:]))
+
+
+def _recorded(reply: ServerReply, notes: Sequence[str] = ()) -> dict[str, Any]:
+    return {"reply": as_plain(reply), "notes": [*notes]}
+
+
+def _notes(done: dict[str, Any]) -> list[Event]:
+    return [Note(text) for text in done["notes"]]
