@@ -116,7 +116,7 @@ async def proved(tool: Tool, library: Library, sandbox: Sandbox) -> tuple[Creati
         examiner=StoredExaminer(tool, tests),
         sandbox=sandbox,
         library=OthersStore(library, tool.name),
-        tell=lambda _: None,
+        notify=lambda _: None,
     )
     return creation, time.perf_counter() - started
 

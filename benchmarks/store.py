@@ -38,7 +38,7 @@ _IN_A_PROCESS = """
 import sys, time
 from agent.configuration.settings_sources import read_settings
 from agent.answer import Answer
-import agent.store.runs, agent.store.signature, mcp_tools.create.question_template
+import agent.store.runs, agent.store.signature, mcp_tools.library.question_template
 settings = read_settings({})
 began = time.perf_counter()
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms

@@ -338,7 +338,7 @@ async def surviving_mutants(
     tool: Tool, sandbox: Sandbox, needs: Needs, read: Sequence[Path] = (), carried: Carried | None = None
 ) -> tuple[int, list[str]]:
     """The number of deliberate bugs that the tests of a tool were tried on, and the sources of those that pass all."""
-    from mcp_tools.create.mutants import mutants
+    from mcp_tools.create.mutation_testing import mutants
 
     guards = any(test.get("raises") is True for test in tests_of(tool))
     seconds = min(tool.capabilities.seconds or _MUTANT_SECONDS, _LONGEST_MUTANT)  # a bug may make it hang

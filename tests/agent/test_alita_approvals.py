@@ -7,8 +7,8 @@ import json
 import pytest
 
 from agent.events import ToolCalled
-from mcp_tools.create.question_template import remembered
 from mcp_tools.library.library import Library
+from mcp_tools.library.question_template import question_record
 from mcp_tools.library.tool_files import encoded
 from mcp_tools.tool import Status, Tool
 from support.fibonacci import ANSWER, QUESTION, STORY, decide, text_of
@@ -37,7 +37,7 @@ def cloned(desk, *, body: str = "return 5", description: str = "The n-th Fibonac
         {"type": "object", "properties": {"result": {"type": "integer"}}, "required": ["result"]},
         source,
         status=Status.VERIFIED,
-        provenance={"asked": remembered(QUESTION, {"n": 57}), "evidence": {"support": 9, "voters": 9}},
+        provenance={"asked": question_record(QUESTION, {"n": 57}), "evidence": {"support": 9, "voters": 9}},
     )
     desk.tools_dir.mkdir()
     (desk.tools_dir / "nth_fibonacci.py").write_text(tool.source)

@@ -17,7 +17,7 @@ from agent.errors import ModelTooLongError
 from agent.events import ActionRefused, PageRead, StepStarted, ToolCalled
 from agent.store.runs import load_run
 from agent.web.engines.services import Wikipedia
-from mcp_tools.create.question_template import remembered
+from mcp_tools.library.question_template import question_record
 from mcp_tools.tool import Status, Tool
 from support.fibonacci import ANSWER, CODE, QUESTION, TESTS
 from support.forked import Forked
@@ -172,7 +172,7 @@ async def test_a_part_of_a_result_in_a_form_is_the_answer_without_a_further_call
 async def test_the_same_question_with_other_values_is_answered_in_the_same_form(talk, summary):
     question = "The mean of the numbers {}, {} and {}?"
     tool = talk.desk.library.get("summary")
-    asked = remembered(question.format(2, 3, 4), {"numbers": [2, 3, 4]}, "{[mean]:.1f} km")
+    asked = question_record(question.format(2, 3, 4), {"numbers": [2, 3, 4]}, "{[mean]:.1f} km")
     talk.desk.library.register(replace(tool, provenance={**tool.provenance, "asked": asked}), replace=True)
     talk.desk.library.close()
     answer = await talk.ask(question.format(5, 6, 7))

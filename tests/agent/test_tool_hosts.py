@@ -16,8 +16,8 @@ from agent.configuration.stored_keys import StoredKeys
 from agent.consent.hosts import HostToReach
 from agent.consent.questions import UserReply
 from mcp_tools.approve import run_tests
-from mcp_tools.create.question_template import remembered
 from mcp_tools.header import with_declared, with_header
+from mcp_tools.library.question_template import question_record
 from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.tool import Capabilities, Status, Tool, object_schema
 from support.openai_server import OpenAIServer, Step
@@ -154,7 +154,7 @@ async def test_a_tool_is_proved_with_what_its_host_answered_and_approved_without
 def keep_tool(house: House, *, is_asked: bool = True) -> None:
     """Keeps the tool, approved, as one that answers the question."""
     text: Any = {"type": "string"}
-    asked = remembered(QUESTION, {"place": "Oxmere"}, "{}") if is_asked else None
+    asked = question_record(QUESTION, {"place": "Oxmere"}, "{}") if is_asked else None
     tool = Tool(
         "degrees_now",
         "Look up the temperature of a place.",

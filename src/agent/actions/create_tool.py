@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from agent.actions.action import FINAL, TEXT, TEXTS, Action, FunctionCall, function_form, something_found_since
-from agent.actions.creation import short_path, tell_creation
+from agent.actions.creation import short_path, show_creation
 from agent.actions.program_hosts import doubts_of, hosts_named
 from agent.actions.program_packages import packages_of
 from agent.actions.tools import shown_tool
@@ -165,7 +165,7 @@ async def _prove(proposal: Proposal, state: State, context: Context, folder: Pat
             examiner=context.examiner,
             sandbox=context.sandbox,
             library=context.library,
-            tell=partial(tell_creation, context),
+            notify=partial(show_creation, context),
             carry=carry,
         )
 

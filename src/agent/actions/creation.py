@@ -12,7 +12,7 @@ from agent.models.protocol import Role
 from agent.steps import value_text
 from mcp_tools.checks.check import Report
 from mcp_tools.create.examiner import ModelExaminer
-from mcp_tools.create.interfaces import News
+from mcp_tools.create.interfaces import Progress
 from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, ToolSpec
@@ -32,20 +32,20 @@ def examiner_of(context: Context) -> ModelExaminer:
     return ModelExaminer(fill, context.models.for_role(Role.EXAMINER).name)
 
 
-def tell_creation(context: Context, news: News) -> None:
-    """Tells the front end what happens while a tool is created."""
-    match news:
+def show_creation(context: Context, progress: Progress) -> None:
+    """Emit the event for a step of tool creation."""
+    match progress:
         case ToolSpec():
-            context.emit(SpecWritten(news.signature, news.purpose))
+            context.emit(SpecWritten(progress.signature, progress.purpose))
         case Report():
-            findings = tuple(f"{f.rule}, line {f.line}: {f.message}" for f in news.findings)
-            context.emit(CodeChecked(news.ok, findings))
+            findings = tuple(f"{f.rule}, line {f.line}: {f.message}" for f in progress.findings)
+            context.emit(CodeChecked(progress.ok, findings))
         case Outcome():  # of the call with the question's own arguments
-            shown = one_line(value_text(news.value)) if news.ok else ""
-            message = news.problem.message if news.problem else ""
-            context.emit(TrialFinished(news.ok, shown, one_line(message)))
+            shown = one_line(value_text(progress.value)) if progress.ok else ""
+            message = progress.problem.message if progress.problem else ""
+            context.emit(TrialFinished(progress.ok, shown, one_line(message)))
         case str():
-            context.emit(Note(news))
+            context.emit(Note(progress))
 
 
 def short_path(path: Path) -> str:

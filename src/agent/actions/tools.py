@@ -21,11 +21,11 @@ from agent.state import Decision, State
 from agent.steps import value_text
 from mcp_tools.clients.definitions import plain_schema
 from mcp_tools.clients.replies import ReplyFile
-from mcp_tools.create.question_template import arguments_for
 from mcp_tools.errors import ArgumentsError, LibraryError, NotPermittedError
 from mcp_tools.hosts import HostError
 from mcp_tools.library.arguments import surely_fits
 from mcp_tools.library.dependencies import needs_of
+from mcp_tools.library.question_template import arguments_for
 from mcp_tools.prompt import data_block
 from mcp_tools.run import outcome_class, run_tool
 from mcp_tools.sandbox.protocol import Outcome

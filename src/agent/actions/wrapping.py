@@ -8,7 +8,7 @@ from agent.consent.hosts import NEW_TOOL, HostToReach
 from agent.context import Context
 from agent.events import Note
 from agent.state import Wrapped
-from mcp_tools.create import surface
+from mcp_tools.environments import package_api
 from mcp_tools.environments.store import package_name
 from mcp_tools.environments.wrapped import is_wrapped, label_of
 from mcp_tools.errors import AlitaError, NotPermittedError, UserError
@@ -57,4 +57,4 @@ async def read_package(requirement: str, task: str, context: Context) -> Wrapped
 
 
 def _source() -> str:
-    return Path(surface.__file__).read_text(encoding="utf-8")
+    return Path(package_api.__file__).read_text(encoding="utf-8")

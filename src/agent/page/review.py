@@ -11,7 +11,7 @@ from agent.page.shown import bad, diff, text
 from agent.resources import open_for
 from agent.store.tool_records import open_library
 from mcp_tools import approve as approving
-from mcp_tools.create.strength import weakness
+from mcp_tools.create.mutation_testing import weakness
 from mcp_tools.errors import AlitaError
 
 if TYPE_CHECKING:

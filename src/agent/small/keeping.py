@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent.actions.creation import short_path, tell_creation
+from agent.actions.creation import short_path, show_creation
 from agent.answering.answer_format import answer_text
 from agent.answering.arithmetic import compute
 from agent.answering.final_answer import in_asked_format
@@ -120,7 +120,7 @@ async def _kept(call: _Call, printed: str, question: str, context: Context) -> U
         examiner=SecondImplementation(context, call.arguments),
         sandbox=context.sandbox,
         library=context.library,
-        tell=partial(tell_creation, context),
+        notify=partial(show_creation, context),
     )
     tool = creation.tool
     if creation.choice == "refused":

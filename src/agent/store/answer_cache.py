@@ -18,7 +18,7 @@ from agent.store.databases import Database, has_store, open_store, signer_of, st
 from agent.store.redact import Redactor
 from agent.store.runs import InputFile
 from agent.store.signature import Signer
-from mcp_tools.create.question_template import form_of
+from mcp_tools.library.question_template import template_of
 from mcp_tools.small_files import RECORD, json_of, read_small
 from mcp_tools.tool import Json
 
@@ -218,7 +218,7 @@ class AnsweredPrograms(_Kept):
             StorageError: The store cannot be used.
         """
         try:
-            return str(self._kept(_name(form_of(question).text))[0]["program"])
+            return str(self._kept(_name(template_of(question).text))[0]["program"])
         except (ValueError, LookupError, TypeError):
             return ""
 
@@ -229,4 +229,4 @@ class AnsweredPrograms(_Kept):
             StorageError: The store cannot be used.
         """
         if len(program) <= _LONGEST:
-            self._keep(_name(form_of(question).text), {"program": program})
+            self._keep(_name(template_of(question).text), {"program": program})

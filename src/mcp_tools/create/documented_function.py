@@ -1,4 +1,4 @@
-"""The spec of a tool, read from its code: the signature and docstring of its public function."""
+"""Reads a tool's spec from its code: the signature and docstring of its public function."""
 
 from __future__ import annotations
 
@@ -12,31 +12,40 @@ from dataclasses import dataclass
 
 from mcp_tools.checks.source import Function, Source, annotation_nodes, parameters
 from mcp_tools.create.interfaces import Test
-from mcp_tools.create.parts import FUNCTIONS, RESULT, read_part
+from mcp_tools.create.result_part import FUNCTIONS, RESULT, read_part
 from mcp_tools.sandbox.inside.docstring import parse_docstring
 from mcp_tools.tool import Capabilities, Json, Parameter, ToolSpec
 
 _LOOSE = frozenset({doctest.ELLIPSIS, doctest.SKIP})
-"""Options of examples with an incomplete result."""
+"""Doctest options of examples whose written result is incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentedFunction:
-    """The public function of a source, as its writer documented it."""
+    """The public function of a source, with its documentation."""
 
     spec: ToolSpec
     source: Source
     docstring: str
     definition: str
-    """Types, signature and docstring, without any code: all that an examiner sees."""
+    """Types, signature and docstring, without the body. The examiner sees nothing else."""
     examples: tuple[Test, ...] = ()
-    """The docstring's `>>>` calls, as far as arguments and result are literals."""
+    """Tests from the docstring's `>>>` calls with literal arguments and a literal result."""
     unused: tuple[str, ...] = ()
-    """Its other `>>>` expressions, which are no tests."""
+    """The docstring's other `>>>` expressions."""
 
 
 def read_function(source: str, name: str, capabilities: Capabilities) -> DocumentedFunction | None:
-    """The spec in a source that parses; None when it has no such function. No name means its one public function."""
+    """Read a function's spec from a source that parses.
+
+    Args:
+        source: The source.
+        name: The function; empty for the only public function.
+        capabilities: The capabilities that the tool declares.
+
+    Returns:
+        The function; None if the source has no such function.
+    """
     checked = Source(source, capabilities, name or None)
     entry = checked.entry
     if entry is None:
@@ -62,11 +71,11 @@ def read_function(source: str, name: str, capabilities: Capabilities) -> Documen
 
 
 def _examples(docstring: str, entry: Function) -> tuple[list[Test], list[str]]:
-    """Return the tests from examples, and the expressions that give no test."""
+    """Return the tests in a docstring's examples, and the examples that give no test."""
     tests, unused, assigned = list[Test](), list[str](), dict[str, ast.expr]()
     try:
         listed = doctest.DocTestParser().get_examples(docstring)
-    except ValueError:  # its prompts are misplaced
+    except ValueError:  # misplaced `>>>`
         return tests, unused
     names = [parameter.arg for parameter in parameters(entry)]
     for example in listed:
@@ -103,7 +112,7 @@ def _statement(text: str) -> ast.stmt | None:
 
 
 class _Named(ast.NodeTransformer):
-    """Puts what a name was given in the place of the name."""
+    """Replaces names with the expressions assigned to them."""
 
     def __init__(self, assigned: dict[str, ast.expr]) -> None:
         self._assigned = assigned
@@ -113,7 +122,7 @@ class _Named(ast.NodeTransformer):
 
 
 class _Cut(ast.NodeTransformer):
-    """Puts the name of the result in the place of a call."""
+    """Replaces a call with the name that stands for its result."""
 
     def __init__(self, call: ast.Call) -> None:
         self._call = call
@@ -123,13 +132,22 @@ class _Cut(ast.NodeTransformer):
 
 
 def read_tested(text: str, names: Sequence[str]) -> tuple[str, dict[str, Json], str]:
-    """The function, its arguments, and the part of the result in a text such as `area(2, unit='cm')["value"]`.
+    """Parse a call, perhaps inside an expression, such as `area(2, unit='cm')["value"]`.
 
-    The function's parameters have these names in order. The part is empty for the whole result.
+    Args:
+        text: The expression.
+        names: The function's parameter names, in order.
+
+    Returns:
+        The function's name, its arguments, and the expression about its result, such as `result["value"]`; the
+        expression is empty for the whole result.
 
     Raises:
-        ValueError: There is not one call, not all of its arguments are literals that JSON carries, or the rest is no
-            expression about the result that can be worked out.
+        ValueError: There is not exactly one call, an argument is not a JSON literal, or the expression is too complex.
+
+    Example:
+        >>> read_tested("area(2, unit='cm')['value']", ["width", "unit"])
+        ('area', {'width': 2, 'unit': 'cm'}, "result['value']")
     """
     try:
         return _tested(_parsed(text), names)
@@ -162,10 +180,10 @@ def _call(node: ast.Call, names: Sequence[str]) -> tuple[str, dict[str, Json]]:
 
 
 def read_value(text: str) -> Json:
-    """The JSON value of a Python literal.
+    """Return the JSON value of a Python literal.
 
     Raises:
-        ValueError: The text is no such call.
+        ValueError: The text is not a literal, or JSON has no such value.
     """
     return _literal(_parsed(text))
 
@@ -185,7 +203,7 @@ def _literal(node: ast.expr) -> Json:
 
 
 def _annotated(annotation: ast.expr | None) -> str:
-    """The description in `Annotated[int, "how many"]`."""
+    """Return the description in `Annotated[int, "how many"]`; empty for any other annotation."""
     match annotation:
         case ast.Subscript(
             value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[_, ast.Constant(value=str(text)), *_])
@@ -195,7 +213,7 @@ def _annotated(annotation: ast.expr | None) -> str:
 
 
 def _types_of(source: Source, entry: Function) -> list[str]:
-    """The classes, without methods, and aliases that the function's annotations name, directly or through others."""
+    """Return the code of all classes and aliases that the function's annotations use, without methods."""
     texts = {name: _without_methods(node) for node in source.tree.body for name in _bound(node)}
     wanted: set[str] = set()
     waiting = " ".join(map(ast.unparse, annotation_nodes(entry)))

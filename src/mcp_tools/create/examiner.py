@@ -1,8 +1,7 @@
-"""The examiner: writes tests from a signature and a docstring alone, and reconsiders them where code and test disagree.
+"""The examiner: a model that writes tests from a signature and docstring, without seeing the code.
 
-A wrong test must not block right code for ever, and the writer must not wave away a test that its code fails. So a
-disputed test is put to the examiner a second time, without either result. It counts only if the same result comes out
-again.
+If code and test disagree, either may be wrong. The examiner then works out the disputed call again without seeing
+either result, and the test counts only if it comes to the same result.
 """
 
 from __future__ import annotations
@@ -24,22 +23,22 @@ from mcp_tools.text import words
 from mcp_tools.tool import Json, Tool, object_schema
 
 Fill = Callable[[Sequence[dict[str, Any]], dict[str, Json]], Awaitable[Json]]
-"""Asks a model for a JSON value that fits a schema."""
+"""Sends messages to a model and returns its reply, a JSON value that fits the schema."""
 
 _BUGS = words(
     "KeyError IndexError ZeroDivisionError AttributeError UnboundLocalError NameError RecursionError AssertionError"
     " OverflowError"
 )
-"""Exceptions by which code fails; who refuses an argument raises another one."""
+"""Exceptions that mean a bug. Code that rejects an argument on purpose raises others."""
 CRASHES = _BUGS | {"TypeError"}
-"""Exceptions by which code fails with arguments of the right types."""
+"""Exceptions that mean a bug if the arguments have the right types."""
 _ONE_OFF, _REFERENCE = "one_off", "reference"
 _HEADING = re.compile(r"^\s*Examples?:\s*$", re.MULTILINE)
 _EXAMPLES = re.compile(r"^[ \t]*>>>.*(?:\n[ \t]*\S.*)*", re.MULTILINE)
 _OPEN = "open"
-"""The text in place of a result. A text would have quotes."""
+"""The examiner's word for "the docstring leaves the result open". It has no quotes, so it is not a string result."""
 _RAISED = re.compile(r"error|(?:raises? )?[A-Za-z_.]*(?:Error|Exception)\b(?:[:(].*)?", re.DOTALL)
-"""Ways of saying that arguments are refused."""
+"""Results that mean: the function must raise an error."""
 _ABOUT_FILES = (
     "Each test brings its own small ones in `files`; where an argument is a path, write the file's name. "
     "The text of an .xlsx file is JSON: the rows of each sheet, header first, by the sheet's name. "
@@ -64,7 +63,12 @@ _TESTS_OF_FILES = _tests(files={"type": "array", "items": _object("name", "text"
 
 
 class ModelExaminer:
-    """Writes and confirms tests. It remembers them for the run: the same definition is examined once."""
+    """An examiner that asks a model. It examines each definition once per run.
+
+    Args:
+        fill: Asks the model.
+        name: The model's name.
+    """
 
     def __init__(self, fill: Fill, name: str) -> None:
         self.name = name
@@ -72,10 +76,10 @@ class ModelExaminer:
         self._tests: dict[str, list[Test] | str] = {}
         self._references: dict[str, str] = {}
         self._unread: dict[str, list[str]] = {}
-        self._stands: set[tuple[str, str]] = set()
+        self._confirmed: set[tuple[str, str]] = set()
 
     async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test] | str:
-        """Each definition is examined once, ignoring its examples; see `Examiner`."""
+        """See `Examiner`. Definitions that differ only in their examples share their tests."""
         known = _key(definition)
         if known not in self._tests:
             kinds = " and ".join(dict.fromkeys(path.suffix or "text" for path in files))
@@ -90,18 +94,18 @@ class ModelExaminer:
         return self._tests[known]
 
     def unread(self, definition: str) -> list[str]:
-        """Return the parts that came with the tests; see `Examiner`."""
+        """See `Examiner`."""
         return self._unread.get(_key(definition), [])
 
     def reference(self, definition: str) -> str:
-        """Return the parts that came with the tests; see `Examiner`."""
+        """See `Examiner`."""
         return self._references.get(_key(definition), "")
 
     async def reconsider(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
     ) -> list[Test | None]:
-        """A test that was confirmed before is not asked about again unless the writer objects; see `Examiner`."""
-        open_ = [test for test in disputed if objection or (definition, test.key) not in self._stands]
+        """See `Examiner`. A test that was confirmed before is settled unless the author objects."""
+        open_ = [test for test in disputed if objection or (definition, test.key) not in self._confirmed]
         ruled: dict[str, Test | None] = {}
         if open_:
             messages = load_prompt("mcp_tools.create", "reconsider").render(
@@ -115,12 +119,12 @@ class ModelExaminer:
                 now = _ruled(test, ruling)
                 ruled[test.key] = now
                 if now is not None and now.raises == test.raises and agree(now.expected, test.expected):
-                    self._stands.add((definition, test.key))
+                    self._confirmed.add((definition, test.key))
         return [ruled.get(test.key, test) for test in disputed]
 
 
 def passes(test: Test, outcome: Outcome) -> bool:
-    """Return True if an outcome is what a test expects."""
+    """Return True if an outcome passes a test."""
     problem = outcome.problem
     if test.raises:
         if problem is None or problem.kind not in {"exception", "arguments"}:
@@ -134,18 +138,18 @@ def passes(test: Test, outcome: Outcome) -> bool:
 
 
 def exception_of(problem: Problem) -> str:
-    """The name of the exception that code raised; empty where it was something else that ended it."""
+    """Return the name of the exception that code raised; empty for any other problem."""
     return problem.message.partition(":")[0].strip() if problem.kind == "exception" else ""
 
 
 def _key(definition: str) -> str:
-    """The definition without its examples, which change none of what it promises."""
+    """Return a definition without its examples, which do not change its meaning."""
     without = _HEADING.sub("", _EXAMPLES.sub("", definition))
     return " ".join(without.replace('"""', "").split())
 
 
 def _code(text: str) -> str:
-    """Return Python code, without a Markdown fence; empty if it does not parse."""
+    """Return the Python code in a reply, without a Markdown fence; empty if it does not parse."""
     block = re.search(r"```(?:python)?\n(.*?)```", text, re.DOTALL)
     code = block[1] if block else text
     try:
@@ -156,7 +160,7 @@ def _code(text: str) -> str:
 
 
 def _test(form: dict[str, Json], tool: Tool) -> Test | str:
-    """Return a test as the examiner wrote it; its text if it cannot be read."""
+    """Parse a test that the examiner wrote; return its text if that fails."""
     files = {file["name"]: file["text"] for file in form.get("files", ())}
     raises = _RAISED.fullmatch(form["result"].strip()) is not None
     try:
@@ -185,7 +189,7 @@ def _shown(name: str, test: Test) -> str:
 
 
 def tested_value(test: Test, outcome: Outcome) -> Json:
-    """Return the tested part of a result; the whole result if it has no such part."""
+    """Return the tested part of a result, or the whole result if it has no such part."""
     try:
         return test.given(outcome.value)
     except ValueError:
@@ -193,7 +197,7 @@ def tested_value(test: Test, outcome: Outcome) -> Json:
 
 
 def failure_text(name: str, test: Test, outcome: Outcome) -> str:
-    """A test that code fails, so that its writer can act on it."""
+    """Return a message about a failed test that helps the author fix the code."""
     wanted = f"must give {json.dumps(test.expected, ensure_ascii=False)}"
     if test.raises:
         wanted = f"must raise {test.error or 'an error'}"

@@ -1,4 +1,4 @@
-"""The interfaces that creating a tool needs from its caller, and its results."""
+"""The types of tool creation: proposals, tests and results, and the interfaces that a caller provides."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from mcp_tools.checks.check import Report
-from mcp_tools.create.parts import part_of, with_call
+from mcp_tools.create.result_part import part_of, with_call
 from mcp_tools.errors import LibraryError
 from mcp_tools.library.dependencies import Needs
 from mcp_tools.library.library import Offer
@@ -17,85 +17,87 @@ from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.text import one_line
 from mcp_tools.tool import Capabilities, Json, Tool, ToolSpec, call_text
 
-_LONGEST_SHOWN = 400
-"""Characters of one test that people see."""
+_MAX_TEST_CHARS = 400
+"""Limit of one test when it is shown to people."""
 
 
 class RefusedToolError(LibraryError):
-    """A proved tool is not kept because someone, or a setting, said so."""
+    """The user or a setting decided against keeping a proved tool."""
 
 
 class ToolStore(Protocol):
-    """The library, as far as creating a tool needs it."""
+    """The part of the library that creating a tool needs. See `mcp_tools.library.library.Library`."""
 
     async def offered(self, question: str, *, most: int, small: int) -> Offer:
-        """The tools that fit a text, and others: all of a small library, the nearest of a large one."""
+        """Return at most `most` tools that fit a text, and others: all in a library of at most `small` tools."""
 
     async def get(self, name: str) -> Tool:
-        """The tool of a name.
+        """Return a tool by name.
 
         Raises:
-            UnknownToolError, LibraryError: There is no intact tool of this name.
+            UnknownToolError: There is no tool of this name.
+            LibraryError: Its files are damaged.
         """
 
     async def register(self, tool: Tool, *, replaces: Tool | None = None, is_draft: bool = False) -> Tool:
-        """Keeps a tool, approved unless it is a draft, in the place of another if one is given.
+        """Add a tool, or replace another one. It is approved unless it is a draft.
 
-        The result has the name and the version that it got.
+        Returns:
+            The tool with its final name.
 
         Raises:
-            RefusedToolError: It is not to be kept.
-            LibraryError: It cannot be kept, or the other one was changed in the meantime.
+            RefusedToolError: The user or a setting decided against keeping it.
+            LibraryError: It cannot be written, or the tool to replace was changed in the meantime.
         """
 
     async def merge(self, tool: Tool, name: str) -> Tool:
-        """Make a tool known by the name of an equivalent one; the result has that name."""
+        """Add an alias to a tool; return the changed tool."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """A package that a tool is to be made around."""
+    """A package for which a tool is wanted."""
 
     requirement: str
-    """The package as the tool declares it."""
+    """The requirement that the tool declares, such as `roman==1.2`."""
     label: str
-    """Its name and version; of the user's own code also its hash."""
+    """Name and version for people, with a hash if it is the user's own code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Code that is to answer a question and to be kept for others of its kind."""
+    """Code that answers a question and may become a tool for similar questions."""
 
     question: str
     code: str
-    """The whole file: one public function, with what it needs."""
+    """The whole source file, with one public function."""
     arguments: dict[str, Json]
-    """The arguments that answer the question. A null means that the argument is absent, unless null is a value."""
+    """The arguments that answer the question. A null argument is left out, unless the schema allows null."""
     name: str = ""
-    """The function that is the tool; empty for the one public function."""
+    """The function that becomes the tool; empty for the only public function."""
     objection: str = ""
-    """Why a test that an earlier proposal failed is wrong. The examiner decides."""
+    """The author's reason why a test that an earlier proposal failed is wrong. The examiner decides."""
     final: str = "{}"
-    """The answer, with a format field for the result; empty where the result is only looked at."""
+    """The answer, with a format field for the result; empty if the result is not the answer itself."""
     files: tuple[Path, ...] = ()
     data: tuple[Path, ...] = ()
-    """Extracted contents of the files, which may be read, too."""
+    """Files with content extracted from `files`. The code may read them, too."""
     write: Path | None = None
-    """Folder in which the call that answers the question leaves files for the user."""
+    """Folder for the user's files that the question's own call writes."""
     attempt: int = 0
-    """Number of the author's proposal for the question; 0 if nobody can fix it."""
+    """Number of the author's proposal for the question, from 1; 0 if no further attempt will follow."""
     run_id: str = ""
     model: str = ""
-    """Who wrote the code, for the provenance."""
+    """The author, for the provenance."""
     capabilities: Capabilities = field(default_factory=Capabilities)
     needs: Needs = field(default_factory=Needs)
     """The tools that the code imports, as its capabilities declare them."""
     wraps: Wrapping | None = None
     """The package that the code must import."""
     compared: tuple[TrialCall, ...] = ()
-    """Calls that show its author's purpose: a tool of the library that does the same gives their results, too."""
+    """Calls that show the author's purpose. An existing tool counts as equal only if it gives the same results."""
     mends: bool = True
-    """True if other code under a tool's name replaces it even if no result differs."""
+    """True if new code under a tool's name replaces the tool even if no result differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +106,11 @@ class TrialCall:
 
     arguments: dict[str, Json]
     files: dict[str, str] = field(default_factory=dict)
-    """Texts of files by their names, which are arguments in place of paths."""
+    """Text of each file that the call may open, by name. The arguments use these names as paths."""
 
     @property
     def key(self) -> str:
-        """Equal for equal calls. The order of names in a dict counts, since code may depend on it."""
+        """A text that is equal for equal calls. Key order inside a dictionary matters, since code may depend on it."""
         return json.dumps([sorted(self.arguments.items()), sorted(self.files.items())])
 
 
@@ -117,31 +119,31 @@ Origin = Literal["examiner", "agreement", "reference", "docstring", "promise", "
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """Arguments and the result they must give, and who says so."""
+    """A call and the result it must give, with the origin of this claim."""
 
     __test__ = False
 
     arguments: dict[str, Json]
     expected: Json
     origin: Origin
-    """`examiner`: written from the definition alone. `agreement`: another implementation gave the same. `reference`:
-    the examiner's slow version gave the same. `docstring`: the writer's own example. `promise`: a form that the
-    docstring promises. `recorded`: the result that recorded responses of hosts gave. `client`: the MCP client
-    that wrote the code says so."""
+    """`examiner`: written from the definition alone. `agreement`: another implementation gave the same result.
+    `reference`: the examiner's slow version gave it. `docstring`: an example by the author. `promise`: a format that
+    the docstring promises. `recorded`: the result for recorded responses. `client`: a test by the MCP client that
+    wrote the code."""
     raises: bool = False
-    """True if such arguments must be refused with an error; then nothing is expected."""
+    """True if the call must raise an error. `expected` is then None."""
     because: str = ""
-    """The words of the spec on which it rests."""
+    """The sentence of the docstring that supports the result."""
     files: dict[str, str] = field(default_factory=dict)
-    """Files of the call."""
+    """Files of the call; see `TrialCall`."""
     part: str = ""
     """The tested part of the result, such as `result["rate"]`; empty for the whole result."""
     error: str = ""
-    """The class of the exception, if it has to be a certain one."""
+    """The exception class that must be raised; empty if any will do."""
 
     @classmethod
     def from_json(cls, kept: dict[str, Json]) -> Test:
-        """A test as a tool keeps it."""
+        """Read a test from a tool's JSON file."""
         texts = {name: str(kept.get(name) or "") for name in ("because", "part", "error")}
         files = kept.get("files")
         return cls(
@@ -155,20 +157,20 @@ class Test:
 
     @property
     def key(self) -> str:
-        """Equal for tests of the same."""
+        """A text that is equal for tests of the same call and the same part of its result."""
         return f"{self.call.key} {self.part}"
 
     def shown(self, name: str, *, longest: int | None = None) -> str:
-        """Return the tested expression in Python, with each argument cut after `longest` characters."""
+        """Return the tested expression as Python code, with each argument cut to `longest` characters."""
         return with_call(self.part, call_text(name, self.arguments, longest=longest))
 
     def with_result(self, name: str) -> str:
-        """What is tested, and the result or the error that it must give, on one line."""
-        came = f" raises {self.error or 'an error'}" if self.raises else f" → {self.expected!r}"
-        return one_line(self.shown(name) + came, _LONGEST_SHOWN)
+        """Return the test on one line, such as `area(2, 3) → 6`."""
+        result = f" raises {self.error or 'an error'}" if self.raises else f" → {self.expected!r}"
+        return one_line(self.shown(name) + result, _MAX_TEST_CHARS)
 
     def given(self, value: Json) -> Json:
-        """The part of a result that is tested.
+        """Return the tested part of a result.
 
         Raises:
             ValueError: The result has no such part.
@@ -177,11 +179,11 @@ class Test:
 
     @property
     def call(self) -> TrialCall:
-        """The call with the tested result."""
+        """The call to make."""
         return TrialCall(self.arguments, self.files)
 
     def as_json(self) -> dict[str, Json]:
-        """The form in which a tool keeps it."""
+        """Return the test as it is stored in a tool's JSON file."""
         kept: dict[str, Json] = {"arguments": self.arguments, "expected": self.expected, "origin": self.origin}
         names = ("raises", "because", "files", "part", "error")
         others: dict[str, Json] = {name: getattr(self, name) for name in names}
@@ -189,86 +191,90 @@ class Test:
 
 
 class Examiner(Protocol):
-    """Someone other than the writer, who knows a tool by its definition alone."""
+    """Writes tests for a tool from its definition, without seeing the code."""
 
     @property
     def name(self) -> str:
         """The model's name, for the provenance."""
 
     async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test] | str:
-        """Calls with the results that the definition promises; a text that says why, if it serves one question only.
+        """Write tests: calls with the results that the definition promises.
 
         Args:
             definition: Types, signature and docstring.
-            tool: Whose schemas the tests fit.
+            tool: The tool with its schemas.
             files: Files that the tool opens.
 
+        Returns:
+            The tests; or the reason why the tool would serve one question only.
+
         Raises:
-            ModelFixableError: The model gave nothing usable.
-            StoppedError: The run was ended, or its budget is spent.
+            ModelFixableError: The model's reply cannot be used.
+            StoppedError: The run was stopped, or its budget is spent.
         """
 
     def unread(self, definition: str) -> list[str]:
-        """The tests that came as well, as they were written, and that are of no form that can be used."""
+        """Return the text of those tests in the same reply that could not be parsed."""
 
     def reference(self, definition: str) -> str:
-        """Return the code that came with the tests, which runs only in the sandbox; empty if none came.
+        """Return the code in the same reply; empty if there was none. It must run in the sandbox only.
 
-        It holds a slow and obvious version of the function under its name, `draw(random)`, which gives arguments for
-        it, and perhaps `relations(arguments, result)`, which gives pairs of other arguments and their result.
+        It defines a slow and obvious version of the function under the same name; `draw(random)`, which returns random
+        arguments; and perhaps `relations(arguments, result)`, which returns pairs of other arguments and the result
+        that they must give.
         """
 
     async def reconsider(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
     ) -> list[Test | None]:
-        """Return the definition's results for calls on which code and test disagree, in their order.
+        """Decide about tests that the code fails. The examiner sees the calls, but neither result.
 
         Returns:
-            For each call, the test after the ruling; None where the definition leaves the result open.
+            Each test with the result that the examiner now expects, in the same order; None if the definition leaves
+            the result open.
         """
 
 
 CreationChoice = Literal["reuse", "create", "draft", "not_kept", "one_off", "refused", "unexamined"]
-"""Why no tool is kept: `not_kept`, it was not proved; `draft`, its tests are weak, and a person has to approve it;
-`one_off`, it serves one question only; `unexamined`, the examiner could not be asked; `refused`, the user or a setting
-says so."""
+"""`reuse`: the library has an equivalent tool. `create`: a new tool was kept. `draft`: the tests are weak, so a person
+has to approve the tool. `not_kept`: the proof failed. `one_off`: the tool would serve one question only. `refused`: the
+user or a setting decided against it. `unexamined`: the examiner did not answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """The outcome of an attempt to create a tool."""
+    """The result of proving a proposal."""
 
     arguments: dict[str, Json]
-    """The arguments of the present question."""
+    """The arguments that answer the question."""
     tool: Tool | None
-    """The registered tool; None when none was good enough to keep."""
+    """The registered or reused tool; None if no tool was kept."""
     choice: CreationChoice
     reason: str
-    """Why nothing was kept, or why the tool is believed."""
+    """The reason for the choice. Lines for the author of the code may follow each reason."""
     outcome: Outcome | None = None
-    """Outcome of the call with these arguments; None for code that cannot be read."""
+    """Outcome of the question's own call; None if the code cannot be parsed."""
     remark: str = ""
-    """Says that a new tool replaces the one of its name, or why it does not."""
+    """Says that the tool replaces an older one of its name, or why it does not."""
     survivors: tuple[str, ...] = ()
-    """Some deliberate bugs of a kept tool that no test catches."""
+    """Changed lines of some mutants that no test catches."""
 
     @property
     def headline(self) -> str:
-        """The first line of each reason, without what only the author of the code needs."""
+        """The first line of each reason, without the details for the author of the code."""
         return "; ".join(line[2:] for line in self.reason.splitlines() if line.startswith("- "))
 
     @property
     def answered(self) -> bool:
-        """True if there is a result for the present question."""
+        """True if the question's own call succeeded."""
         return self.outcome is not None and self.outcome.ok
 
     @property
     def value(self) -> Json:
-        """This result."""
+        """Result of the question's own call; None if it failed."""
         return self.outcome.value if self.outcome is not None else None
 
 
-News = ToolSpec | Report | Outcome | str
-"""News about the creation of a tool: the spec, the checks, the outcome of the question's own call, and other
-messages."""
-Tell = Callable[[News], None]
+Progress = ToolSpec | Report | Outcome | str
+"""A step of tool creation: the spec, the report of the checks, the outcome of the question's own call, or a message."""
+Notify = Callable[[Progress], None]

@@ -1,4 +1,4 @@
-"""Runs a proposed tool: each call once, within one time limit for all, with the files of its tests."""
+"""Runs the calls of a proposed tool in the sandbox. Equal calls run once; one time limit covers all of them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from mcp_tools.sandbox.call import outcomes
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Problem, Sandbox
 from mcp_tools.tool import Json, Status, Tool
 
-_LONGEST_TITLE = 80
+_MAX_TITLE_CHARS = 80
 _CALL_SECONDS = 5.0
-_CALLS_SECONDS = 2.0
-"""Time limit for many calls in one process."""
+_BATCH_SECONDS = 2.0
+"""Time limit for all calls that share a process."""
 _TRIAL_SECONDS = 20.0
 """Time limit for all trial calls together."""
 
 
 class ProposalRunner:
-    """Calls the tool of a proposal, which says what the tool may read and import."""
+    """Calls a proposed tool with the files, packages and tools that the proposal allows."""
 
     def __init__(self, proposal: Proposal, sandbox: Sandbox) -> None:
         files = {str(path) for path in proposal.files}
@@ -38,19 +38,19 @@ class ProposalRunner:
         self.file_parameters = [
             name for name, value in proposal.arguments.items() if any(leaf in files for leaf in leaves(value))
         ]
-        """The parameters that take attached files, for which there is no other value to try."""
+        """Parameters that hold an attached file. There is no other value to try them with."""
         self.runs = 1
-        """The question's own call, and those that `run` made."""
+        """Number of calls so far, including the question's own call."""
         self.used = 0.0
-        """Seconds of all calls together, as the sandbox measured them: a replay finds the same."""
+        """Seconds used by all calls, as measured by the sandbox. A replay counts the same."""
         self._sandbox = sandbox
         self._outcomes: dict[tuple[str, str], Outcome] = {}
         self._seconds = 0.0
         self.exchanges: tuple[Json, ...] = ()
-        """The hosts' responses in the question's own call."""
+        """Requests and responses of the question's own call. Later calls get these responses."""
 
     async def describe(self, function: DocumentedFunction) -> Tool | Problem:
-        """The tool that a function makes, with its schemas."""
+        """Build the tool from a function; its schemas come from the sandbox."""
         declared = self.proposal.capabilities
         source = function.source.text
         packages = imported(source, declared.packages)
@@ -63,11 +63,11 @@ class ProposalRunner:
         capabilities = replace(declared, packages=packages, read=declared.read and bool(self.file_parameters))
         tool = described.as_tool(source, {"capabilities": asdict(capabilities)})
         summary = function.spec.purpose.rstrip(".")
-        title = summary if len(summary) <= _LONGEST_TITLE else tool.name.replace("_", " ").capitalize()
+        title = summary if len(summary) <= _MAX_TITLE_CHARS else tool.name.replace("_", " ").capitalize()
         return replace(tool, status=Status.VERIFIED, annotations={"title": title, **definition_of(tool)["annotations"]})
 
     async def run(self, tool: Tool, call: TrialCall) -> Outcome:
-        """Return the outcome of a call; equal calls of the same source are made once."""
+        """Return the outcome of a call. An equal call of the same source is not made again."""
         known = self._outcomes.get((tool.source, call.key))
         if known is not None:
             return known
@@ -78,10 +78,10 @@ class ProposalRunner:
         return outcome
 
     async def try_run(self, tool: Tool, call: TrialCall) -> Outcome | None:
-        """Like `run`, but None for a call that cannot be tried.
+        """Like `run`, but None if the call cannot be tried.
 
-        This holds for a new call with arguments that do not fit the schema, a call after the time is used up, and one
-        that sends a host an unrecorded request.
+        A call cannot be tried if its arguments do not fit the schema, the trial time is used up, or it sends a request
+        for which no response is recorded.
         """
         is_known = (tool.source, call.key) in self._outcomes
         if not is_known and (self._seconds > _TRIAL_SECONDS or misfits(tool, call.arguments)):
@@ -94,20 +94,28 @@ class ProposalRunner:
         source: str,
         name: str,
         calls: Sequence[dict[str, Json]],
-        seconds: float = _CALLS_SECONDS,
+        seconds: float = _BATCH_SECONDS,
         *,
-        patience: float = 1,
+        wall_per_cpu: float = 1,
     ) -> list[Outcome | None]:
-        """Makes calls of a version of the tool in one process; None for those that it did not come to in this time.
+        """Run several calls of a source in one process.
 
-        With `patience`, the seconds are processor time, and its wall time may be this many times longer.
+        Args:
+            source: The tool's source, or a mutant.
+            name: The function to call.
+            calls: The arguments of each call.
+            seconds: Limit of processor time for all calls.
+            wall_per_cpu: Limit of wall time, as a multiple of `seconds`.
+
+        Returns:
+            One outcome per call; None for calls that did not start within the limit.
         """
         read, needs = (*self.proposal.files, *self.proposal.data), self.proposal.needs
-        return await self._run_each(source, name, calls, seconds, read, needs, patience)
+        return await self._run_each(source, name, calls, seconds, read, needs, wall_per_cpu)
 
-    async def run_of_examiner(self, source: str, name: str, calls: Sequence[dict[str, Json]]) -> list[Outcome | None]:
-        """The same with code of the examiner, which may read nothing and imports no tools."""
-        return await self._run_each(source, name, calls, _CALLS_SECONDS, (), Needs())
+    async def run_examiner_code(self, source: str, name: str, calls: Sequence[dict[str, Json]]) -> list[Outcome | None]:
+        """Like `run_each`, for code by the examiner, which may read no files and import no tools."""
+        return await self._run_each(source, name, calls, _BATCH_SECONDS, (), Needs())
 
     async def _run_each(
         self,
@@ -117,12 +125,12 @@ class ProposalRunner:
         seconds: float,
         read: tuple[Path, ...],
         needs: Needs,
-        patience: float = 1,
+        wall_per_cpu: float = 1,
     ) -> list[Outcome | None]:
         if not calls:
             return []
         packages = needs.and_packages(imported(source, self.proposal.capabilities.packages))
-        limits = Limits(wall_seconds=seconds * patience, cpu_seconds=math.ceil(seconds))
+        limits = Limits(wall_seconds=seconds * wall_per_cpu, cpu_seconds=math.ceil(seconds))
         job = Job(
             source,
             name,
@@ -138,27 +146,27 @@ class ProposalRunner:
         return [one and replace(one, seconds=outcome.seconds / len(calls)) for one in outcomes(outcome, len(calls))]
 
     async def run_together(self, tool: Tool, calls: Sequence[TrialCall]) -> list[Outcome | None]:
-        """Like `try_run` of each, but what is new runs in one process where that can make no difference."""
-        needs_own = self.proposal.capabilities.hosts or self.proposal.capabilities.write
+        """Like `try_run` for each call, but new calls share one process if they cannot affect each other."""
+        runs_alone = self.proposal.capabilities.hosts or self.proposal.capabilities.write
         new = {
             call.key: call
             for call in calls
-            if not (needs_own or call.files or (tool.source, call.key) in self._outcomes)
+            if not (runs_alone or call.files or (tool.source, call.key) in self._outcomes)
             and not misfits(tool, call.arguments)
         }
         if len(new) > 1 and self._seconds <= _TRIAL_SECONDS:
             found = await self.run_each(tool.source, tool.name, [call.arguments for call in new.values()])
             for call, outcome in zip(new.values(), found, strict=True):
-                if outcome is not None and not _is_late(outcome):
+                if outcome is not None and not _is_timeout(outcome):
                     self.runs += 1
                     self._seconds += outcome.seconds
                     self.remember(tool.source, call, outcome)
         return [await self.try_run(tool, call) for call in calls]
 
     async def run_first(self, name: str, call: TrialCall, seconds: float, carry: Carry | None) -> Outcome:
-        """Make the question's own call: its requests are carried out and its files are kept.
+        """Make the question's own call, with real requests and files that are kept.
 
-        The responses that it gets are all that later calls get.
+        Later calls get only the responses that this call received.
         """
         code, write = self.proposal.code, self.proposal.write
         outcome = await self.run_fresh(code, name, call, seconds, write=write, carry=carry)
@@ -175,11 +183,19 @@ class ProposalRunner:
         write: Path | None = None,
         carry: Carry | None = None,
         needs: Needs | None = None,
-        patience: float = 1,
+        wall_per_cpu: float = 1,
     ) -> Outcome:
-        """Makes a call of any source, whether or not an equal one was made; only in `write` its files stay.
+        """Run a call, even if an equal one has run before.
 
-        It may import the tools that the proposal needs, or others if they are given.
+        Args:
+            source: The source to run, which need not be the proposal's.
+            name: The function to call.
+            call: The arguments, and the files to write first.
+            seconds: Limit of processor time.
+            write: Folder for files that the call leaves. Without it, they are deleted.
+            carry: Sends the call's requests. By default they get the recorded responses.
+            needs: The tools that the source may import, if other than the proposal's.
+            wall_per_cpu: Limit of wall time, as a multiple of `seconds`.
         """
         if carry is None and self.proposal.capabilities.hosts:
             carry = recorded(self.exchanges)
@@ -187,7 +203,7 @@ class ProposalRunner:
         packages = needs.and_packages(imported(source, self.proposal.capabilities.packages))
         read = (*self.proposal.files, *self.proposal.data)
         memory = self.proposal.capabilities.memory_mb or Limits().memory_mb
-        limits = Limits(wall_seconds=seconds * patience, cpu_seconds=math.ceil(seconds), memory_mb=memory)
+        limits = Limits(wall_seconds=seconds * wall_per_cpu, cpu_seconds=math.ceil(seconds), memory_mb=memory)
         job = Job(
             source,
             name,
@@ -203,27 +219,27 @@ class ProposalRunner:
         return outcome
 
     def results_of(self, tool: Tool) -> list[Test]:
-        """Return the results of all calls of a tool so far, except calls with their own files."""
+        """Return the successful calls of a tool so far as tests, without calls that bring files."""
         known = ((json.loads(key), one) for (source, key), one in self._outcomes.items() if source == tool.source)
         return [Test(dict(of), one.value, "reference") for (of, files), one in known if one.ok and not files]
 
     def remember(self, source: str, call: TrialCall, outcome: Outcome) -> None:
-        """Takes an outcome for what a call of this source gives."""
+        """Store the outcome of a call, so that it is not made again."""
         self._outcomes[source, call.key] = outcome
 
 
 def is_unrecorded(outcome: Outcome) -> bool:
-    """True if the call asked a host for what is not recorded: it says nothing about the tool."""
+    """Return True if a call sent a request with no recorded response. Its outcome says nothing about the tool."""
     return outcome.problem is not None and outcome.problem.kind == "not_recorded"
 
 
-def _is_late(outcome: Outcome) -> bool:
-    """True if a call among many took too long: it may have loaded what a package loads once, and is made alone."""
+def _is_timeout(outcome: Outcome) -> bool:
+    """Return True if a call in a batch timed out, perhaps because it loaded a package for all. It runs again alone."""
     return outcome.problem is not None and outcome.problem.kind == "cpu_time"
 
 
 def misfits(tool: Tool, arguments: dict[str, Json]) -> list[str]:
-    """Why the tool's schema does not take some arguments; empty when it does."""
+    """Return the reason why arguments do not fit a tool's schema, as a list of one message; empty if they fit."""
     try:
         validate_arguments(tool.name, tool.input_schema, arguments)
     except ArgumentsError as misfit:
@@ -232,7 +248,7 @@ def misfits(tool: Tool, arguments: dict[str, Json]) -> list[str]:
 
 
 def without_absent(arguments: dict[str, Json], schema: dict[str, Json]) -> dict[str, Json]:
-    """The arguments without the nulls that stand for an absent one."""
+    """Return the arguments without nulls, except where null is a value of the schema or the parameter is required."""
     optional = {name: inner for name, inner in schema["properties"].items() if name not in schema["required"]}
     return {
         name: value
@@ -241,13 +257,13 @@ def without_absent(arguments: dict[str, Json], schema: dict[str, Json]) -> dict[
     }
 
 
-def fitted(arguments: dict[str, Json], tool: Tool) -> dict[str, Json]:
-    """The arguments that the tool still takes."""
+def known_arguments(arguments: dict[str, Json], tool: Tool) -> dict[str, Json]:
+    """Return the arguments without those for which the tool has no parameter."""
     return {name: value for name, value in arguments.items() if name in tool.input_schema["properties"]}
 
 
 def leaves(value: Json) -> Iterator[Json]:
-    """The scalars inside a JSON value, dictionary keys included."""
+    """Yield the scalars inside a JSON value, including dictionary keys."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield key

@@ -1,7 +1,7 @@
-"""Proves a tool that a model proposes, its code with the arguments of a question, and keeps it.
+"""Proves proposed code and keeps it as a tool.
 
-The code's own signature and docstring are its spec. The code is kept as written, but parameters that change no result
-are removed. A proposal that is not kept still answers the question, and the reply says what to fix.
+The code's signature and docstring are its spec. The code is kept as written, except that parameters that change no
+result are removed. If the proof fails, the question still gets the code's result, and the author learns what to fix.
 """
 
 from __future__ import annotations
@@ -14,45 +14,44 @@ from dataclasses import replace
 
 from mcp_tools.checks.check import check
 from mcp_tools.create import trial
-from mcp_tools.create.comparison import compare, drawn_calls
+from mcp_tools.create.comparison import compare, near_misses, outside_of_returns, random_calls
 from mcp_tools.create.documented_function import read_function
 from mcp_tools.create.examiner import failure_text
-from mcp_tools.create.examples import wrong_examples
 from mcp_tools.create.interfaces import (
     Creation,
     CreationChoice,
     Examiner,
+    Notify,
     Proposal,
     RefusedToolError,
-    Tell,
     Test,
     ToolStore,
     TrialCall,
 )
-from mcp_tools.create.neighbours import look_around
-from mcp_tools.create.promises import near_misses, outside_of_returns
-from mcp_tools.create.proposal_runner import ProposalRunner, fitted, misfits, without_absent
-from mcp_tools.create.question_template import remembered
+from mcp_tools.create.mutation_testing import MAX_SURVIVORS_SHOWN, changed_lines, try_mutants, weakness
+from mcp_tools.create.proposal_runner import ProposalRunner, known_arguments, misfits, without_absent
 from mcp_tools.create.sample_files import usable, writable
 from mcp_tools.create.shortcomings import shortcomings
-from mcp_tools.create.strength import SURVIVORS_SHOWN, changes, try_mutants, weakness
-from mcp_tools.create.trial import Draft
+from mcp_tools.create.similar_tools import compare_with_library
+from mcp_tools.create.trial import Draft, wrong_examples
 from mcp_tools.errors import AlitaError, LibraryError, StoppedError
 from mcp_tools.header import with_header
 from mcp_tools.hosts import EXCHANGES, Carry
 from mcp_tools.library.arguments import validate_result
+from mcp_tools.library.question_template import question_record
 from mcp_tools.library.tool_files import renamed
 from mcp_tools.prompt import prompts_hash
 from mcp_tools.sandbox.protocol import Limits, Outcome, Problem, Sandbox
 from mcp_tools.text import one_line
 from mcp_tools.tool import ALIASES, WRAPS, Tool
 
-_CRASHES_TOLD = _UNUSED_TOLD = 3
+_MAX_CRASHES_SHOWN = _MAX_UNUSED_SHOWN = 3
 _TESTABLE = "a test is one call with literal arguments that fit, or a part of its result, and a literal result"
 _UNREADABLE = frozenset({"size", "encoding", "hidden-characters", "parses", "nesting"})
-"""Rules without which a source is not even looked into."""
+"""Checks that must pass before the source is read any further."""
 _STRONG, _WEAK = 0.75, 0.5
-"""The shares of mutants that tests must catch: less than the first, and the author is asked once for examples."""
+"""Shares of mutants that the tests catch. Below `_STRONG`, the author is asked once for more examples; below `_WEAK`,
+the tool becomes a draft."""
 
 
 class NotProvedError(AlitaError):
@@ -69,25 +68,31 @@ async def prove(
     examiner: Examiner,
     sandbox: Sandbox,
     library: ToolStore,
-    tell: Tell,
+    notify: Notify,
     carry: Carry | None = None,
 ) -> Creation:
-    """Proves the proposed tool and keeps it, or says why not; the question is answered either way.
+    """Prove a proposed tool, and add it to the library.
 
     Args:
-        proposal: The code and the arguments of the question.
-        examiner: Writes tests from the definition. The same one for all proposals of a run: it remembers what it said.
-        sandbox: The sandbox for all code.
-        library: The library, which may have an equivalent tool, and keeps the new one.
-        tell: Called with news.
-        carry: Answers the requests of the question's own call. All other calls get the responses that it got.
+        proposal: The code, and the arguments that answer the question.
+        examiner: Writes tests from the definition. All proposals of a run share one examiner, which keeps its rulings.
+        sandbox: Runs all code.
+        library: Keeps the tool, or already has an equivalent one.
+        notify: Called with each step.
+        carry: Sends the requests of the question's own call. Later calls get the recorded responses.
 
     Returns:
-        The kept tool, or an equivalent one of the library; else the result, with the reason why no tool is kept.
+        The question's own result, with the new tool or an equivalent existing one, or the reason why there is no tool.
+
+    Example:
+        >>> proposal = Proposal("What is the area of a 2 by 3 rectangle?", code, {"width": 2, "height": 3})
+        >>> creation = await prove(proposal, examiner=examiner, sandbox=sandbox, library=library, notify=print)
+        >>> creation.value, creation.choice
+        (6, 'create')
     """
     may, code = proposal.capabilities, proposal.code
     report = await asyncio.to_thread(check, code, capabilities=may, function=proposal.name or None)
-    tell(report)
+    notify(report)
     findings = [*map(str, report.findings)]
     function = None
     if _UNREADABLE.isdisjoint(finding.rule for finding in report.findings):
@@ -100,11 +105,11 @@ async def prove(
     arguments = proposal.arguments
     if isinstance(tool, Tool):
         arguments = without_absent(arguments, tool.input_schema)
-    tell(function.spec)
+    notify(function.spec)
     call, seconds = TrialCall(arguments), proposal.capabilities.seconds or Limits().wall_seconds
     first = await runner.run_first(function.spec.name, call, seconds, carry)
     runner.remember(proposal.code, call, first)
-    tell(first)
+    notify(first)
 
     problems = [*findings, *shortcomings(function, proposal.question, proposal.arguments)]
     if isinstance(tool, Problem):
@@ -119,15 +124,15 @@ async def prove(
     if problems or isinstance(tool, Problem):
         return Creation(arguments, None, "not_kept", _bullets(problems), first)
     try:
-        return await _proved(Draft(tool, function, arguments), first, runner, examiner, library, tell)
+        return await _proved(Draft(tool, function, arguments), first, runner, examiner, library, notify)
     except NotProvedError as failed:
         return Creation(arguments, None, failed.choice, failed.message, first)
 
 
 async def _proved(
-    draft: Draft, first: Outcome, runner: ProposalRunner, examiner: Examiner, library: ToolStore, tell: Tell
+    draft: Draft, first: Outcome, runner: ProposalRunner, examiner: Examiner, library: ToolStore, notify: Notify
 ) -> Creation:
-    """Take a draft with a valid definition and an answered question through the stages of the proof.
+    """Run the stages of the proof on a draft with a valid definition, after its own call succeeded.
 
     Raises:
         NotProvedError: A stage failed.
@@ -135,43 +140,43 @@ async def _proved(
     _require_none(validate_result(draft.tool, first.value))
     proposed = draft.tool.name
 
-    # Look first.
+    # Compare with the library.
     varied, edges = trial.other_calls(draft, runner.file_parameters)
-    around = await look_around(draft, varied, runner, library)
-    if (same := around.same) is not None:
+    similar = await compare_with_library(draft, varied, runner, library)
+    if (same := similar.same) is not None:
         if draft.tool.name != same.name:
             same = await library.merge(same, draft.tool.name)
         reason = f"{same.name} of the library gives the same results"
         return Creation(draft.arguments, same, "reuse", reason, first)
-    if (older := around.older) is not None and draft.tool.name != older.name:
-        draft = await _under_name(draft, older.name, first, runner)
+    if (older := similar.older) is not None and draft.tool.name != older.name:
+        draft = await _renamed(draft, older.name, first, runner)
 
-    # Tests: the docstring's examples, the examiner's, and what its slow version gives for drawn arguments.
-    examples = await _examples(draft, varied, runner, tell)
-    tests = await _examiners_tests(draft, [*varied, *edges], runner, examiner, bool(examples), tell)
+    # Collect tests: the docstring's examples, the examiner's tests, and random calls for its slow version.
+    examples = await _examples(draft, varied, runner, notify)
+    tests = await _examiners_tests(draft, [*varied, *edges], runner, examiner, bool(examples), notify)
     is_examined = tests is not None
     tests = tests or []
     reference = "" if runner.file_parameters or runner.exchanges else examiner.reference(draft.function.definition)
-    drawn = await drawn_calls(draft, reference, runner, tell)
+    drawn = await random_calls(draft, reference, runner, notify)
     near = near_misses(draft.function, draft.arguments) if not runner.file_parameters else []
 
-    # Trial.
+    # Run the tests.
     await runner.run_together(draft.tool, [*drawn, *(one.call for one in near), *(test.call for test in tests)])
     others = [*varied, *edges, *drawn]
     crashed = await trial.crashes(draft, [*others, *(test.call for test in tests)], runner)
     tests = [test for test in tests if test.call.key not in crashed]
     known, _ = await trial.run_tests(draft, tests, runner)
     compared = await compare(
-        draft, [TrialCall(draft.arguments), *others], near, [*examples, *known], reference, runner, tell
+        draft, [TrialCall(draft.arguments), *others], near, [*examples, *known], reference, runner, notify
     )
     tests += [test for test in compared.disputed if test.call.key not in crashed]
-    tests += await _outside(draft, runner)
-    suite, failures = await trial.examine(draft, tests, runner, examiner, tell, is_examined)
-    problems = [*[*crashed.values()][:_CRASHES_TOLD], *failures]
+    tests += await _result_outside_limits(draft, runner)
+    suite, failures = await trial.examine(draft, tests, runner, examiner, notify, is_examined)
+    problems = [*[*crashed.values()][:_MAX_CRASHES_SHOWN], *failures]
     tested = {test.key for test in suite}
     suite = [*(test for test in examples if test.key not in tested), *suite]
     tested = {test.key for test in suite}
-    suite += [test for test in around.tests if test.origin != "recorded" and test.key not in tested]
+    suite += [test for test in similar.tests if test.origin != "recorded" and test.key not in tested]
     if runner.exchanges and all(test.arguments != draft.arguments for test in suite):
         because = "what its hosts answered when it was made"
         suite.append(Test(draft.arguments, first.value, "recorded", because=because))
@@ -180,14 +185,14 @@ async def _proved(
         compared.agreed,
     )
 
-    # Repair.
+    # Remove parameters without effect.
     if not failures:
-        draft, idle = await trial.without_idle_parameters(draft, calls, runner, tell)
+        draft, idle = await trial.without_idle_parameters(draft, calls, runner, notify)
         problems += idle
         suite, agreed = ([_fitted(test, draft.tool) for test in some] for some in (suite, agreed))
-        calls = [replace(call, arguments=fitted(call.arguments, draft.tool)) for call in calls]
+        calls = [replace(call, arguments=known_arguments(call.arguments, draft.tool)) for call in calls]
 
-    # Proof.
+    # Try mutants.
     outcomes = [await runner.try_run(draft.tool, call) for call in calls]
     _require_none([*problems, *_wrong_results(draft.tool, outcomes, runner)])
     slowest = max(outcome.seconds for outcome in outcomes if outcome is not None and outcome.ok)
@@ -195,18 +200,18 @@ async def _proved(
     suite += killers
     killed, proposal = tried - len(survivors), runner.proposal
     is_draft = not is_examined or killed < _WEAK * tried
-    wanted = _STRONG if proposal.attempt == 1 and len(survivors) >= SURVIVORS_SHOWN else _WEAK
+    wanted = _STRONG if proposal.attempt == 1 and len(survivors) >= MAX_SURVIVORS_SHOWN else _WEAK
     if killed < wanted * tried and proposal.attempt < 2:
         _require_none([weakness(draft.tool, killed, tried, survivors)])
     if is_draft and older is not None:
         weak = weakness(draft.tool, killed, tried, survivors) if tried else "nobody but its author tested it"
         raise NotProvedError([f"{older.name} of the library is unchanged: {weak}"])
 
-    # Register.
+    # Add it to the library.
     final = proposal.final or ("{}" if isinstance(first.value, int | str) else "")
     provenance = {
         **draft.tool.provenance,
-        "asked": None if proposal.files else remembered(proposal.question, draft.arguments, final),
+        "asked": None if proposal.files else question_record(proposal.question, draft.arguments, final),
         "tests": [test.as_json() for test in suite],
         **({EXCHANGES: [*runner.exchanges]} if runner.exchanges else {}),
         **({WRAPS: proposal.wraps.label} if proposal.wraps else {}),
@@ -222,7 +227,7 @@ async def _proved(
         "prompts": prompts_hash("mcp_tools.create"),
         "run": proposal.run_id,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "rejected": around.rejected,
+        "rejected": similar.rejected,
     }
     if older is not None:
         names = {*older.aliases, proposed} - {older.name}
@@ -238,17 +243,17 @@ async def _proved(
     reason = f"{len(suite)} tests pass, they catch {killed} of {tried} broken versions"
     if compared.compared:
         reason = f"{reason}; {compared.compared} drawn calls give what a slow version gives"
-    missed = tuple(changes(draft.tool, survivors))
+    missed = tuple(changed_lines(draft.tool, survivors))
     if is_draft:
         why = "" if is_examined else "nobody but its author tested it; "
         reason = f"- {tool.name} is a draft: {why}{reason}; look at it: alita tools approve {tool.name}"
         return Creation(draft.arguments, None, "draft", reason, first, survivors=missed)
-    remark = f"It replaces the older version of {tool.name}: all its tests pass." if older else around.apart
+    remark = f"It replaces the older version of {tool.name}: all its tests pass." if older else similar.apart
     return Creation(draft.arguments, tool, "create", reason, first, remark, missed)
 
 
-async def _under_name(draft: Draft, name: str, first: Outcome, runner: ProposalRunner) -> Draft:
-    """The draft with its function called by the name of the tool that it replaces.
+async def _renamed(draft: Draft, name: str, first: Outcome, runner: ProposalRunner) -> Draft:
+    """Return the draft with its function renamed after the tool that it replaces.
 
     Raises:
         NotProvedError: No schema can be derived.
@@ -271,15 +276,19 @@ def _bullets(problems: Sequence[str]) -> str:
     return "\n".join(f"- {problem}" for problem in problems)
 
 
-async def _examples(draft: Draft, varied: Sequence[TrialCall], runner: ProposalRunner, tell: Tell) -> list[Test]:
-    """The docstring's examples, which must pass; a repeated call must give the same, too."""
+async def _examples(draft: Draft, varied: Sequence[TrialCall], runner: ProposalRunner, notify: Notify) -> list[Test]:
+    """Return the docstring's examples as tests.
+
+    Raises:
+        NotProvedError: An example fails, or a repeated call gives another result.
+    """
     examples = [test for test in draft.function.examples if not misfits(draft.tool, test.arguments)]
     passed, failed = await trial.run_tests(draft, examples, runner)
     lacking = [test for test, outcome in failed if outcome.ok and not _has_part(test, outcome)]
     failed = [(test, outcome) for test, outcome in failed if test not in lacking]
     unused = [*draft.function.unused, *(test.shown(draft.tool.name) for test in lacking)]
     if unused:
-        tell(f"examples that are no tests: {_some(unused)} ({_TESTABLE})")
+        notify(f"examples that are no tests: {_some(unused)} ({_TESTABLE})")
     problems = [failure_text(draft.tool.name, test, outcome) for test, outcome in failed]
     problems += [] if failed else await wrong_examples(draft.tool.source, draft.function.docstring, runner)
     problems += await trial.depends_on_chance(draft, [*(test.call for test in passed), *varied], runner)
@@ -288,11 +297,20 @@ async def _examples(draft: Draft, varied: Sequence[TrialCall], runner: ProposalR
 
 
 async def _examiners_tests(
-    draft: Draft, calls: Sequence[TrialCall], runner: ProposalRunner, examiner: Examiner, has_examples: bool, tell: Tell
+    draft: Draft,
+    calls: Sequence[TrialCall],
+    runner: ProposalRunner,
+    examiner: Examiner,
+    has_examples: bool,
+    notify: Notify,
 ) -> list[Test] | None:
-    """The examiner's tests, as far as they fit the schemas. While they are written, the calls are made.
+    """Get the examiner's tests while the given calls run.
 
-    None if the examiner has no usable reply and the docstring's examples have to do.
+    Returns:
+        The tests that fit the schemas; None if the examiner fails but the docstring has examples.
+
+    Raises:
+        NotProvedError: The examiner finds no use for the tool, or no usable test.
     """
     files = runner.proposal.files if runner.file_parameters else ()
     if strange := [path.name for path in files if not writable(path)]:
@@ -300,23 +318,20 @@ async def _examiners_tests(
             [f"no test can bring a file such as {strange[0]}: let the tool take what a program reads from it"]
         )
 
-    async def asked() -> list[Test] | NotProvedError | None:
+    async def ask() -> list[Test] | NotProvedError | None:
         try:
             tests = await examiner.tests(draft.function.definition, draft.tool, files)
-        except AlitaError as failure:  # the result exists, even if the examiner fails
-            said = f"it could not be examined: {failure.message}"
+        except AlitaError as failure:
+            reason = f"it could not be examined: {failure.message}"
             if isinstance(failure, StoppedError) or not has_examples:
-                return NotProvedError([said], "unexamined")
-            tell(said)
+                return NotProvedError([reason], "unexamined")
+            notify(reason)
             return None
         if isinstance(tests, str):
             return NotProvedError([f"the examiner sees nothing here that other questions need: {tests}"], "one_off")
         return tests
 
-    async def made() -> None:
-        await runner.run_together(draft.tool, calls)
-
-    tests, _ = await asyncio.gather(asked(), made())
+    tests, _ = await asyncio.gather(ask(), runner.run_together(draft.tool, calls))
     if isinstance(tests, NotProvedError):
         raise tests
     if tests is None:
@@ -330,11 +345,11 @@ async def _examiners_tests(
     ]
     odd = [test.shown(draft.tool.name, longest=80) for test in tests if test not in fitting]
     unread = [*examiner.unread(draft.function.definition), *odd]
-    said = f"; {len(unread)} of its tests cannot be used: {_some(unread)} ({_TESTABLE})" if unread else ""
+    unusable = f"; {len(unread)} of its tests cannot be used: {_some(unread)} ({_TESTABLE})" if unread else ""
     if unread:
-        tell(f"the examiner wrote tests{said}")
+        notify(f"the examiner wrote tests{unusable}")
     if all(test.raises or test.arguments == draft.arguments for test in fitting) and not runner.exchanges:
-        _require_none([f"the examiner found no test with other arguments than the question's{said}"])
+        _require_none([f"the examiner found no test with other arguments than the question's{unusable}"])
     return fitting
 
 
@@ -347,12 +362,12 @@ def _has_part(test: Test, outcome: Outcome) -> bool:
 
 
 def _some(texts: Sequence[str]) -> str:
-    more = f" and {len(texts) - _UNUSED_TOLD} more" if len(texts) > _UNUSED_TOLD else ""
-    return f"{'; '.join(f'`{one_line(text, 150)}`' for text in texts[:_UNUSED_TOLD])}{more}"
+    more = f" and {len(texts) - _MAX_UNUSED_SHOWN} more" if len(texts) > _MAX_UNUSED_SHOWN else ""
+    return f"{'; '.join(f'`{one_line(text, 150)}`' for text in texts[:_MAX_UNUSED_SHOWN])}{more}"
 
 
 def _wrong_results(tool: Tool, outcomes: Sequence[Outcome | None], runner: ProposalRunner) -> list[str]:
-    """Return the problems of the results of all calls. Two must differ, unless hosts answered only one call."""
+    """Return the problems with the results of all calls. Unless the tool uses hosts, at least two must differ."""
     good = [outcome.value for outcome in outcomes if outcome is not None and outcome.ok]
     misfit = [f"a result is not what it promises: {text}" for value in good for text in validate_result(tool, value)]
     problems = [*dict.fromkeys(misfit)]
@@ -366,8 +381,8 @@ def _wrong_results(tool: Tool, outcomes: Sequence[Outcome | None], runner: Propo
     return problems
 
 
-async def _outside(draft: Draft, runner: ProposalRunner) -> list[Test]:
-    """A result that contradicts the limits in Returns, if there is one, as a test that the examiner decides."""
+async def _result_outside_limits(draft: Draft, runner: ProposalRunner) -> list[Test]:
+    """Return a call with a result outside the limits in Returns, if there is one. The examiner rules on it."""
     for test in runner.results_of(draft.tool):
         if words := outside_of_returns(draft.function, test.expected):
             return [replace(test, expected=None, because=words)]
@@ -375,4 +390,4 @@ async def _outside(draft: Draft, runner: ProposalRunner) -> list[Test]:
 
 
 def _fitted(test: Test, tool: Tool) -> Test:
-    return replace(test, arguments=fitted(test.arguments, tool))
+    return replace(test, arguments=known_arguments(test.arguments, tool))

@@ -1,4 +1,4 @@
-"""When two results are the same answer."""
+"""Decides if two results are the same answer."""
 
 from __future__ import annotations
 
@@ -13,21 +13,26 @@ _NUMBER = re.compile(r"[-+]?[$€£]?\s?[-+]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:e[-+
 _BETWEEN = re.compile(r"[,;\n]\s+|[,;\n](?!\d{3}(?!\d))|(?<!\s)\s+and\s+")
 _FULL_STOP = re.compile(r"(?<=[\w)\]}'\"`%])\.$")
 _WORDS = {"yes": "true", "no": "false"}
-_LONGEST_LITERAL = 20_000
+_MAX_LITERAL_CHARS = 20_000
 
 
 def answer_key(value: Json) -> str:
-    """Return the normal form of an answer: equal for 12.0 and "12", for "Sunday" and "sunday.".
+    """Return a text that is equal for equal answers, such as 12.0 and "12", or "Sunday" and "sunday.".
 
-    The keys of a dictionary count if it has several, in any order; a single key is only a label.
+    The key of a dictionary with one entry is only a label and is ignored.
+
+    Example:
+        >>> answer_key({"total": 12.0}) == answer_key("12")
+        True
     """
     return "|".join(_parts(value))
 
 
 def agree(value: Json, expected: Json) -> bool:
-    """Return True if a result is the expected one, numbers within what adding them up may lose.
+    """Return True if a result matches an expectation that a person or model wrote.
 
-    Somebody wrote down what is expected: a number may be rounded to two decimals or more, a text quoted otherwise.
+    An expected number may be rounded to two or more decimals; floating-point noise is ignored. An expected text may
+    differ in case and punctuation.
     """
     if isinstance(value, bool) or isinstance(expected, bool):
         return value is expected
@@ -37,7 +42,7 @@ def agree(value: Json, expected: Json) -> bool:
         written = re.fullmatch(r"-?\d+\.(\d+)(?:e([-+]\d+))?", repr(expected))
         if written is None or (len(written[1]) == 1 and (abs(expected) < 1 or written[2])):
             return False
-        # 540.20 was written as 540.2: zeros at the end do not survive
+        # 540.2 may have been written as 540.20, so it counts as two decimals
         digits = len(written[1]) if written[2] else max(2, len(written[1]))
         return bool(abs(value - expected) <= 0.5000001 * 10.0 ** (int(written[2] or 0) - digits))
     if isinstance(value, list) and isinstance(expected, list):
@@ -49,7 +54,7 @@ def agree(value: Json, expected: Json) -> bool:
 
 
 def same(value: Json, other: Json) -> bool:
-    """Return True if two results are the same; numbers may differ by rounding."""
+    """Return True if two results are equal up to rounding."""
     if isinstance(value, bool) or isinstance(other, bool):
         return value is other
     if isinstance(value, int | float) and isinstance(other, int | float):
@@ -78,9 +83,9 @@ def _parts(value: Json) -> list[str]:
 
 
 def _literal(text: str) -> Json:
-    """The list or dictionary that a program printed as Python writes it; None for any other text."""
+    """Parse a list or dictionary in Python syntax; None for any other text."""
     bare = text.strip()
-    if len(bare) > _LONGEST_LITERAL or bare[:1] + bare[-1:] not in {"[]", "{}", "()"}:
+    if len(bare) > _MAX_LITERAL_CHARS or bare[:1] + bare[-1:] not in {"[]", "{}", "()"}:
         return None
     try:
         with warnings.catch_warnings():
@@ -101,12 +106,12 @@ def _scalar(text: str) -> str:
             return _number(int(plain) if re.fullmatch(r"[-+]?\d+", plain) else float(plain))
         except ValueError:
             pass
-    said = " ".join(bare.casefold().split())
-    return _WORDS.get(said, said)
+    lowered = " ".join(bare.casefold().split())
+    return _WORDS.get(lowered, lowered)
 
 
 def _number(value: float) -> str:
-    """Return a number with nine significant digits, or three more than its integer part has."""
+    """Format a number with nine significant digits, or more if the integer part has more than six digits."""
     if isinstance(value, int):
         return str(value) if value.bit_length() < 10_000 else hex(value)
     if not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""The small files that a test brings for a tool that opens files."""
+"""Small files that a test brings along for a tool that opens files."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _FORMS: dict[str, Json] = {
     _WORKBOOK: {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "array"}}},
     _ARCHIVE: {"type": "object", "additionalProperties": {"type": "string"}},
 }
-"""The JSON that stands for a file that is no text: the rows of each sheet, and the text of each member, by name."""
-_LONGEST = 100_000
-_LONG_AGO = (2000, 1, 1, 0, 0, 0)
+"""JSON schemas of binary files: the rows of each sheet, and the text of each archive member, by name."""
+_MAX_CHARS = 100_000
+_FIXED_TIME = (2000, 1, 1, 0, 0, 0)
+"""All timestamps in generated files, so that a replay makes the same calls."""
 _TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _WRITING = """def _write_files(files):
     import base64
@@ -36,15 +37,18 @@ _WRITING = """def _write_files(files):
 
 
 def writable(path: Path) -> bool:
-    """Return True if a test can bring a file of this kind."""
+    """Return True if tests can bring files of this type."""
     suffix = path.suffix.lower()
     return suffix in _TEXTS or suffix == _ARCHIVE or (suffix == _WORKBOOK and bool(installed(("openpyxl",))))
 
 
 def with_files(source: str, files: dict[str, str]) -> str:
-    """The source, which first writes some files, texts by name, into its scratch folder.
+    """Extend a source so that it first writes files into its working folder.
 
-    Workbooks and archives are made here, so that the tool's process needs no packages for them.
+    Args:
+        source: The source of a tool.
+        files: The text of each file by name; for workbooks and archives, their content as JSON. They are built before
+            the call, so that the tool's process does not have to import any package.
     """
     if not files:
         return source
@@ -54,7 +58,7 @@ def with_files(source: str, files: dict[str, str]) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _content(name: str, text: str) -> bytes:
-    """The bytes of a file; the same for the same text, so that a replay makes the same calls."""
+    """Return the bytes of a file. The same text always gives the same bytes."""
     suffix = Path(name).suffix.lower()
     if suffix == _WORKBOOK:
         return _workbook(json.loads(text))
@@ -67,12 +71,12 @@ def _archive(members: dict[str, bytes]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for member, inner in members.items():
-            archive.writestr(zipfile.ZipInfo(member, _LONG_AGO), inner, zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo(member, _FIXED_TIME), inner, zipfile.ZIP_DEFLATED)
     return packed.getvalue()
 
 
 def _workbook(sheets: dict[str, list[list[Json]]]) -> bytes:
-    import openpyxl  # type: ignore[import-untyped]  # it has no types
+    import openpyxl  # type: ignore[import-untyped]  # has no stubs
 
     book, saved = openpyxl.Workbook(), io.BytesIO()
     book.remove(book.active)
@@ -87,12 +91,12 @@ def _workbook(sheets: dict[str, list[list[Json]]]) -> bytes:
 
 
 def usable(files: dict[str, str]) -> bool:
-    """Return True if these files can be written."""
+    """Return True if all files have a safe name, a supported type and valid content."""
     for name, text in files.items():
         path = Path(name)
         if path.name != name or name.startswith(".") or not (isinstance(text, str) and writable(path)):
             return False
-        if len(text) > _LONGEST or not _is_made(name, text):
+        if len(text) > _MAX_CHARS or not _is_made(name, text):
             return False
     return True
 

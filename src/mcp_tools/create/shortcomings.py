@@ -1,4 +1,4 @@
-"""Why a tool is of no use to others: empty names or descriptions, or code that fits one question only."""
+"""Finds what makes a tool useless for others: missing documentation, or code that fits one question only."""
 
 from __future__ import annotations
 
@@ -19,18 +19,24 @@ _PLACEHOLDER = re.compile(
     rf"(?:(?:{_GENERIC.replace(' ', '|')})_?\d+|args?|arguments?|params?|parameters?|vars?|foo|bar|baz)"
 )
 _SAYS_NOTHING = words("a an the of to for in thi that these it i are be as function tool return returned")
-"""Words that add nothing to a name, without the plural's s."""
+"""Words that add nothing to a name, without a plural s."""
 _SAYS_THE_TYPE = words("value given input parameter argument int integer float number str string text bool list dict")
 """Words that add nothing to a parameter's name and type."""
 _RAISES = re.compile(r"^\s*Raises:\s*$", re.MULTILINE)
 _ERROR_TEXT = re.compile(r"\s*error\b\s*[:!-]", re.IGNORECASE)
-_LONGEST_TEXT = 60
-"""Characters of the question that code may repeat: a message, but no data."""
-_SHORTEST_VALUE = 3
+_MAX_QUOTED = 60
+"""Code may repeat this much of the question, which is enough for a message but not for data."""
+_MIN_VALUE_CHARS = 3
 
 
 def shortcomings(function: DocumentedFunction, question: str, arguments: dict[str, Json]) -> Iterator[str]:
-    """Return the problems that the writer has to fix; the arguments are the question's own."""
+    """Yield the problems that the author has to fix.
+
+    Args:
+        function: The function.
+        question: The question that it answers.
+        arguments: The arguments that answer the question.
+    """
     yield from _of_the_definition(function)
     yield from _of_the_code(function)
     yield from _of_one_question(function, " ".join(question.split()), arguments)
@@ -79,15 +85,15 @@ def _of_one_question(function: DocumentedFunction, question: str, arguments: dic
     types = {parameter.name: parameter.type for parameter in function.spec.parameters}
     parts = set(function.spec.name.split("_"))
     for name, value in arguments.items():
-        said = str(value).casefold() if type(value) in (int, str) else ""
-        if said in parts and "Literal" not in types.get(name, "") and (said.isdigit() or len(said) >= _SHORTEST_VALUE):
-            yield f"the name {function.spec.name} holds {said!r}, the value of {name!r}; name the general concept"
-        if isinstance(value, str) and len(value) > _LONGEST_TEXT and " ".join(value.split()) == question:
+        word = str(value).casefold() if type(value) in (int, str) else ""
+        if word in parts and "Literal" not in types.get(name, "") and (word.isdigit() or len(word) >= _MIN_VALUE_CHARS):
+            yield f"the name {function.spec.name} holds {word!r}, the value of {name!r}; name the general concept"
+        if isinstance(value, str) and len(value) > _MAX_QUOTED and " ".join(value.split()) == question:
             yield f"{name!r} takes the question itself; take the values that the computation needs"
     for node in function.source.all_of(ast.Constant):
         text = " ".join(node.value.split()) if isinstance(node.value, str) else ""
-        if len(text) > _LONGEST_TEXT and text in question:
-            yield f"line {node.lineno} holds {text[:_LONGEST_TEXT]!r}… of the question; take such data as a parameter"
+        if len(text) > _MAX_QUOTED and text in question:
+            yield f"line {node.lineno} holds {text[:_MAX_QUOTED]!r}… of the question; take such data as a parameter"
 
 
 def _words(text: str) -> set[str]:

@@ -1,16 +1,17 @@
-"""The trial of a draft: calls with other arguments, the examiner's tests, and parameters that change nothing."""
+"""Tries a draft: the docstring's examples, calls with other arguments, the tests, and parameters without effect."""
 
 from __future__ import annotations
 
+import ast
+import doctest
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from mcp_tools.create.documented_function import DocumentedFunction, read_function
+from mcp_tools.create.documented_function import DocumentedFunction, read_function, read_value
 from mcp_tools.create.examiner import CRASHES, exception_of, failure_text, passes
-from mcp_tools.create.examples import wrong_examples
-from mcp_tools.create.interfaces import Examiner, Tell, Test, TrialCall
-from mcp_tools.create.proposal_runner import ProposalRunner, fitted, is_unrecorded, misfits
+from mcp_tools.create.interfaces import Examiner, Notify, Test, TrialCall
+from mcp_tools.create.proposal_runner import ProposalRunner, is_unrecorded, known_arguments, misfits
 from mcp_tools.create.same_answer import agree
 from mcp_tools.create.shortcomings import shortcomings
 from mcp_tools.create.variations import alternatives, edges, variations, without_parameter
@@ -19,45 +20,65 @@ from mcp_tools.sandbox.protocol import Outcome, Problem
 from mcp_tools.tool import Json, Tool, call_text
 
 _VARIATIONS = 6
-_CHOICES = 20
-"""The most choices of one parameter that are tried."""
-_FEWEST = 2
-"""Successful calls with another value of a parameter that must show no effect."""
+_MAX_CHOICES = 20
+_MIN_COMPARED = 2
+"""A parameter has no effect if this many successful calls with another value change nothing."""
 _REFUSE = "raise ValueError with a clear message for input that it cannot take"
 _CHANCE = "gives another result when it is called again: let chance come from a seed"
+_COMMENTED = re.compile(r"^[ \t]+(\w+\(.*\S)(?:[ \t]{2,}|\n[ \t]+)# (.+)$", re.MULTILINE)
+_RUNNING = """
+
+def _run_examples_of_docstring(sources):
+    import contextlib
+    import io
+    import sys
+
+    if "numpy" in sys.modules:  # shows 0.5, not np.float64(0.5)
+        sys.modules["numpy"].set_printoptions(legacy="1.25")
+    told, names = [], dict(globals())
+    for source in sources:
+        printed, raised = io.StringIO(), ""
+        with contextlib.redirect_stdout(printed):
+            try:
+                exec(compile(source, "example", "single"), names)
+            except Exception as error:
+                raised = f"{type(error).__name__}: {error}"
+        told.append([printed.getvalue(), raised])
+    return told
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A tool that is not proved yet."""
+    """A tool that has not been proved yet."""
 
     tool: Tool
     function: DocumentedFunction
     arguments: dict[str, Json]
-    """The question's own."""
+    """The arguments that answer the question."""
 
 
 def other_calls(draft: Draft, fixed: Sequence[str]) -> tuple[list[TrialCall], list[TrialCall]]:
-    """Calls like the question's own, in which some parameters are fixed.
+    """Derive calls from the question's own call, without changing the `fixed` parameters.
 
     Returns:
-        Calls with similar values or another choice of the schema; and calls with one empty, zero or negative value,
-        which need not fit the schema.
+        First, calls with similar values or other choices that the schema allows. Second, calls with one empty, zero
+        or negative value, which may not fit the schema.
     """
     free = {name: value for name, value in draft.arguments.items() if name not in fixed}
     others = variations(free, count=_VARIATIONS)
     for name, schema in draft.tool.input_schema["properties"].items():
         if "enum" in schema or schema.get("type") == "boolean":
             given = draft.arguments.get(name, schema.get("default"))
-            others += [{name: other} for other in alternatives(given, schema)[:_CHOICES]]
+            others += [{name: other} for other in alternatives(given, schema)[:_MAX_CHOICES]]
     varied, edge = ([TrialCall({**draft.arguments, **new}) for new in sets] for sets in (others, edges(free)))
     return [call for call in varied if not misfits(draft.tool, call.arguments)], edge
 
 
 async def depends_on_chance(draft: Draft, calls: Sequence[TrialCall], runner: ProposalRunner) -> list[str]:
-    """Says so if the first successful call gives another result when it is repeated.
+    """Repeat the first successful call; return a problem if its result changes.
 
-    The question's own call is not repeated: it may take long.
+    The question's own call is not repeated, because it may take long.
     """
     for call in calls:
         once = await runner.try_run(draft.tool, call) if call.arguments != draft.arguments else None
@@ -69,7 +90,7 @@ async def depends_on_chance(draft: Draft, calls: Sequence[TrialCall], runner: Pr
 
 
 async def crashes(draft: Draft, calls: Sequence[TrialCall], runner: ProposalRunner) -> dict[str, str]:
-    """Return the calls, by their keys, that fit the schema but crash the code."""
+    """Return a message for each call that fits the schema but crashes the code, by the call's key."""
     found = {}
     for call in calls:
         outcome = await runner.try_run(draft.tool, call)
@@ -85,10 +106,10 @@ async def crashes(draft: Draft, calls: Sequence[TrialCall], runner: ProposalRunn
 async def run_tests(
     draft: Draft, tests: Sequence[Test], runner: ProposalRunner
 ) -> tuple[list[Test], list[tuple[Test, Outcome]]]:
-    """The tests that pass, which now expect the exact results, and the others with their outcomes.
+    """Run tests; return those that pass, with the exact result as expectation, and those that fail.
 
-    A test that asks a host for what is not recorded is neither. Nor is one of the examiner with another result, if that
-    rests on a response that the examiner has not seen.
+    A test is dropped from both if it sends a request without a recorded response, or if the examiner predicted a
+    result that depends on a response it has not seen.
     """
     passed, failed = [], []
     for test in tests:
@@ -109,17 +130,19 @@ async def examine(
     tests: Sequence[Test],
     runner: ProposalRunner,
     examiner: Examiner,
-    tell: Tell,
+    notify: Notify,
     is_examined: bool = True,
 ) -> tuple[list[Test], list[str]]:
-    """The examiner's tests that pass, and what the tool does wrong in those that the examiner confirms.
+    """Run the tests, and let the examiner rule on those that fail.
 
-    One must be left, unless the examiner wrote none.
+    Returns:
+        The tests that pass, and a message for each failure that the examiner confirms. If the examiner wrote tests,
+        at least one with other arguments than the question's must pass; otherwise that is a failure, too.
     """
     passed, disputed = await run_tests(draft, tests, runner)
     definition, objection = draft.function.definition, runner.proposal.objection
     failures = []
-    if not objection:  # the docstring's own words leave nothing to work out
+    if not objection:  # promises that the docstring spells out go to the author without a ruling
         failures = [failure_text(draft.tool.name, *each) for each in disputed if each[0].origin == "promise"]
         disputed = [each for each in disputed if each[0].origin != "promise"]
     if disputed:
@@ -128,19 +151,19 @@ async def examine(
         try:
             again = await examiner.reconsider(definition, draft.tool, doubtful, objection)
         except AlitaError as failure:
-            tell(f"the examiner did not review it: {failure.message}")
+            notify(f"the examiner did not review it: {failure.message}")
         for (test, outcome), now in zip(disputed, again, strict=True):
             text = failure_text(draft.tool.name, test, outcome)
             if now is not None and passes(now, outcome):
                 passed.append(_exact(now, outcome))
                 if test.origin == "reference":
-                    tell(f"the examiner's slow version is wrong here: {text}")
+                    notify(f"the examiner's slow version is wrong here: {text}")
             elif now is not None and now.raises == test.raises and _agree(now.expected, test.expected):
                 failures.append(text)
             elif now is not None and test.origin == "reference" and not objection:
                 failures.append(f"{failure_text(draft.tool.name, now, outcome)}; {test.because}{_shown(test)}")
             else:
-                tell(f"a test is dropped because the examiner does not confirm it: {text}")
+                notify(f"a test is dropped because the examiner does not confirm it: {text}")
     is_left = any(not test.raises and test.arguments != draft.arguments for test in passed)
     if is_examined and not failures and not is_left and not runner.exchanges:
         failures.append("no test with other arguments was left: state in the docstring what such calls give")
@@ -158,10 +181,10 @@ def _shown(test: Test) -> str:
 
 
 async def _is_idle(name: str, tool: Tool, calls: Sequence[TrialCall], runner: ProposalRunner) -> bool:
-    """Return True if no value of a parameter changes any result of the calls.
+    """Return True if changing a parameter changes no result.
 
-    Errors do not count: a parameter that is only checked has no effect, and if all other values fail, the effect is
-    unknown.
+    Calls that fail are not compared. So a parameter that the code only validates has no effect; and if all other values
+    fail, the effect is unknown, and this returns False.
     """
     compared = 0
     schema = tool.input_schema["properties"][name]
@@ -177,19 +200,19 @@ async def _is_idle(name: str, tool: Tool, calls: Sequence[TrialCall], runner: Pr
                 compared += 1
                 if after.value != before.value:
                     return False
-    return compared >= _FEWEST
+    return compared >= _MIN_COMPARED
 
 
 async def without_idle_parameters(
-    draft: Draft, calls: Sequence[TrialCall], runner: ProposalRunner, tell: Tell
+    draft: Draft, calls: Sequence[TrialCall], runner: ProposalRunner, notify: Notify
 ) -> tuple[Draft, list[str]]:
-    """The draft without parameters that change no result, and what stands in the way of taking one out."""
+    """Remove the parameters that change no result from a draft; also return the problems that prevent this."""
     tool, source, problems = draft.tool, draft.tool.source, []
     names = [name for name in tool.input_schema["properties"] if name not in runner.file_parameters]
     for name in [name for name in names if await _is_idle(name, tool, calls, runner)]:
         shorter = without_parameter(source, tool.name, name)
         if shorter is not None:
-            tell(f"removed: {name}, which changes no result")
+            notify(f"removed: {name}, which changes no result")
             source = shorter
         elif name in tool.input_schema["required"]:  # an option that the code reads may matter elsewhere
             problems.append(f"{name!r} changed no result in the trial: remove it, or say in the docstring when it does")
@@ -203,11 +226,65 @@ async def without_idle_parameters(
     if await wrong_examples(source, function.docstring, runner):
         removed = next(name for name in names if name not in shortened.input_schema["properties"])
         return draft, [f"{removed!r} changes no result, but an example names it: take it out, or let it matter"]
-    arguments = fitted(draft.arguments, shortened)
+    arguments = known_arguments(draft.arguments, shortened)
     runner.remember(source, TrialCall(arguments), await runner.run(tool, TrialCall(draft.arguments)))
     for call in calls:
         before = await runner.try_run(tool, call)
-        after = await runner.try_run(shortened, replace(call, arguments=fitted(call.arguments, shortened)))
+        after = await runner.try_run(shortened, replace(call, arguments=known_arguments(call.arguments, shortened)))
         if before is not None and before.ok and (after is None or not after.ok or after.value != before.value):
             return draft, ["it gives other results without the parameters that change no result"]
     return Draft(shortened, function, arguments), [*shortcomings(function, runner.proposal.question, draft.arguments)]
+
+
+async def wrong_examples(source: str, docstring: str, runner: ProposalRunner) -> list[str]:
+    """Run a docstring's examples as they are written, also those that give no test, such as `round(f(2), 3)`.
+
+    Returns:
+        A message for the author about each wrong example.
+    """
+    try:
+        examples = [*doctest.DocTestParser().get_examples(docstring), *_commented_examples(docstring)]
+    except ValueError:  # misplaced `>>>`
+        return []
+    if not examples or runner.file_parameters or runner.proposal.capabilities.hosts:
+        return []
+    arguments: dict[str, Json] = {"sources": [example.source for example in examples]}
+    [outcome] = await runner.run_each(source + _RUNNING, "_run_examples_of_docstring", [arguments])
+    results = outcome.value if outcome is not None and isinstance(outcome.value, list) else []
+    return [
+        f"the docstring's example `{example.source.strip():.200}` must give {example.want.strip()!r:.200}; {got:.300}"
+        for example, result in zip(examples, results, strict=False)
+        if (got := _difference(example, result))
+    ]
+
+
+def _commented_examples(docstring: str) -> Iterator[doctest.Example]:
+    """Yield examples written as a call and a comment, such as `area(2, 3)  # 6`."""
+    for match in _COMMENTED.finditer(docstring):
+        try:
+            ast.parse(match[1], mode="eval")
+            read_value(match[2])
+        except (ValueError, SyntaxError, RecursionError, MemoryError):  # an ordinary comment
+            continue
+        yield doctest.Example(f"{match[1]}\n", f"{match[2]}\n")
+
+
+def _difference(example: doctest.Example, result: Json) -> str:
+    """Say what an example gives instead of the result in the docstring; empty if both agree."""
+    match result:
+        case [str(printed), str(raised)]:
+            pass
+        case _:
+            return "it ended without a result"
+    if raised or example.exc_msg is not None:
+        expected = (example.exc_msg or "").partition(":")[0].strip()
+        return "" if raised.partition(":")[0] == expected else raised or f"it gives {printed.strip()}"
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    if not example.want or doctest.OutputChecker().check_output(example.want, printed, flags):
+        return ""
+    try:
+        if agree(read_value(printed), read_value(example.want)):
+            return ""
+    except ValueError:  # not literals
+        pass
+    return f"it gives {printed.strip()}" if printed.strip() else "it gives nothing"

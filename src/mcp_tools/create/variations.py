@@ -1,4 +1,4 @@
-"""Other arguments, which a general tool must also survive; a source without one of its parameters."""
+"""Derives other arguments from a call, and removes a parameter from a source."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _EDGES: dict[type, tuple[Json, ...]] = {int: (0, -1), float: (0.0, -1.0), str: (
 
 
 def variations(arguments: dict[str, Json], *, count: int = 4, seed: int = 0) -> list[dict[str, Json]]:
-    """Up to `count` argument sets near the given one, all different from it and from each other.
+    """Return up to `count` different argument sets that are similar to the given one.
 
-    The first ones change a single parameter each, the last one changes all; the same seed gives the same sets.
+    The first sets change one parameter each; the last changes all. The same seed gives the same sets.
     """
     random = Random(seed)  # noqa: S311 - repeatable trial data, nothing secret
     names = list(arguments)
@@ -39,7 +39,7 @@ def variations(arguments: dict[str, Json], *, count: int = 4, seed: int = 0) -> 
 
 
 def edges(arguments: dict[str, Json]) -> list[dict[str, Json]]:
-    """Argument sets with one empty, zero or negative value each."""
+    """Return argument sets that each have one empty, zero or negative value."""
     return [
         {**arguments, name: edge}
         for name, value in arguments.items()
@@ -49,7 +49,7 @@ def edges(arguments: dict[str, Json]) -> list[dict[str, Json]]:
 
 
 def vary(value: Json, random: Random) -> Json:
-    """A value of the same shape, usually another one."""
+    """Return a value of the same shape, usually a different one."""
     match value:
         case bool():
             return not value
@@ -100,7 +100,7 @@ _WIDE: dict[type, tuple[Json, ...]] = {
 
 
 def alternatives(value: Json, schema: dict[str, Json]) -> list[Json]:
-    """Other values that a parameter may take: all of a choice, else some near the given one and some far from it."""
+    """Return other values for a parameter: all its choices, or some similar and some very different values."""
     choices = [branch["enum"] for branch in (schema, *schema.get("anyOf", ())) if "enum" in branch]
     if choices:
         found: list[Json] = [choice for choice in choices[0] if choice != value]
@@ -123,10 +123,11 @@ def alternatives(value: Json, schema: dict[str, Json]) -> list[Json]:
 
 
 def without_parameter(source: str, function: str, name: str) -> str | None:
-    """Return the source without a parameter and its line in the docstring, and with no other change.
+    """Remove a parameter and its line in the docstring from a source, without any other change.
 
     Returns:
-        None where it cannot be taken out cleanly: it is read in the body, passed in a call, or spoken of elsewhere.
+        The shorter source; None if the body reads the parameter, a call passes it, or the docstring mentions it
+        elsewhere.
     """
     tree = ast.parse(source)
     node = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == function)
@@ -172,17 +173,17 @@ def _without_argument(source: str, node: ast.FunctionDef, name: str) -> str:
         start = tokens[before].start
     head, tail = lines[start[0] - 1][: start[1]], lines[end[0] - 1][end[1] :]
     if not head.strip() and re.fullmatch(r"\s*(#.*)?\s*", tail):
-        head = tail = ""  # its own lines, with the comment behind it
+        head = tail = ""  # it has a line of its own, perhaps with a comment
     return "".join([*lines[: start[0] - 1], head + tail, *lines[end[0] :]])
 
 
 def _column(lines: list[str], line: int, column: int) -> int:
-    """Characters for the bytes that the syntax tree counts."""
+    """Convert a column of the syntax tree, which is in bytes, to characters."""
     return len(lines[line - 1].encode()[:column].decode())
 
 
 def _without_entry(source: str, node: ast.FunctionDef, name: str) -> str | None:
-    """The source without what the docstring's Args say of a parameter; None if it is not a separate line."""
+    """Remove a parameter from the docstring's Args. None if the closing quotes follow on the same line."""
     after = next((n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == node.name), None)
     text = after.body[0] if after else None
     if not isinstance(text, ast.Expr) or not text.end_lineno:
@@ -196,6 +197,6 @@ def _without_entry(source: str, node: ast.FunctionDef, name: str) -> str | None:
     margin = len(match[1]) if match else 0
     following = range(first + 1, text.end_lineno)
     last = next((n for n in following if len(lines[n]) - len(lines[n].lstrip()) <= margin), text.end_lineno)
-    if last == text.end_lineno:  # the closing quotes of the docstring follow it
+    if last == text.end_lineno:
         return None
     return "".join(lines[:first] + lines[last:])

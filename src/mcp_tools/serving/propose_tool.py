@@ -184,7 +184,7 @@ class ToolProposals:
                 examiner=ClientExaminer(who, tests),
                 sandbox=self._sandbox,
                 library=store,
-                tell=lambda _: None,
+                notify=lambda _: None,
             )
         return await self._told(creation, store, proposal, call)
 

@@ -16,8 +16,8 @@ from agent.context import Context
 from agent.events import Event, Note, ToolRegistered
 from agent.small.keeping import keep
 from agent.store.journal import Journal
-from mcp_tools.create.question_template import arguments_for
 from mcp_tools.library.library import Library
+from mcp_tools.library.question_template import arguments_for
 from mcp_tools.run import run_tool
 from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.sandbox.protocol import Sandbox

@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp_tools.checks.check import Report
 from mcp_tools.create.examiner import ModelExaminer
-from mcp_tools.create.interfaces import Creation, News, Proposal
+from mcp_tools.create.interfaces import Creation, Progress, Proposal
 from mcp_tools.create.prove import prove
 from mcp_tools.library.library import Library, Offer
 from mcp_tools.sandbox.protocol import Outcome, Sandbox
@@ -17,16 +17,16 @@ from mcp_tools.tool import Json, Tool, ToolSpec, call_text
 
 @dataclass
 class Memory:
-    """Remembers what it is told."""
+    """Collects the progress of a creation."""
 
     specs: list[ToolSpec] = field(default_factory=list)
     reports: list[Report] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def __call__(self, news: News) -> None:
+    def __call__(self, progress: Progress) -> None:
         of_kind: dict[type, list[Any]] = {ToolSpec: self.specs, Report: self.reports, Outcome: self.outcomes}
-        of_kind.get(type(news), self.notes).append(news)
+        of_kind.get(type(progress), self.notes).append(progress)
 
 
 @dataclass
@@ -97,4 +97,6 @@ class Case:
         if not again or self.examiner is None:
             self.examiner = ModelExaminer(self.asked.fill, "examiner-1")
         proposal = Proposal(question, code, arguments, run_id="run-1", model="writer-1", **more)
-        return await prove(proposal, examiner=self.examiner, sandbox=self.sandbox, library=self.store, tell=self.memory)
+        return await prove(
+            proposal, examiner=self.examiner, sandbox=self.sandbox, library=self.store, notify=self.memory
+        )

@@ -96,7 +96,7 @@ async def proved(
 ) -> tuple[Creation, list[str]]:
     memory, proposal = Memory(), Proposal("?", code, more.pop("arguments", ARGUMENTS), **more)
     examiner = ModelExaminer(answers.fill, "examiner-1")
-    return await prove(proposal, examiner=examiner, sandbox=sandbox, library=store, tell=memory), memory.notes
+    return await prove(proposal, examiner=examiner, sandbox=sandbox, library=store, notify=memory), memory.notes
 
 
 async def test_a_right_tool_is_kept_after_one_question(sandbox: Sandbox, store: LibraryStore) -> None:

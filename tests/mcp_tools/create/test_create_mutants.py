@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from mcp_tools.create.mutants import mutants
+from mcp_tools.create.mutation_testing import mutants
 
 RUNNER = '\n\nif __name__ == "__main__":\n    print(f(1 + 2))\n'
 SOURCES = {

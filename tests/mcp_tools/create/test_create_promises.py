@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mcp_tools.create.comparison import near_misses, outside_of_returns
 from mcp_tools.create.documented_function import read_function
-from mcp_tools.create.promises import near_misses, outside_of_returns
 from mcp_tools.tool import Capabilities, Json
 
 CODE = '''def tool(value: list) -> int:

@@ -52,7 +52,7 @@ async def proved(case: re.Match[str], sandbox: Sandbox, store: LibraryStore) -> 
 
     proposal = Proposal(asked["question"], case["source"], asked["arguments"])
     examiner = ModelExaminer(fill, "examiner-1")
-    creation = await prove(proposal, examiner=examiner, sandbox=sandbox, library=store, tell=Memory())
+    creation = await prove(proposal, examiner=examiner, sandbox=sandbox, library=store, notify=Memory())
     assert creation.answered, creation.reason
     return creation
 

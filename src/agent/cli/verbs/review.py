@@ -288,7 +288,7 @@ class _Desk:
         }
 
     async def _mutants(self, tool: Tool) -> Form:
-        from mcp_tools.create.strength import weakness
+        from mcp_tools.create.mutation_testing import weakness
 
         needs = await needed_by(self.library, tool)
         tried, survivors = await approving.surviving_mutants(

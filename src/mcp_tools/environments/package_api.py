@@ -1,6 +1,6 @@
-"""The public functions and classes of an installed package, for a model that is to make a tool around it.
+"""Describes the public functions and classes of an installed package, for a model that writes a tool around it.
 
-The text of this file is the source of a call in the sandbox: the package is read and imported there and nowhere else.
+This file's text runs as a program in the sandbox, which is the only place where the package is read and imported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 MOST_SECONDS = 6.0
-"""Time for reading sources."""
+"""Time limit for reading sources."""
 LARGEST_SOURCE = 400_000
 MOST_ENTRIES = 20_000
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -30,15 +30,16 @@ Entry = dict[str, Any]
 
 
 def surface(distribution: str, task: str, most: int) -> dict[str, Any]:
-    """The version and main module of a package, and as much of what it offers for a task as fits.
+    """Describe the parts of a package that suit a task best.
 
     Args:
-        distribution: Its name.
-        task: The words that decide about what is shown.
-        most: Characters of the text.
+        distribution: Name of the package.
+        task: The task in words. Functions and modules that share its words come first.
+        most: Limit of the description, in characters.
 
     Returns:
-        `version`, `modules`, `text`, and why its main module cannot be imported as `failure`.
+        `version`; `modules`, the top-level modules; `text`, the description; and `failure`, the reason if the main
+        module cannot be imported.
     """
     found = metadata.distribution(distribution)
     files = [str(file) for file in found.files or () if not str(file).startswith("..") and "dist-info" not in str(file)]
@@ -66,7 +67,7 @@ def surface(distribution: str, task: str, most: int) -> dict[str, Any]:
 def _entries_of(
     root: str, files: list[str], tops: list[str], wanted: set[str]
 ) -> tuple[dict[tuple[str, str], Entry], dict[str, str], list[str]]:
-    """The entries of all sources by module and name, the modules' docstrings, and the files that were not read."""
+    """Return all entries by module and name, each module's docstring, and the files that were not read."""
     entries: dict[tuple[str, str], Entry] = {}
     abouts: dict[str, str] = {}
     unread: list[str] = []
@@ -117,7 +118,7 @@ def _head(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
 
 
 def _add_of_module(module: Any, top: str, entries: dict[tuple[str, str], Entry]) -> None:
-    """Names what the main module offers by its shortest name, and adds what no source defines."""
+    """Move entries to the main module if it exports them, and add functions without Python source."""
     for name in [name for name in getattr(module, "__all__", None) or dir(module) if isinstance(name, str)]:
         try:
             value = getattr(module, name)
@@ -139,7 +140,7 @@ def _add_of_module(module: Any, top: str, entries: dict[tuple[str, str], Entry])
 
 
 def _fitting_part(head: str, found: dict[tuple[str, str], Entry], abouts: dict[str, str], task: str, most: int) -> str:
-    """The part that fits: functions for the task first, with docstrings, then the first lines of others."""
+    """Return as many entries as fit: the best ones with their docstrings, then others with one line each."""
     entries = [one for one in found.values() if _is_public(one["module"])]
     wanted = _stems(task)
     fits = {one: len(wanted & _stems(f"{one} {text}")) for one, text in abouts.items()}
@@ -169,7 +170,7 @@ def _fitting_part(head: str, found: dict[tuple[str, str], Entry], abouts: dict[s
 
 
 def _ranked(entries: list[Entry], abouts: dict[str, str], wanted: set[str]) -> list[Entry]:
-    """The entries with those first that have more of the wanted words; rare words count more."""
+    """Sort the entries by the number of wanted words in them. Rare words weigh more."""
     about = {module: _stems(f"{module} {_first(text)}") for module, text in abouts.items()}
     bags = [
         (_stems(one["name"]), about.get(one["module"], _stems(one["module"])), _stems(one["doc"][:2_000]))
@@ -197,6 +198,6 @@ def _is_public(module: str) -> bool:
 
 
 def _stems(text: str) -> set[str]:
-    """The beginnings of a text's words."""
+    """Return the first five letters of each word, without very common words."""
     found = {word.lower()[:5] for word in _WORD.findall(text)}
     return {word for word in found if (len(word) > 2 or word.isdigit()) and word not in _COMMON}

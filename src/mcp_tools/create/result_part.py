@@ -1,6 +1,7 @@
-"""Expressions about a result, such as `result["rate"]` or `round(result[0]["area"], 2)`: a test may hold a part alone.
+"""Expressions about a result, such as `result["rate"]` or `round(result[0]["area"], 2)`.
 
-They stand in files of foreign tools, so they are never run as code: a few forms are worked out here.
+A test may check such a part instead of the whole result. The expressions come from files by other people, so they are
+never run as code; this module evaluates a small subset of Python itself.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from mcp_tools.tool import Json
 
 RESULT = "result"
 """The name that stands for the result."""
-_LONGEST = 500
-_MOST_DIGITS = 400
-_MOST_STEPS = 200_000
-"""Values that are looked at; a hundred members or characters count as one more."""
+_MAX_CHARS = 500
+_MAX_DIGITS = 400
+_MAX_STEPS = 200_000
+"""Limit of values computed. Every hundred items or characters of a value count as one more."""
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     one.__name__: one for one in (abs, all, any, bool, float, int, len, list, max, min, round, set, sorted, str, sum)
 }
@@ -51,18 +52,18 @@ _FORMS = (
 
 @functools.lru_cache(maxsize=512)
 def read_part(text: str) -> ast.expr:
-    """The expression in a text.
+    """Parse an expression about a result.
 
     Raises:
-        ValueError: The text is no expression, or has a form that is not worked out here.
+        ValueError: The text is not an expression, or it is not in the supported subset of Python.
     """
     try:
-        tree = ast.parse(text[: _LONGEST + 1], mode="eval").body
+        tree = ast.parse(text[: _MAX_CHARS + 1], mode="eval").body
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise ValueError(str(error)) from None
     names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
     odd = next((node for node in ast.walk(tree) if not isinstance(node, _FORMS + _KINDS) or not _is_known(node)), None)
-    if odd is not None or len(text) > _LONGEST or names.count(RESULT) != 1:
+    if odd is not None or len(text) > _MAX_CHARS or names.count(RESULT) != 1:
         raise ValueError(f"not a part of a result: {text:.200}")
     return tree
 
@@ -87,22 +88,26 @@ def _is_known(node: ast.AST) -> bool:
 
 
 def part_of(value: Json, text: str) -> Json:
-    """The value of an expression for a result.
+    """Evaluate an expression about a result; an empty expression gives the whole result.
 
     Raises:
-        ValueError: It cannot be worked out, or what it gives is no JSON value.
+        ValueError: The expression cannot be evaluated, or its value is not a JSON value.
+
+    Example:
+        >>> part_of([{"area": 2.347}], 'round(result[0]["area"], 2)')
+        2.35
     """
     if not text:
         return value
     try:
-        found = _Working(value).out(read_part(text))
+        found = _Evaluator(value).evaluate(read_part(text))
         return json.loads(json.dumps(found, allow_nan=False))
     except (TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{text:.200} cannot be read from the result: {type(error).__name__} {error}") from None
 
 
 def with_call(text: str, call: str) -> str:
-    """The expression with a call in the place of the result, as it was written."""
+    """Put a call in the place of `result` in an expression."""
     if not text:
         return call
     try:
@@ -114,18 +119,17 @@ def with_call(text: str, call: str) -> str:
     return f"{written[: node.col_offset].decode()}{call}{written[node.end_col_offset :].decode()}"
 
 
-class _Working:
-    """Works out one expression, with a limit of effort."""
+class _Evaluator:
+    """Evaluates one expression, with a limit of steps."""
 
     def __init__(self, result: Json) -> None:
         self._names: dict[str, Json] = {RESULT: result}
-        self._left = _MOST_STEPS
+        self._steps_left = _MAX_STEPS
 
-    def out(self, node: ast.AST | None) -> Json:
-        """The value of a part of the expression."""
+    def evaluate(self, node: ast.AST | None) -> Json:
         value = self._value(node)
-        self._left -= 1 + (len(value) // 100 if isinstance(value, str | list | dict | set) else 0)
-        if self._left < 0:
+        self._steps_left -= 1 + (len(value) // 100 if isinstance(value, str | list | dict | set) else 0)
+        if self._steps_left < 0:
             raise ValueError("it takes too long to read this from the result")
         return value
 
@@ -136,17 +140,17 @@ class _Working:
             case ast.Name(id=name):
                 return self._names[name]
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
-                return [self.out(part) for part in parts]
+                return [self.evaluate(part) for part in parts]
             case ast.Set(elts=parts):
-                return {self.out(part) for part in parts}
+                return {self.evaluate(part) for part in parts}
             case ast.Dict(keys=keys, values=values):
-                return {str(self.out(key)): self.out(value) for key, value in zip(keys, values, strict=True)}
+                return {str(self.evaluate(key)): self.evaluate(value) for key, value in zip(keys, values, strict=True)}
             case ast.Subscript(value=of, slice=ast.Slice(lower=lower, upper=upper, step=step)):
-                return self.out(of)[slice(*(part and self.out(part) for part in (lower, upper, step)))]
+                return self.evaluate(of)[slice(*(part and self.evaluate(part) for part in (lower, upper, step)))]
             case ast.Subscript(value=of, slice=key):
-                return _member(self.out(of), self.out(key))
-            case ast.Attribute(value=of, attr=name):  # a field of a record, which is a dictionary here
-                return _member(self.out(of), name)
+                return _member(self.evaluate(of), self.evaluate(key))
+            case ast.Attribute(value=of, attr=name):  # records are dictionaries here
+                return _member(self.evaluate(of), name)
         return self._computed(node)
 
     def _computed(self, node: ast.AST | None) -> Json:
@@ -154,47 +158,47 @@ class _Working:
             case ast.Call():
                 return self._called(node)
             case ast.BinOp(left=left, op=op, right=right):
-                return _OPERATORS[type(op)](*_numbers(self.out(left), self.out(right)))
+                return _OPERATORS[type(op)](*_numbers(self.evaluate(left), self.evaluate(right)))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return not self.out(operand)
+                return not self.evaluate(operand)
             case ast.UnaryOp(op=op, operand=operand):
-                value = self.out(operand)
+                value = self.evaluate(operand)
                 return -value if isinstance(op, ast.USub) else +value
             case ast.BoolOp(op=op, values=values):
                 found = all if isinstance(op, ast.And) else any
-                return found(bool(self.out(value)) for value in values)
+                return found(bool(self.evaluate(value)) for value in values)
             case ast.Compare(left=left, ops=ops, comparators=others):
-                values = [self.out(part) for part in (left, *others)]
+                values = [self.evaluate(part) for part in (left, *others)]
                 pairs = zip(ops, values, values[1:], strict=False)
                 return all(_OPERATORS[type(op)](one, other) for op, one, other in pairs)
             case ast.ListComp(elt=element, generators=[one]) | ast.GeneratorExp(elt=element, generators=[one]):
-                return [self.out(element) for _ in self._each(one)]
-        raise TypeError("a form that is not worked out")
+                return [self.evaluate(element) for _ in self._each(one)]
+        raise TypeError("unsupported expression")
 
     def _each(self, one: ast.comprehension) -> Iterable[None]:
-        """Gives each member its name, if it meets the conditions."""
+        """Bind the loop variable to each item that meets the conditions."""
         assert isinstance(one.target, ast.Name)
-        for member in [*self.out(one.iter)]:
+        for member in [*self.evaluate(one.iter)]:
             self._names[one.target.id] = member
-            if all(self.out(condition) for condition in one.ifs):
+            if all(self.evaluate(condition) for condition in one.ifs):
                 yield
 
     def _called(self, node: ast.Call) -> Json:
-        arguments = [self.out(part) for part in node.args]
-        named = {word.arg: self.out(word.value) for word in node.keywords if word.arg}
+        arguments = [self.evaluate(part) for part in node.args]
+        named = {word.arg: self.evaluate(word.value) for word in node.keywords if word.arg}
         if isinstance(node.func, ast.Name):
             _require_quick(node.func.id, arguments, named)
             return FUNCTIONS[node.func.id](*arguments, **named)
         assert isinstance(node.func, ast.Attribute)
-        value = getattr(self.out(node.func.value), node.func.attr)(*arguments, **named)
+        value = getattr(self.evaluate(node.func.value), node.func.attr)(*arguments, **named)
         return value if isinstance(value, str | list | int | float | None) else [*value]
 
 
 def _require_quick(function: str, arguments: list[Json], named: dict[str, Json]) -> None:
     """Refuse calls that take much longer than their size suggests: `round(1, -10**9)`, `sum(lists, [])`."""
     numbers = [one for one in (*arguments[1:], *named.values()) if isinstance(one, int)]
-    if function == "round" and any(abs(one) > _MOST_DIGITS for one in numbers):
-        raise ValueError(f"a number is rounded to at most {_MOST_DIGITS} digits")
+    if function == "round" and any(abs(one) > _MAX_DIGITS for one in numbers):
+        raise ValueError(f"a number is rounded to at most {_MAX_DIGITS} digits")
     if function == "sum" and not all(isinstance(one, int | float) for one in (*arguments[1:], *named.values())):
         raise TypeError("sum adds numbers")
 

@@ -11,7 +11,7 @@ from mcp_tools.approve import run_tests
 from mcp_tools.create.documented_function import read_function, read_tested
 from mcp_tools.create.examiner import passes
 from mcp_tools.create.interfaces import Test
-from mcp_tools.create.parts import part_of, with_call
+from mcp_tools.create.result_part import part_of, with_call
 from mcp_tools.sandbox.protocol import Outcome, Problem, Sandbox
 from mcp_tools.tool import Capabilities, Json
 

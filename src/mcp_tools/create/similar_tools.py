@@ -1,4 +1,7 @@
-"""The tools of the library that a new one may repeat or improve: each runs the other's calls and tests."""
+"""Compares a draft with similar tools of the library, one of which it may repeat or improve.
+
+The draft runs the other tool's tests, and both run each other's calls.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, permutations
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from mcp_tools.create.examiner import failure_text, passes
 from mcp_tools.create.interfaces import Test, ToolStore, TrialCall, Wrapping
@@ -19,39 +22,46 @@ from mcp_tools.hosts import EXCHANGES, recorded
 from mcp_tools.library.dependencies import Needs, needs_of
 from mcp_tools.tool import WRAPS, Json, Status, Tool
 
-_NEIGHBOURS = 6
+_MAX_SIMILAR = 6
 _SMALL_LIBRARY = 8
-"""The most tools of a library that are all compared."""
-_RENAMINGS = 6
-"""Orders in which parameters of other names are tried."""
-_LONGEST_REASON = 300
+"""In a library of at most this many tools, all are compared."""
+_MAX_RENAMINGS = 6
+"""Limit of ways to match parameters with different names."""
+_MAX_REASON_CHARS = 300
 
 Relation = Literal["same", "wider", "other"]
-"""The draft does what a tool does; it does that and more; or its results are others."""
+"""The draft gives the same results as a tool; or it also accepts more arguments; or its results differ."""
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
-    """The result of comparing a new tool with the library."""
+class SimilarTools:
+    """The result of comparing a draft with the library."""
 
     same: Tool | None = None
-    """The one that does the same, and is used instead."""
+    """An equivalent tool, which is used instead of the draft."""
     older: Tool | None = None
-    """The one that the new tool replaces: it passes the older one's tests."""
+    """The tool that the draft replaces, because it passes the tool's tests."""
     tests: list[Test] = field(default_factory=list)
-    """The tests of the older tool."""
+    """The tests of the tool to replace."""
     rejected: list[str] = field(default_factory=list)
-    """The names of all others, with the reason."""
+    """All other tools that were compared, each with its name and the reason."""
     apart: str = ""
-    """Why the tool of the same name is not replaced."""
+    """The reason why the tool of the same name is not replaced."""
 
 
-async def look_around(
+async def compare_with_library(
     draft: Draft, varied: Sequence[TrialCall], runner: ProposalRunner, library: ToolStore
-) -> Neighbours:
-    """Compares a draft with the tool of its name and with the nearest ones."""
+) -> SimilarTools:
+    """Compare a draft with the tool of the same name, and with the most similar tools.
+
+    Args:
+        draft: The draft.
+        varied: Calls derived from the question's own, for comparing results.
+        runner: Runs the calls of the draft and of the other tools.
+        library: Finds the tools.
+    """
     name, purpose = draft.function.spec.name, draft.function.spec.purpose
-    offer = await library.offered(f"{name.replace('_', ' ')} {purpose}", most=_NEIGHBOURS, small=_SMALL_LIBRARY)
+    offer = await library.offered(f"{name.replace('_', ' ')} {purpose}", most=_MAX_SIMILAR, small=_SMALL_LIBRARY)
     near = {tool.name: tool for tool in (*offer.fitting, *offer.others)}
     try:
         named = await library.get(name)
@@ -72,52 +82,52 @@ async def look_around(
         except LibraryError as lacking:
             rejected.append(f"{tool.name}: {lacking.message}")
             continue
-        is_own = tool.name == draft.tool.name
-        relation, reason = await _relation(tool, draft, calls, runner, needs, exactly=is_own)
+        has_same_name = tool.name == draft.tool.name
+        relation, reason = await _relation(tool, draft, calls, runner, needs, exactly=has_same_name)
         tests = _tests_of(tool)
         known = {test.call.key for test in tests}
         is_new = _source_of(draft) not in (tool.source, _source_of(tool)) or any(
             call.key not in known for call in runner.proposal.compared
         )
-        mends = is_own and runner.proposal.mends and is_new
+        mends = has_same_name and runner.proposal.mends and is_new
         if relation == "same" and not mends and is_around(tool, runner.proposal.wraps):
-            return Neighbours(same=tool, rejected=rejected)
+            return SimilarTools(same=tool, rejected=rejected)
         if tool.name in imported:
             failure = "this code imports it; a better version holds what it needs"
         else:
             replaces = (
                 is_named or relation == "wider" or (relation == "same" and _is_older(tool, runner.proposal.wraps))
             )
-            failure = await _failed(tests, tool, draft, runner) if replaces else "-"
+            failure = await _first_failure(tests, tool, draft, runner) if replaces else "-"
         if not failure:
-            return Neighbours(older=tool, tests=tests, rejected=rejected)
+            return SimilarTools(older=tool, tests=tests, rejected=rejected)
         if relation == "same" and is_around(tool, runner.proposal.wraps):
-            return Neighbours(same=tool, rejected=rejected)
+            return SimilarTools(same=tool, rejected=rejected)
         if is_named:
-            apart = f"{tool.name} is unchanged: {failure}"[:_LONGEST_REASON]
+            apart = f"{tool.name} is unchanged: {failure}"[:_MAX_REASON_CHARS]
         rejected.append(f"{tool.name}: {reason}")
-    return Neighbours(rejected=rejected, apart=apart)
+    return SimilarTools(rejected=rejected, apart=apart)
 
 
 def is_around(tool: Tool, wraps: Wrapping | None) -> bool:
-    """True if a tool is made around a package, in this version; True for each tool without a package."""
+    """Return True if a tool wraps this version of a package; also True if no package is to be wrapped."""
     return wraps is None or (wraps.requirement in tool.capabilities.packages and tool.provenance.get(WRAPS) is not None)
 
 
 def _is_older(tool: Tool, wraps: Wrapping | None) -> bool:
-    """True if a tool is made around another version of a package."""
+    """Return True if a tool wraps the same package in any version."""
     label = str(tool.provenance.get(WRAPS, ""))
     return wraps is not None and label.partition(" ")[0] == wraps.label.partition(" ")[0]
 
 
 def _source_of(known: Tool | Draft) -> str:
-    """Return the source of a tool as it is kept."""
+    """Return a source as it is stored, with its header."""
     tool = known if isinstance(known, Tool) else known.tool
     return with_header(tool.source, tool.capabilities)
 
 
 def _tests_of(tool: Tool) -> list[Test]:
-    """The stored tests of a tool, as far as they can be read."""
+    """Return the readable tests that are stored with a tool."""
     return [
         Test.from_json(test)
         for test in tool.provenance.get("tests") or []
@@ -125,8 +135,8 @@ def _tests_of(tool: Tool) -> list[Test]:
     ]
 
 
-async def _failed(tests: Sequence[Test], tool: Tool, draft: Draft, runner: ProposalRunner) -> str:
-    """The first of a tool's tests that a draft fails; empty if it passes all, of which there is one at least."""
+async def _first_failure(tests: Sequence[Test], tool: Tool, draft: Draft, runner: ProposalRunner) -> str:
+    """Return the reason why a draft may not replace a tool; empty if it passes the tool's tests, at least one."""
     exchanges, passed = tool.provenance.get(EXCHANGES), 0
     for test in tests:
         if not test.raises and (unfit := misfits(draft.tool, test.arguments)):
@@ -150,16 +160,16 @@ async def _relation(
     *,
     exactly: bool,
 ) -> tuple[Relation, str]:
-    """Compare the results of a draft and a tool in the calls of both; also say why they differ."""
+    """Compare the results of a draft and a tool in the calls of both. The second value is the difference in words."""
     reason = "takes other arguments"
     own = [test.call for test in _tests_of(tool) if not test.files]
-    for names in islice(_renamings(tool, draft.tool), _RENAMINGS):
+    for names in islice(_renamings(tool, draft.tool), _MAX_RENAMINGS):
         reason = "gives other results"
         every = [*calls, *_renamed(own, names)]
-        seen = await _compared(tool, draft.tool, names, every, runner, needs, exactly=exactly)
-        if seen is None:
+        accepts_more = await _accepts_more(tool, draft.tool, names, every, runner, needs, exactly=exactly)
+        if accepts_more is None:
             continue
-        if not seen.only_new:
+        if not accepts_more:
             return "same", ""
         if all(new == old for new, old in names.items()):
             return "wider", "gives the same results, and more"
@@ -168,7 +178,7 @@ async def _relation(
 
 
 def _renamings(tool: Tool, draft: Tool) -> Iterator[dict[str, str]]:
-    """The ways in which a draft's parameters may stand for a tool's: equal names, else equal types in any order."""
+    """Yield ways to match a draft's parameters with a tool's: by name, then by type in any order."""
     ours, theirs = draft.input_schema["properties"], tool.input_schema["properties"]
     equal = {name: name for name in ours if name in theirs}
     left = [name for name in draft.input_schema["required"] if name not in equal]
@@ -186,18 +196,13 @@ def _kind(schema: Json) -> Json:
 
 
 def _renamed(calls: Sequence[TrialCall], names: dict[str, str]) -> list[TrialCall]:
-    """Return a tool's calls as calls of the draft, without calls with parameters that the draft lacks."""
+    """Translate a tool's calls into calls of the draft; leave out those with a parameter that the draft lacks."""
     back = {old: new for new, old in names.items()}
     fitting = [call for call in calls if call.arguments.keys() <= back.keys()]
     return [TrialCall({back[name]: value for name, value in call.arguments.items()}) for call in fitting]
 
 
-class _Compared(NamedTuple):
-    only_new: bool
-    """True if the draft takes what the tool does not."""
-
-
-async def _compared(
+async def _accepts_more(
     tool: Tool,
     draft: Tool,
     names: dict[str, str],
@@ -206,14 +211,17 @@ async def _compared(
     needs: Needs,
     *,
     exactly: bool,
-) -> _Compared | None:
-    """None if a call gives another result, or too few can be compared."""
-    only_new = not draft.input_schema["properties"].keys() <= names.keys()
+) -> bool | None:
+    """Return True if the draft also accepts calls that the tool does not accept.
+
+    None if a call gives another result, or too few calls can be compared.
+    """
+    accepts_more = not draft.input_schema["properties"].keys() <= names.keys()
     results = set()
     for call in {call.key: call for call in calls}.values():
         given = {names[name]: value for name, value in call.arguments.items() if name in names}
         if len(given) < len(call.arguments) or misfits(tool, given):
-            only_new = only_new or not misfits(draft, call.arguments)
+            accepts_more = accepts_more or not misfits(draft, call.arguments)
             continue
         ours = await runner.try_run(draft, call)
         if ours is None:
@@ -225,4 +233,4 @@ async def _compared(
             return None
         if ours.ok:
             results.add(json.dumps(ours.value, sort_keys=True))
-    return _Compared(only_new) if len(results) > 1 else None
+    return accepts_more if len(results) > 1 else None

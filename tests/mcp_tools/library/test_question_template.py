@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_tools.create.question_template import arguments_for, remembered
+from mcp_tools.library.question_template import arguments_for, question_record
 
 SAME: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("What is the 57th Fibonacci number?", {"n": 57}, "what is the 61st  Fibonacci number", {"n": 61}),
@@ -36,7 +36,7 @@ SAME: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("question", "arguments", "other", "expected"), SAME, ids=[row[0][:20] for row in SAME])
 def test_the_same_question_with_other_values_gives_other_arguments(question, arguments, other, expected) -> None:
-    kept = remembered(question, arguments)
+    kept = question_record(question, arguments)
     assert arguments_for(question, kept) == arguments
     assert arguments_for(other, kept) == expected
 
@@ -52,11 +52,11 @@ def test_the_same_question_with_other_values_gives_other_arguments(question, arg
     ],
 )
 def test_another_question_is_not_taken_for_the_same(other: str) -> None:
-    assert arguments_for(other, remembered("What is the 57th Fibonacci number?", {"n": 57})) is None
+    assert arguments_for(other, question_record("What is the 57th Fibonacci number?", {"n": 57})) is None
 
 
 def test_a_value_that_may_stand_in_the_code_must_be_the_same() -> None:
-    kept = remembered("A card has 16 digits. What is the sum of the first 5?", {"count": 5})
+    kept = question_record("A card has 16 digits. What is the sum of the first 5?", {"count": 5})
     assert arguments_for("A card has 16 digits. What is the sum of the first 7?", kept) == {"count": 7}
     assert arguments_for("A card has 12 digits. What is the sum of the first 7?", kept) is None
 
@@ -73,13 +73,13 @@ def test_a_value_that_may_stand_in_the_code_must_be_the_same() -> None:
     ],
 )
 def test_what_cannot_be_told_apart_is_not_remembered(question: str, arguments: dict[str, Any]) -> None:
-    assert remembered(question, arguments) is None
+    assert question_record(question, arguments) is None
 
 
 @given(st.integers(-(10**12), 10**12), st.integers(2, 10**12), st.lists(st.integers(0, 999), min_size=3, max_size=8))
 def test_numbers_come_back_as_they_were(first: int, second: int, row: list[int]) -> None:
     question = "From {} take {} things, then add {} to it."
-    kept = remembered(question.format(-1, -2, "5, 6, 7"), {"a": -1, "b": -2, "row": [5, 6, 7]})
+    kept = question_record(question.format(-1, -2, "5, 6, 7"), {"a": -1, "b": -2, "row": [5, 6, 7]})
     assert arguments_for(question.format(first, second, ", ".join(map(str, row))), kept) == {
         "a": first,
         "b": second,
@@ -98,6 +98,6 @@ def test_numbers_come_back_as_they_were(first: int, second: int, row: list[int])
     ],
 )
 def test_the_form_of_the_answer_is_kept_where_it_fits_other_values(final: str, kept: str) -> None:
-    told = remembered("How warm is it at a height of 11 km?", {"height": 11}, final)
+    told = question_record("How warm is it at a height of 11 km?", {"height": 11}, final)
     assert told is not None
     assert told["final"] == kept
