@@ -24,6 +24,7 @@ from agent.cli.command_registry import COMMANDS as VERBS
 from agent.cli.exits import EXIT_CODES
 from agent.cli.interactive.commands import COMMANDS, KEYS
 from agent.cli.verbs.ask import app as asking
+from agent.configuration.engines import ENGINES
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import NOT_FOR_PROJECTS, variables
 from agent.hosts.clients import HOSTS
@@ -50,6 +51,15 @@ def settings() -> str:
         names = ", ".join(f"`{variable}`" for variable in variables(name)) or "—"
         allowed = "no" if name in NOT_FOR_PROJECTS else "yes"
         rows.append((f"`{name}`", field.description or "", default, names, allowed))
+    return table(*rows)
+
+
+def engines() -> str:
+    """Each search engine, in order."""
+    rows = [("engine", "key", "what it does")]
+    for engine in ENGINES:
+        own = f", or your own server: `{engine.url.upper()}`" if engine.url else ""
+        rows.append((f"`{engine.name}`", f"`{engine.key.upper()}`{own}" if engine.key else "–", engine.about))
     return table(*rows)
 
 
@@ -128,6 +138,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "configuration.md": {"settings": settings},
     "mcp.md": {"clients": clients, "definition rules": definition_rules},
     "terminal.md": {"keys": keys, "commands": commands},
+    "web.md": {"engines": engines},
     "tools.md": {"rules": rules, "limits": limits, "problems": problems},
 }
 

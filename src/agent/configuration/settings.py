@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import unquote, urlsplit
 
 from pydantic import (
@@ -25,10 +25,12 @@ from pydantic import (
     SecretStr,
     ValidationError,
     ValidationInfo,
+    create_model,
     field_validator,
 )
 
 from agent.configuration.allowed_addresses import read_allowed
+from agent.configuration.engines import ENGINES
 from agent.configuration.specialists import SPECIALISTS
 from agent.errors import RunError
 from agent.models.named import NamedModel, endpoint_address, is_known_to_see
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
 
 
 ABILITIES = ("search", "browse", "create")
-ENGINES = ("firecrawl", "tavily", "ddgs", "wikipedia", "arxiv")
-"""Search engines, in the order in which they are tried when none is named."""
 REMOVED = {"web_index": "the engine `index`, which searched your own pages, was removed; attach files with --file"}
 """Settings of earlier versions, each with its replacement."""
 _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*")
@@ -141,8 +141,8 @@ class Explained(NamedTuple):
     source: str
 
 
-class Settings(BaseModel):
-    """Everything that can be set. `settings_sources.read_settings` reads it; nothing else looks at the environment."""
+class _FixedSettings(BaseModel):
+    """The settings that do not depend on the list of search engines."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), validate_default=True)
 
@@ -261,14 +261,8 @@ class Settings(BaseModel):
 
     engines: Annotated[Names, Traits(decides=True, recorded=True)] = Field(
         (),
-        description="Search engines in order: firecrawl, tavily, ddgs, wikipedia, arxiv (default: those ready).",
+        description=f"Search engines in order: {', '.join(engine.name for engine in ENGINES)} (default: those ready).",
     )
-    firecrawl_api_url: Annotated[
-        Address,
-        Traits(
-            variables=("FIRECRAWL_API_URL",), not_for_projects="it would choose who receives your searches and your key"
-        ),
-    ] = Field(None, description="URL of your own Firecrawl server.")
     allow_private: Annotated[
         bool, Traits(not_for_projects="it would let web pages reach your network", recorded=True)
     ] = Field(False, description="Also open pages on this machine and its network.")
@@ -315,17 +309,11 @@ class Settings(BaseModel):
         None, description="Address of a PostgreSQL database that keeps the store (default: a file in `data_dir`)."
     )
 
-    firecrawl_api_key: Annotated[Key, Traits(variables=("FIRECRAWL_API_KEY",), decides=True)] = Field(
-        None, description="API key for Firecrawl."
-    )
     gemini_api_key: Annotated[Key, Traits(variables=("GEMINI_API_KEY",), decides=True)] = Field(
         None, description="API key for Gemini; defines the model `gemini`, which watches films."
     )
     gemini_model: Annotated[str, Traits(decides=True)] = Field(
         "gemini-flash-latest", min_length=1, description="Model that `gemini` asks."
-    )
-    tavily_api_key: Annotated[Key, Traits(variables=("TAVILY_API_KEY",), decides=True)] = Field(
-        None, description="API key for Tavily."
     )
     hf_token: Annotated[Key, Traits(variables=("HF_TOKEN",))] = Field(
         None, description="Token for the Hugging Face hub."
@@ -347,7 +335,8 @@ class Settings(BaseModel):
     @field_validator("engines", "agent", "without")
     @classmethod
     def _are_known(cls, value: str | tuple[str, ...], info: ValidationInfo) -> str | tuple[str, ...]:
-        known = {"engines": ENGINES, "agent": tuple(SPECIALISTS), "without": ABILITIES}[str(info.field_name)]
+        engines = tuple(engine.name for engine in ENGINES)
+        known = {"engines": engines, "agent": tuple(SPECIALISTS), "without": ABILITIES}[str(info.field_name)]
         if info.field_name == "without":
             value = tuple("browse" if name == "browser" else name for name in value)
         names = value if isinstance(value, tuple) else (value,) if value else ()
@@ -374,7 +363,7 @@ class Settings(BaseModel):
 
     def remember(
         self, sources: Mapping[str, str], project: Path, chosen: Iterable[str], keys: Mapping[str, SecretStr]
-    ) -> Settings:
+    ) -> Self:
         """These settings, knowing where each value came from; see the properties of these names."""
         self._keys.update(keys)
         self._sources.update(sources)
@@ -460,6 +449,32 @@ class Settings(BaseModel):
         values = {name: _shown(getattr(self, name)) for name in type(self).model_fields if name != "models"}
         values |= {f"models.{name}": named.shown for name, named in self.models.items()}
         return [Explained(name, value, self.source_of(name)) for name, value in values.items()]
+
+
+def _engine_fields() -> dict[str, Any]:
+    """The settings of each search engine: the address of the user's own server, and an API key."""
+    fields: dict[str, Any] = {}
+    for engine in ENGINES:
+        if engine.url:
+            to_whom = "it would choose who receives your searches and your key"
+            traits = Traits(variables=(engine.url.upper(),), not_for_projects=to_whom)
+            url = Field(None, description=f"URL of your own {engine.title} server.")
+            fields[engine.url] = Annotated[Address, traits], url
+        if engine.key:
+            traits = Traits(variables=(engine.key.upper(),), decides=True)
+            fields[engine.key] = Annotated[Key, traits], Field(None, description=f"API key for {engine.title}.")
+    return fields
+
+
+if TYPE_CHECKING:
+
+    class Settings(_FixedSettings):
+        """Every setting. `settings_sources.read_settings` makes it; no other code reads the environment."""
+
+else:
+    Settings = create_model(
+        "Settings", __base__=_FixedSettings, __module__=__name__, __doc__="Every setting.", **_engine_fields()
+    )
 
 
 def _shown(value: Any) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
+from agent.configuration.engines import ENGINES
 from agent.errors import ModelFixableError
 
 Reason: TypeAlias = Literal[
@@ -33,7 +34,7 @@ Reason: TypeAlias = Literal[
 
 
 LEAK_REMEDY = "It holds a benchmark's answers: find the facts elsewhere."
-SOURCES = {"web": "", "wikipedia": "wikipedia", "arxiv": "arxiv"}
+SOURCES = {"web": "", **{engine.name: engine.name for engine in ENGINES if engine.is_source}}
 """Sources that a model may choose, with their engine; empty for all engines in order."""
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from agent.cli import exits, options
 from agent.cli.output import Result
 from agent.configuration.allowed_addresses import read_allowed
+from agent.configuration.engines import ENGINES
 from agent.configuration.project_choice import require_allowed
 from agent.configuration.settings import Settings
 from agent.consent.external_tools import ConfiguredServers
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 CORE = ("langgraph", "openai", "mcp", "jsonschema", "pydantic", "httpx2", "rich")
 EXTRAS = {
     "local": ("xllamacpp",),
-    "web": ("firecrawl", "ddgs", "lxml", "markdownify"),
+    "web": (*(engine.needs for engine in ENGINES if engine.needs), "lxml", "markdownify"),
     "browser": ("browser_use", "playwright"),
     "files": ("pypdfium2", "docx", "pptx", "bs4", "markdownify", "PIL", "openpyxl", "pandas", "python_calamine"),
     "audio": ("av", "faster_whisper"),
@@ -54,7 +55,6 @@ EXTRAS = {
     "web-page": ("gradio",),
 }
 _NAMED_TOOLS = 5
-_WITH_KEY = ("firecrawl", "tavily")
 
 
 class Finding(NamedTuple):
@@ -185,7 +185,7 @@ def _search(settings: Settings) -> Iterator[Finding]:
         "search", bool(ready), ready or "no search engine is ready", "Choose one with ALITA_ENGINES.", needed=False
     )
     for name, state in states.items():
-        wanted = name in names or name in _WITH_KEY
+        wanted = name in names or not state.needs_nothing
         if (state.ready and not state.needs_nothing) or (wanted and not state.ready):
             yield Finding(name, state.ready, state.state, state.remedy, needed=False)
 

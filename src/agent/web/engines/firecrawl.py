@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 from agent.models.failures import retry_after
 from agent.web.engines.services import Service, missing_package
-from agent.web.guard import AddressGuard, read_address
+from agent.web.guard import read_address
+from agent.web.http import Http
 from agent.web.page import Page, Result, Search, WebProblem
 from agent.web.proxy import proxy_problem
 from agent.web.reading.block_pages import wall_of
@@ -34,22 +35,20 @@ class Firecrawl(Search):
     """A search engine and a reader of pages.
 
     Args:
-        key: None for one's own Firecrawl without keys.
-        url: Base address of one's own; the hosted one unless given.
-        seconds: Limit of one answer, in seconds.
-        guard: Says which addresses may be read: who reads for us is not to be sent where we would not go.
+        http: Client with the guard. Firecrawl only reads addresses that alita may open itself.
+        url: Base address of the user's own server; empty for the hosted one.
+        key: API key; empty for a server without keys.
+        seconds: Time limit of one request.
     """
 
     name = "firecrawl"
 
-    def __init__(
-        self, key: str | None, url: str | None = None, *, seconds: float = 60.0, guard: AddressGuard | None = None
-    ) -> None:
-        self._service = Service(self.name, url or HOSTED, key or "", "FIRECRAWL_API_KEY")
+    def __init__(self, http: Http, url: str = "", *, key: str = "", seconds: float = 60.0) -> None:
+        self._service = Service(self.name, url or HOSTED, key, "FIRECRAWL_API_KEY")
         self._seconds = seconds
         self._milliseconds = int(max(1000.0, min(seconds * 900, 300_000)))
         """Firecrawl's own time limit: a little less than ours."""
-        self._guard = guard
+        self._guard = http.guard
         self._client: Any = None
         self._down: tuple[WebProblem, float] | None = None  # why no page is asked for, and until when
 
@@ -149,12 +148,11 @@ class Firecrawl(Search):
     async def _ask_guard(self, url: str) -> None:
         """Refuses what we would not open ourselves."""
         address = read_address(url)
-        if self._guard is not None:
-            # Behind a proxy names need not be known here. One's own Firecrawl may know names of its network that we do
-            # not: it gets no keys.
-            is_hosted = self._service.url == HOSTED
-            look_up = self._guard.known_addresses if is_hosted else self._guard.addresses
-            await look_up(address.host, address.port or (443 if address.scheme == "https" else 80))
+        # A server in the user's network may resolve names that this machine cannot: it only gets names that were
+        # checked here. The hosted one cannot reach that network.
+        is_hosted = self._service.url == HOSTED
+        look_up = self._guard.known_addresses if is_hosted else self._guard.addresses
+        await look_up(address.host, address.port or (443 if address.scheme == "https" else 80))
 
     def _page(self, url: str, document: Any) -> Page:
         facts, whole = document.metadata, document.markdown or ""

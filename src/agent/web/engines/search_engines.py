@@ -12,17 +12,15 @@ from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from pkgutil import resolve_name
+from typing import Any, NamedTuple
 
-from pydantic import SecretStr
-
-from agent.configuration.settings import ENGINES, Settings
+from agent.configuration.engines import ENGINES, Engine
+from agent.configuration.settings import Settings
 from agent.events import Event, Note, WebSearched
 from agent.files.media.speech import Speech
 from agent.web.address import is_address
-from agent.web.engines.firecrawl import Firecrawl
-from agent.web.engines.services import INSTALL, Arxiv, Ddgs, Tavily, Wikipedia
-from agent.web.guard import AddressGuard
+from agent.web.engines.services import INSTALL
 from agent.web.http import Http
 from agent.web.page import Page, PageReader, Reason, Result, Search, WebProblem
 from agent.web.reading.reader import WebReader
@@ -41,8 +39,7 @@ _PATIENCE = 20.0  # seconds that a search waits for an engine that rests, when n
 _LONGEST_QUERY = 1000  # characters; a question with a file pasted into it is no query
 _TITLE, _SNIPPET = 300, 1500
 """Characters that are kept of a hit."""
-_APART = {"ddgs": 1.0, "arxiv": 3.0}
-"""Seconds between two requests of this process: arXiv asks for three, DuckDuckGo refuses who is faster for long."""
+_ROWS = {engine.name: engine for engine in ENGINES}
 _turns: dict[str, float] = {}
 _turns_lock = threading.Lock()
 _NO_WAY_ROUND: tuple[Reason, ...] = ("leak", "robots", "refused_address", "private_address")
@@ -156,7 +153,7 @@ class Engines:
         problems: dict[str, WebProblem],
     ) -> list[Result]:
         """Asks one engine; why it gave nothing is reported, and kept where it failed."""
-        await wait_for_turn(engine.name, _APART.get(engine.name, 0.0))
+        await wait_for_turn(engine.name, _ROWS[engine.name].spacing if engine.name in _ROWS else 0.0)
         began, said = time.monotonic(), "it found nothing"
         try:
             if hits := _clean(await engine.search(query, limit=limit, freshness=freshness), limit):
@@ -229,7 +226,7 @@ def open_web(settings: Settings, folder: Path, tell: Tell, speech: Speech) -> tu
         speech=speech,
         may_download=settings.may_download,
     )
-    return open_engines(settings, http), open_reader(settings, plain)
+    return open_engines(settings, http), open_reader(settings, http, plain)
 
 
 def open_engines(settings: Settings, http: Http) -> Engines:
@@ -241,31 +238,25 @@ def open_engines(settings: Settings, http: Http) -> Engines:
         settings: With keys and places.
         http: Asks those that answer over plain HTTP.
     """
-    openers: dict[str, Callable[[], Search]] = {
-        "firecrawl": lambda: _firecrawl(settings),
-        "tavily": lambda: Tavily(http, key=_key(settings.tavily_api_key)),
-        "ddgs": Ddgs,
-        "wikipedia": lambda: Wikipedia(http),
-        "arxiv": lambda: Arxiv(http),
-    }
-    return Engines([openers[name]() for name in names_of(settings)])
+    return Engines([_open(_ROWS[name], settings, http) for name in names_of(settings)])
 
 
-def open_reader(settings: Settings, web: PageReader) -> PageReader:
-    """Return the reader of pages: the web itself, then Firecrawl if it is available.
+def open_reader(settings: Settings, http: Http, web: PageReader) -> PageReader:
+    """Return `web`, backed by the engines that read pages if the settings allow any.
 
     Args:
-        settings: With keys and places.
-        web: Reads pages without any engine.
+        settings: Settings with the keys.
+        http: Client for the engines.
+        web: Reader that uses no engine.
     """
-    if "firecrawl" in names_of(settings) and _state("firecrawl", settings).ready:
-        return ReaderChain([web, _firecrawl(settings)])
-    return web
+    rows = (_ROWS[name] for name in names_of(settings))
+    others = [_open(row, settings, http) for row in rows if row.reads_pages and _state(row, settings).ready]
+    return ReaderChain([web, *others]) if others else web
 
 
 def engine_states(settings: Settings) -> list[EngineState]:
     """Each engine in the order in which they are tried, and whether it can be asked; nothing is opened."""
-    return [_state(name, settings) for name in ENGINES]
+    return [_state(engine, settings) for engine in ENGINES]
 
 
 def names_of(settings: Settings) -> tuple[str, ...]:
@@ -273,26 +264,27 @@ def names_of(settings: Settings) -> tuple[str, ...]:
     return settings.engines or tuple(state.name for state in engine_states(settings) if state.ready)
 
 
-def _firecrawl(settings: Settings) -> Firecrawl:
-    guard = AddressGuard(allow_private=settings.allow_private, allow_addresses=settings.allow_addresses)
-    return Firecrawl(_key(settings.firecrawl_api_key), settings.firecrawl_api_url, guard=guard)
+def _key_and_url(engine: Engine, settings: Settings) -> tuple[str, str]:
+    key = getattr(settings, engine.key) if engine.key else None
+    url = getattr(settings, engine.url) if engine.url else None
+    return key.get_secret_value() if key else "", url or ""
 
 
-def _key(key: SecretStr | None) -> str:
-    return key.get_secret_value() if key else ""
+def _open(engine: Engine, settings: Settings, http: Http) -> Any:
+    key, url = _key_and_url(engine, settings)
+    return resolve_name(engine.search)(http, url, key=key)
 
 
-def _state(name: str, settings: Settings) -> EngineState:
-    url = settings.firecrawl_api_url if name == "firecrawl" else None
-    key = {"firecrawl": settings.firecrawl_api_key, "tavily": settings.tavily_api_key}.get(name)
-    if name in ("firecrawl", "tavily") and not key and not url:
-        own = ", or FIRECRAWL_API_URL for your own server" if name == "firecrawl" else ""
-        return EngineState(name, "no key", False, f"Set {name.upper()}_API_KEY{own}.")
-    if name in ("firecrawl", "ddgs") and find_spec(name) is None:
-        return EngineState(name, "its package is not installed", False, INSTALL)
-    if name in ("firecrawl", "tavily"):
-        return EngineState(name, f"ready: your own server at {url}" if url else "ready: key set", True)
-    return EngineState(name, "ready: works without a key", True, needs_nothing=True)
+def _state(engine: Engine, settings: Settings) -> EngineState:
+    key, url = _key_and_url(engine, settings)
+    if engine.key and not key and not url:
+        own = f", or {engine.url.upper()} for your own server" if engine.url else ""
+        return EngineState(engine.name, "no key", False, f"Set {engine.key.upper()}{own}.")
+    if engine.needs and find_spec(engine.needs) is None:
+        return EngineState(engine.name, "its package is not installed", False, INSTALL)
+    if engine.key:
+        return EngineState(engine.name, f"ready: your own server at {url}" if url else "ready: key set", True)
+    return EngineState(engine.name, "ready: works without a key", True, needs_nothing=True)
 
 
 class ReaderChain:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from agent import alita_version
+from agent.configuration.engines import ENGINES
 from agent.web.http import Http
 from agent.web.page import Reason, Result, Search, WebProblem
 from agent.web.queries import oldest, parse_query
@@ -302,14 +303,26 @@ class Ddgs(Search):
     """Searches without a key.
 
     Args:
-        seconds: Limit of one request, in seconds.
-        proxy: Proxy of all requests; DDGS_PROXY unless given.
-        certificates: File of the authorities that are trusted instead of the usual ones.
+        http: Unused: the package makes its own requests.
+        url: Unused.
+        key: Unused.
+        seconds: Time limit of one request.
+        proxy: Proxy for all requests; by default `DDGS_PROXY`.
+        certificates: File of the authorities to trust instead of the usual ones.
     """
 
     name = "ddgs"
 
-    def __init__(self, *, seconds: int = 8, proxy: str | None = None, certificates: str = "") -> None:
+    def __init__(
+        self,
+        http: Http | None = None,
+        url: str = "",
+        *,
+        key: str = "",
+        seconds: int = 8,
+        proxy: str | None = None,
+        certificates: str = "",
+    ) -> None:
         self._seconds = seconds
         self._proxy = proxy
         self._verify: bool | str = certificates or True
@@ -339,7 +352,8 @@ class Ddgs(Search):
             said = " ".join(f"{type(one).__name__} {one}" for one in causes_of(error)).lower()
             reason, what = next((reason, what) for words, reason, what in _SAID if re.search(words, said))
             message = f"none of {', '.join(backends)} gave hits: {what}"
-            remedy = "Try again later, or set FIRECRAWL_API_KEY or TAVILY_API_KEY."
+            keys = " or ".join(engine.key.upper() for engine in ENGINES if engine.key)
+            remedy = f"Try again later, or set {keys}."
             raise WebProblem(reason, message, remedy=remedy) from None
         hits = (
             Result(_behind_click(one["href"]), one.get("title", ""), one.get("body", ""), self.name) for one in found

@@ -17,7 +17,7 @@ from support.certificates import tls_server
 from support.json_server import JsonServer, Reply
 
 ENGINES = {
-    "firecrawl": lambda http, url, seconds=3: Firecrawl("secret-key", url, seconds=seconds),
+    "firecrawl": lambda http, url, seconds=3: Firecrawl(http, url, key="secret-key", seconds=seconds),
     "tavily": lambda http, url, seconds=3: Tavily(http, url, key="secret-key", seconds=seconds),
     "wikipedia": lambda http, url, seconds=3: Wikipedia(http, url, seconds=seconds),
     "arxiv": lambda http, url, seconds=3: Arxiv(http, url, seconds=seconds),
@@ -121,7 +121,7 @@ async def test_an_answer_that_breaks_off(client: Http, server: JsonServer, name:
 
 @pytest.mark.parametrize(
     ("engine", "package"),
-    [(Firecrawl("k"), "firecrawl.v2.client_async"), (Ddgs(), "ddgs"), (None, "lxml")],
+    [(Firecrawl(Http(), key="k"), "firecrawl.v2.client_async"), (Ddgs(), "ddgs"), (None, "lxml")],
 )
 async def test_a_package_that_is_not_there(
     client: Http, server: JsonServer, monkeypatch: pytest.MonkeyPatch, engine: Search | None, package: str

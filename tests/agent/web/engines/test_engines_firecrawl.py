@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from agent.web.engines.firecrawl import Firecrawl
-from agent.web.guard import AddressGuard
+from agent.web.http import Http
 from agent.web.page import WebProblem
 from support.firecrawl_server import FirecrawlServer
 from support.json_server import Reply
@@ -16,6 +16,13 @@ PAGES = {
     "https://rivers.example/elbe": ("Elbe", "# Elbe\n\nThe Elbe is [long](/length): 1,094 km.\n\n![map](m.png)"),
     "https://rivers.example/oder": ("Oder", "The Oder is 866 km long."),
 }
+
+
+async def public_address(host: str, port: int) -> list[str]:
+    return ["8.8.8.8"]
+
+
+PUBLIC = Http(resolve=public_address)
 
 
 @pytest.fixture
@@ -27,7 +34,7 @@ def server() -> Iterator[FirecrawlServer]:
 
 async def test_it_searches(server: FirecrawlServer) -> None:
     """Hits come in order, and the freshness is asked for."""
-    engine = Firecrawl("fc-right", server.url)
+    engine = Firecrawl(PUBLIC, server.url, key="fc-right")
     hits = await engine.search("elbe", limit=3, freshness="week")
     await engine.aclose()
     assert [(hit.url, hit.title, hit.source) for hit in hits] == [
@@ -39,7 +46,7 @@ async def test_it_searches(server: FirecrawlServer) -> None:
 
 async def test_it_reads(server: FirecrawlServer) -> None:
     """A page comes with numbered links; certificates are checked and the age of the copy is limited."""
-    engine = Firecrawl("fc-right", server.url)
+    engine = Firecrawl(PUBLIC, server.url, key="fc-right")
     page = await engine.read("https://rivers.example/elbe")
     await engine.aclose()
     assert page.markdown == "# Elbe\n\nThe Elbe is [long](link 1): 1,094 km.\n\nmap"
@@ -54,7 +61,7 @@ async def test_a_key_of_the_environment_is_not_taken(monkeypatch: pytest.MonkeyP
     """Keys come from the settings alone: the SDK would look into the environment itself."""
     monkeypatch.setenv("FIRECRAWL_API_KEY", "fc-other")
     with FirecrawlServer(PAGES) as own:
-        engine = Firecrawl(None, own.url)
+        engine = Firecrawl(PUBLIC, own.url)
         await engine.search("long")
         await engine.aclose()
         assert "authorization" not in own.requests[0].headers
@@ -62,7 +69,7 @@ async def test_a_key_of_the_environment_is_not_taken(monkeypatch: pytest.MonkeyP
 
 async def test_a_wrong_key(server: FirecrawlServer) -> None:
     """Said without the key, with the variable to set."""
-    engine = Firecrawl("fc-wrong-key", server.url)
+    engine = Firecrawl(PUBLIC, server.url, key="fc-wrong-key")
     with pytest.raises(WebProblem, match="rejected the key") as caught:
         await engine.read("https://rivers.example/elbe")
     await engine.aclose()
@@ -84,7 +91,7 @@ async def test_a_page_that_firecrawl_does_not_get(server: FirecrawlServer, code:
     """What is wrong with the page is told from what is wrong with Firecrawl."""
     details = {"state": "processing_continues", "retryAfterSeconds": 600}
     server.next.append(Reply({"success": False, "error": "no page", "code": code, "details": details}, status))
-    engine = Firecrawl("fc-right", server.url)
+    engine = Firecrawl(PUBLIC, server.url, key="fc-right")
     with pytest.raises(WebProblem, match="no page") as caught:
         await engine.read("https://rivers.example/elbe")
     await engine.aclose()
@@ -97,7 +104,7 @@ async def test_a_page_that_firecrawl_does_not_get(server: FirecrawlServer, code:
 )
 async def test_firecrawl_is_not_sent_into_the_network(server: FirecrawlServer, url: str) -> None:
     """Who reads for us is not to be sent where we would not go."""
-    engine = Firecrawl("fc-right", server.url, guard=AddressGuard())
+    engine = Firecrawl(Http(), server.url, key="fc-right")
     with pytest.raises(WebProblem) as caught:
         await engine.read(url)
     await engine.aclose()
@@ -109,7 +116,7 @@ async def test_redirects_into_the_network_show_nothing(server: FirecrawlServer) 
     """A public page that leads a Firecrawl of one's own into one's own network is not shown."""
     server.pages["https://8.8.8.8/"] = ("", "secret")
     server.metadata = {"url": "http://192.168.1.1/admin"}
-    engine = Firecrawl("fc-right", server.url, guard=AddressGuard())
+    engine = Firecrawl(Http(), server.url, key="fc-right")
     with pytest.raises(WebProblem) as caught:
         await engine.read("https://8.8.8.8/")
     await engine.aclose()
@@ -119,7 +126,7 @@ async def test_redirects_into_the_network_show_nothing(server: FirecrawlServer) 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "javascript:alert(1)", "", "https://user:pw@a.example/"])
 async def test_addresses_that_are_none(server: FirecrawlServer, url: str) -> None:
     """Only addresses of the web are read."""
-    engine = Firecrawl("fc-right", server.url, guard=AddressGuard())
+    engine = Firecrawl(Http(), server.url, key="fc-right")
     with pytest.raises(WebProblem) as caught:
         await engine.read(url)
     assert caught.value.reason == "refused_address"
@@ -127,7 +134,7 @@ async def test_addresses_that_are_none(server: FirecrawlServer, url: str) -> Non
 
 async def test_names_that_only_ones_own_knows(server: FirecrawlServer) -> None:
     """A Firecrawl inside one's network may know names that lead into it: it gets none that we cannot check."""
-    engine = Firecrawl("fc-right", server.url, guard=AddressGuard())
+    engine = Firecrawl(Http(), server.url, key="fc-right")
     with pytest.raises(WebProblem) as caught:
         await engine.read("http://printer.invalid/")
     assert caught.value.reason == "dns"
@@ -136,7 +143,7 @@ async def test_names_that_only_ones_own_knows(server: FirecrawlServer) -> None:
 
 async def test_what_is_invisible_in_a_page_is_gone() -> None:
     with FirecrawlServer({"https://a.example/x": ("El\u200bbe", "The El\u200bbe is \u202elong.")}) as own:
-        engine = Firecrawl(None, own.url)
+        engine = Firecrawl(PUBLIC, own.url)
         page = await engine.read("https://a.example/x")
         await engine.aclose()
     assert (page.title, page.markdown) == ("Elbe", "The Elbe is long.")
@@ -154,7 +161,7 @@ async def test_a_wall_is_no_page(text: str, status: int, reason: str) -> None:
     """Firecrawl gives walls as pages: their words tell them."""
     with FirecrawlServer({"https://a.example/x": ("The dock", text)}) as own:
         own.metadata = {"statusCode": status}
-        engine = Firecrawl(None, own.url)
+        engine = Firecrawl(PUBLIC, own.url)
         with pytest.raises(WebProblem) as caught:
             await engine.read("https://a.example/x")
         await engine.aclose()
@@ -164,7 +171,7 @@ async def test_a_wall_is_no_page(text: str, status: int, reason: str) -> None:
 async def test_one_that_cannot_be_reached_is_left_alone_for_a_while() -> None:
     """The second page gets the first one's problem, without a connection."""
     with FirecrawlServer(PAGES) as gone:
-        engine = Firecrawl(None, gone.url)
+        engine = Firecrawl(PUBLIC, gone.url)
     problems = []
     for url in PAGES:
         with pytest.raises(WebProblem) as raised:
