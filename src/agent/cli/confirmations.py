@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import shlex
+import signal
 import sys
 import termios
 import textwrap
@@ -107,7 +108,12 @@ def yes_or_no(question: str) -> Literal["y", "n", ""]:
 def typed(question: str) -> str | None:
     """Return the user's answer in lower case; None at the end of their input."""
     print(question, end="", file=sys.stderr, flush=True)
-    line = sys.stdin.readline()
+    # A handler of the event loop would not run before the line ends.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        line = sys.stdin.readline()
+    finally:
+        signal.signal(signal.SIGINT, before)
     return line.strip().lower() if line else None
 
 

@@ -35,6 +35,10 @@ class Display:
         before = f", {finished} done before" if finished else ""
         self.say(f"{asked}{before}; {count_of(todo, 'attempt')} to make.")
 
+    def start(self) -> None:
+        """Start the clock of the time estimate: the executor is ready, and the first question begins."""
+        self._began = time.monotonic()
+
     def tell(self, task_id: str, text: str) -> None:
         """Show an event of a running question."""
         if self._verbose:

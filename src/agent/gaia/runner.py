@@ -230,6 +230,7 @@ class Benchmark:
         try:
             async with opening as executor, asyncio.TaskGroup() as slots:
                 self._began, self._can_ask = time.monotonic(), True
+                self._display.start()
                 for _ in range(executor.at_once):
                     slots.create_task(self._slot(executor, ledger))
         except ExceptionGroup as group:

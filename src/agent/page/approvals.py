@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.consent.hosts import NEW_TOOL, HostToReach
 from agent.consent.questions import CallProposal, PackagesToInstall, ToolToApprove
-from agent.page.shown import text
+from agent.page.html import text
 from mcp_tools.text import count_of
 
 if TYPE_CHECKING:

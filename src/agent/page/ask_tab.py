@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent.configuration.specialists import SPECIALISTS
-from agent.page.shown import with_request
+from agent.page.html import with_request
 
 if TYPE_CHECKING:
     from agent.consent.questions import Scope

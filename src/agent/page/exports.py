@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.page.shown import bad, text
+from agent.page.html import bad, text
 from agent.resources import environments_of
 from agent.store.tool_records import open_library
 from mcp_tools.errors import AlitaError

@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from agent.learning.gap_records import GapRecords
-from agent.page.shown import bad, text
+from agent.page.html import bad, text
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import one_line
 
@@ -70,13 +70,17 @@ def show(gr: Any, visits: Visits, tab: Any) -> None:
     ids = gr.Radio([], label="Gap records", elem_id="gaps")
     chosen = gr.HTML(_NONE, padding=False, elem_id="gap")
     with gr.Row():
-        approve, reject = gr.Button("Approve"), gr.Button("Reject")
+        approve, reject = gr.Button("Approve", interactive=False), gr.Button("Reject", interactive=False)
 
     def listed() -> tuple[Any, str]:
         choices, note = found(visits.settings)
         return gr.update(choices=choices, value=None), f'<p class="empty">{text(note)}</p>'
 
+    def choose(record: str | None) -> tuple[Any, ...]:
+        button = gr.update(interactive=bool(record))
+        return described(visits.settings, record), button, button
+
     tab.select(listed, None, [ids, told], show_progress="hidden")
-    ids.change(lambda record: described(visits.settings, record), [ids], [chosen], show_progress="hidden")
+    ids.change(choose, [ids], [chosen, approve, reject], show_progress="hidden")
     approve.click(lambda record: marked(visits.settings, record, "approved"), [ids], [chosen])
     reject.click(lambda record: marked(visits.settings, record, "rejected"), [ids], [chosen])

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
-from agent.page import gaps_tab, review_panel, runs_tab, settings_tab, tools_tab
+from agent.page import gaps_tab, runs_tab, settings_tab, tools_tab
+from agent.page.access import MOST_UPLOADED, PageAccess
 from agent.page.ask_tab import AskTab
 from agent.page.benchmark import course_tab
 from agent.page.benchmark import tab as benchmark_tab
 from agent.page.benchmark.running import Benches
-from agent.page.door import MOST_UPLOADED, PageDoor
+from agent.page.html import with_request
 from agent.page.settings_tab import SettingsDesk
-from agent.page.shown import with_request
 from agent.page.visitors import Visitors
 from agent.page.visits import Visits
 from mcp_tools.serving.http import ListenOptions, run_server
@@ -53,7 +53,7 @@ async def serve_page(read: Read, check: Check, listen: ListenOptions, listening:
     visits, benches = Visits(settings, visitors, uploads, is_local=listen.is_local), Benches(settings)
     try:
         page = await asyncio.to_thread(page_of, visits, benches, listen, read, check)
-        await run_server(PageDoor(page, listen, visitors, uploads), listen, listening)
+        await run_server(PageAccess(page, listen, visitors, uploads), listen, listening)
     finally:
         await asyncio.gather(visits.aclose(), benches.aclose())
         await asyncio.to_thread(shutil.rmtree, uploads, ignore_errors=True)
@@ -92,7 +92,7 @@ def page_of(visits: Visits, benches: Benches, listen: ListenOptions, read: Read,
         with gr.Tab("Tools") as tab:
             names = tools_tab.show(gr, visits, tab)
             if listen.is_local:
-                review_panel.show(gr, visits, names)
+                tools_tab.show_review(gr, visits, names)
         with gr.Tab("Runs") as tab:
             runs_tab.show(gr, visits, tab)
         if listen.is_local:

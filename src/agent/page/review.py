@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agent.calls.host_requests import call_consent, carried
-from agent.page.shown import bad, diff, text
+from agent.page.html import bad, diff, text
 from agent.resources import open_for
 from agent.store.tool_records import open_library
 from mcp_tools import approve as approving

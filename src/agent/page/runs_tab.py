@@ -6,8 +6,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agent.alita import Alita
-from agent.page import shown
-from agent.page.shown import text, with_request
+from agent.page import html
+from agent.page.html import text, with_request
 from agent.store.run_index import indexed
 from agent.store.runs import find_run
 from agent.traces.render import render
@@ -52,10 +52,10 @@ def described(settings: Settings, run_id: str | None) -> str:
     try:
         trace = trace_of(settings.runs_dir, find_run(settings.runs_dir, run_id))
     except AlitaError as error:
-        return shown.bad(error)
+        return html.bad(error)
     answer = trace.run.answer
     return (
-        f'<div class="tool">{shown.question(trace.run.question)}{shown.answer(answer.text) if answer else ""}'
+        f'<div class="tool">{html.question(trace.run.question)}{html.answer(answer.text) if answer else ""}'
         f"<pre>{text(render(trace, width=_WIDTH))}</pre></div>"
     )
 
@@ -67,13 +67,13 @@ def compared(settings: Settings, one: str | None, other: str | None) -> str:
     try:
         found = compare(*(trace_of(settings.runs_dir, find_run(settings.runs_dir, run)) for run in (one, other)))
     except AlitaError as error:
-        return shown.bad(error)
+        return html.bad(error)
     rows = "".join(
         f'<tr class="{"" if left == right else "differs"}">'
         f"<th>{text(name)}</th><td>{text(left)}</td><td>{text(right)}</td></tr>"
         for name, left, right in found.facts
     )
-    steps = shown.diff(found.steps) if found.steps else '<p class="empty">Their steps are the same.</p>'
+    steps = html.diff(found.steps) if found.steps else '<p class="empty">Their steps are the same.</p>'
     return f'<div class="tool"><div class="scrolled"><table>{rows}</table></div><h4>Steps</h4>{steps}</div>'
 
 
@@ -83,8 +83,8 @@ async def replayed(settings: Settings, run_id: str) -> str:
         async with Alita.open(settings) as alita:
             answer = await alita.replay(run_id)
     except AlitaError as error:
-        return shown.bad(error)
-    return f"<h4>Replayed without a model</h4>{shown.answer(answer.text)}{shown.ending(answer)}"
+        return html.bad(error)
+    return f"<h4>Replayed without a model</h4>{html.answer(answer.text)}{html.ending(answer)}"
 
 
 def show(gr: Any, visits: Visits, tab: Any) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agent.configuration.paths import CONFIG_FILE
 from agent.configuration.settings import UNSET, Settings
 from agent.configuration.settings_file import SettingsFile
-from agent.page.shown import bad, settings_table, text
+from agent.page.html import bad, settings_table, text
 from agent.store.redact import Redactor
 from mcp_tools.errors import AlitaError
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from agent.calls.host_requests import call_consent, carried, uses_of
 from agent.page.exports import FORMS
 from agent.page.form import WHOLE, Field, arguments_of, fields_of
-from agent.page.shown import bad, diff, text, with_request
+from agent.page.html import bad, diff, text, with_request
+from agent.calls.host_requests import call_consent, carried, uses_of
 from agent.resources import open_for
 from agent.store.tool_records import open_library
 from mcp_tools.approve import HASH_SHOWN, difference, needed_by, tests_of, version_difference
@@ -226,6 +227,33 @@ def show(gr: Any, visits: Visits, tab: Any) -> Any:
     compare.click(differ, [names, old, new], [difference])
     export.click(with_request(gr, send), [names, form], [exported])
     return names
+
+
+def show_review(gr: Any, visits: Visits, names: Any) -> None:
+    """Add the buttons that review the chosen tool; they work once a tool is chosen."""
+    with gr.Row():
+        look, bugs = gr.Button("Review", interactive=False), gr.Button("Try deliberate bugs", interactive=False)
+        accept, reject = gr.Button("Approve", interactive=False), gr.Button("Reject", interactive=False)
+    told = gr.HTML(padding=False, elem_id="review")
+
+    async def looked(name: str | None, request: Any) -> str:
+        return await (await visits.of(request.session_hash)).desk.look(name)
+
+    async def tried(name: str | None, request: Any) -> str:
+        return await (await visits.of(request.session_hash)).desk.bugs(name)
+
+    async def accepted(name: str | None, request: Any) -> str:
+        return (await visits.of(request.session_hash)).desk.accept(name)
+
+    async def rejected(name: str | None, request: Any) -> str:
+        return (await visits.of(request.session_hash)).desk.reject(name)
+
+    def chosen(name: str | None) -> list[Any]:
+        return [gr.update(interactive=bool(name))] * 4
+
+    for button, handler in ((look, looked), (bugs, tried), (accept, accepted), (reject, rejected)):
+        button.click(with_request(gr, handler), [names], [told])
+    names.change(chosen, [names], [look, bugs, accept, reject], show_progress="hidden")
 
 
 def _form(gr: Any, visits: Visits, name: str) -> None:

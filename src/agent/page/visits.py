@@ -18,7 +18,7 @@ from agent.consent.questions import ToolToApprove, UserReply
 from agent.errors import AlitaError, RunError, UsageError
 from agent.events import AnswerWritten, Event, ModelCalled, ModelStarting, RunStarted
 from agent.models.protocol import Usage
-from agent.page import shown
+from agent.page import html
 from agent.page.approvals import described, scopes_of
 from agent.page.exports import exported
 from agent.page.review import Desk
@@ -71,7 +71,7 @@ class Turn:
             self._usage = self._usage + event.usage
         elif isinstance(event, RunStarted):
             self._doing = "Thinking"
-        if line := shown.step(event):
+        if line := html.step(event):
             self._written, self._doing = "", "Working"
             if len(self._steps) < _MOST_STEPS:
                 self._steps.append(line)
@@ -94,8 +94,8 @@ class Turn:
         told = count_of(len(self._steps) + self._left_out, "step")
         steps = f'<details class="steps"{is_open}><summary>{told}</summary>{"".join(self._steps)}{more}</details>'
         cost = f" · {self._usage.cost_text}" if self._usage.calls else ""
-        busy = "" if self.is_over else f'<p class="busy" role="status">{shown.text(self._doing)}{shown.text(cost)}</p>'
-        written = shown.answer(self._written) if self._written else ""
+        busy = "" if self.is_over else f'<p class="busy" role="status">{html.text(self._doing)}{html.text(cost)}</p>'
+        written = html.answer(self._written) if self._written else ""
         return f"<article>{self._question}{steps if self._steps else ''}{written}{busy}{self._ending}</article>"
 
 
@@ -139,22 +139,22 @@ class Visit:
         run = None
         with contextlib.suppress(RunError):  # plain arithmetic has none, and old ones are removed
             run = load_run(self._visits.settings.runs_dir, turn.run_id) if turn.run_id else None
-        asked = shown.question(turn.question, [Path(file.path).name for file in run.files] if run else [])
+        asked = html.question(turn.question, [Path(file.path).name for file in run.files] if run else [])
         if run is None or run.answer is None:
-            end = "" if turn.answer else f'<p class="bad">{shown.text(turn.error or "Stopped.")}</p>'
+            end = "" if turn.answer else f'<p class="bad">{html.text(turn.error or "Stopped.")}</p>'
         else:
             end = self._ended(run.answer)
-        return f"<article>{asked}{shown.answer(turn.answer) if turn.answer else ''}{end}</article>"
+        return f"<article>{asked}{html.answer(turn.answer) if turn.answer else ''}{end}</article>"
 
     def _ended(self, answer: Answer) -> str:
         here = [file for file in answer.outputs if Path(file.path).is_file()]
         addresses = [self._visitor.offer(Path(file.path)) for file in here]
-        return shown.outputs(here, addresses) + shown.ending(answer)
+        return html.outputs(here, addresses) + html.ending(answer)
 
     def ask(self, question: str, files: Sequence[Path], *, model: str, agent: str) -> None:
         """Ask a question; `watch` reports what is new."""
         question = self._redactor.text(question)  # not even its owner sees a key again
-        turn = Turn(shown.question(question, [path.name for path in files]))
+        turn = Turn(html.question(question, [path.name for path in files]))
         self._turns.append(turn)
         self._task = asyncio.create_task(self._answer(turn, question, files, {"model": model, "agent": agent}))
 
@@ -182,9 +182,9 @@ class Visit:
             turn.end(_STOPPED)
             raise
         except AlitaError as error:
-            turn.end(shown.bad(error))
+            turn.end(html.bad(error))
         except Exception as error:
-            turn.end(f'<p class="bad">{shown.text(f"An internal error ended the run: {type(error).__name__}")}</p>')
+            turn.end(f'<p class="bad">{html.text(f"An internal error ended the run: {type(error).__name__}")}</p>')
             raise
         else:
             turn.end(self._ended(found), found.text)
@@ -199,7 +199,7 @@ class Visit:
         try:
             saved = save_session(self._visits.settings, self._session, self._redactor)
         except AlitaError as error:
-            return shown.bad(error)
+            return html.bad(error)
         self._session = replace(saved, conversation=self._session.conversation)
         self._visitor.remember(self.key, saved.id, saved.title)
         return ""

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agent.cli.verbs.gaia import app
+from agent.errors import UsageError
 from agent.gaia.dataset import load_jsonl
 from agent.gaia.ledger import Fingerprint, Ledger
 from support.attempts import attempt, tasks, write_ledger
@@ -72,6 +73,15 @@ def test_two_ledgers_are_compared(gaia, ledger, tmp_path):
         "attempted in b.ledger.jsonl only": ["q3"],
         "attempted in c.ledger.jsonl only": ["q4"],
     }
+
+
+def test_a_benchmark_is_not_compared_with_itself_or_with_an_empty_one(gaia, ledger, tmp_path):
+    with pytest.raises(UsageError, match="Both are the same benchmark"):
+        gaia("compare", ledger, tmp_path / "b.json")
+    empty = write_ledger(tmp_path / "c.ledger.jsonl", [], tasks(4))
+    assert gaia("compare", ledger, empty).startswith(
+        "Nothing can be compared: no question was attempted in c.ledger.jsonl."
+    )
 
 
 def test_keys_are_masked_in_every_form(gaia, ledger, tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """The real `alita` command: exit code, stdout and stderr together."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,13 @@ def test_the_doctor_names_a_remedy_for_everything_that_is_missing(quick):
     }
     model = next(check for check in ended.json["checks"] if check["name"] == "model")
     assert "alita model pull" in model["remedy"]
+
+
+def test_the_doctor_lists_every_extra():
+    from agent.cli.verbs.doctor import EXTRAS
+
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    assert {*EXTRAS, "all"} == {*project["optional-dependencies"]}
 
 
 @pytest.fixture

@@ -213,7 +213,7 @@ def test_unused_tools_retire_and_come_back_as_they_were(
 ) -> None:
     assert alita("gc").err == "0 tools retired.\n"
     later = time.time() + 200 * 86400
-    monkeypatch.setattr("agent.cli.verbs.upkeep.time.time", lambda: later)
+    monkeypatch.setattr("agent.cli.verbs.tools.upkeep.time.time", lambda: later)
     would = alita("gc", "--dry-run")
     assert "1 tool would retire." in would.err
     assert path.exists()
@@ -240,12 +240,12 @@ def test_a_tool_retires_with_those_that_import_it_and_not_before(
     later = time.time() + 200 * 86400
     for number in range(3):
         library.record_call("times_four", True, question=f"What is four times {number}?")
-    monkeypatch.setattr("agent.cli.verbs.upkeep.time.time", lambda: later)
+    monkeypatch.setattr("agent.cli.verbs.tools.upkeep.time.time", lambda: later)
     for arguments in (["gc", "--dry-run"], ["gc"]):
         told = alita(*arguments, "--json").json  # times_four is trusted
         assert (told["retired"], told["kept"]) == ([], ["times_two stays: times_two is imported by times_four"])
     library.record_call("times_four", False, "bug", arguments={"n": 1})
-    monkeypatch.setattr("agent.cli.verbs.upkeep.time.time", lambda: later + 200 * 86400)
+    monkeypatch.setattr("agent.cli.verbs.tools.upkeep.time.time", lambda: later + 200 * 86400)
     for arguments in (["gc", "--dry-run"], ["gc"]):
         told = alita(*arguments, "--json").json
         assert [one["name"] for one in told["retired"]] == ["times_four", "times_two"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,12 @@ import pytest
 from agent.configuration.settings_sources import read_settings
 from agent.gaia.configuration import Places
 from agent.gaia.ledger import Fingerprint, Ledger, read_ledger
-from agent.page.benchmark import shown
+from agent.page.access import PageAccess
+from agent.page.benchmark import views
 from agent.page.benchmark.course_tab import Profile, sent, shown_first
 from agent.page.benchmark.panel import meant, one_of, state_of, viewed
 from agent.page.benchmark.running import Benches
 from agent.page.benchmark.tab import choices_of, compared, filled, found
-from agent.page.door import PageDoor
 from agent.page.layout import page_of
 from agent.page.visitors import Visitors
 from agent.page.visits import Visits
@@ -189,7 +190,10 @@ def test_nothing_of_a_hostile_ledger_is_markup_and_no_folder_elsewhere_is_read(
     ledger = hostile(tmp_path)
     view = viewed(benches, ledger)
     opened = one_of(benches, ledger, "0")
-    beside = compared(benches, ledger, ledger)
+    other = ledger.with_name("other.ledger.jsonl")
+    shutil.copy(ledger, other)
+    beside = compared(benches, ledger, other)
+    assert "Choose two different benchmarks" in compared(benches, ledger, ledger)
     everything = view.figures + view.rows + opened + beside + str(found(benches, tmp_path))
     assert "<img" not in everything
     assert "<script" not in everything
@@ -245,7 +249,7 @@ def test_500_questions_are_opened_at_once(benches: Benches, tmp_path: Path) -> N
 def test_results_are_meant_by_their_own_path_too(tmp_path: Path) -> None:
     ledger = kept_benchmark(tmp_path, [{"task_id": "1", "Question": "?"}], right=1)
     assert meant("kept.json", tmp_path) == meant(str(ledger), Path("/")) == ledger
-    assert shown.runs_of(ledger) == tmp_path / "kept.runs"
+    assert views.runs_of(ledger) == tmp_path / "kept.runs"
     assert meant(" ", tmp_path) is None
 
 
@@ -293,7 +297,7 @@ async def test_a_page_that_is_open_to_others_decides_nothing_for_its_owner(
     visits = Visits(benches.settings, visitors, tmp_path, is_local=not is_open)
     address = "0.0.0.0:7860" if is_open else "127.0.0.1:7860"
     listen = listen_options(address, token="a-token-that-is-long-enough", token_file=None, no_token=False, names=())
-    page = PageDoor(page_of(visits, benches, listen, read_settings, lambda _: ([], "")), listen, visitors, tmp_path)
+    page = PageAccess(page_of(visits, benches, listen, read_settings, lambda _: ([], "")), listen, visitors, tmp_path)
     transport = httpx2.ASGITransport(app=page)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:7860") as client:
         await client.get("/", params={"token": "a-token-that-is-long-enough"})
@@ -302,3 +306,6 @@ async def test_a_page_that_is_open_to_others_decides_nothing_for_its_owner(
     owner = ("benchmark-figures", "course-outcome", str(tmp_path), "Gap records", "Settings", "Doctor")
     owner += ("Review", "Approve", "Reject", "Try deliberate bugs", "Check everything", "Remove from my file")
     assert [name for name in owner if (name in config) == is_open] == []
+    shown = [one["props"] for one in json.loads(config)["components"]]
+    buttons = [one for one in shown if one.get("value") in ("Review", "Approve", "Reject")]
+    assert not any(one["interactive"] for one in buttons)  # until a tool or record is chosen

@@ -11,8 +11,8 @@ import pytest
 from agent.cli.verbs.doctor import Finding
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import KEYS, NOT_FOR_PROJECTS, read_settings
+from agent.page.html import settings_table
 from agent.page.settings_tab import CHANGEABLE, SettingsDesk, checked, described
-from agent.page.shown import settings_table
 
 ATTACK = "<img src=x onerror=alert(1)>"
 

@@ -220,7 +220,7 @@ async def create(terminal: Terminal, argument: str) -> None:
 
 async def wrap(terminal: Terminal, argument: str) -> None:
     """Make a tool around a package, or your own Python code."""
-    from agent.cli.verbs.creating import wrapped
+    from agent.cli.verbs.tools.create import wrapped
 
     what, _, question = argument.partition(" ")
     if not question.strip():

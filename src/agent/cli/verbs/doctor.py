@@ -53,6 +53,10 @@ EXTRAS = {
     "whisper": ("whisper",),
     "ocr": ("rapidocr", "onnxruntime"),
     "web-page": ("gradio",),
+    "gaia": ("datasets", "huggingface_hub"),
+    "ray": ("ray",),
+    "postgres": ("psycopg",),
+    "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
 }
 _NAMED_TOOLS = 5
 
@@ -92,13 +96,20 @@ def _packages(settings: Settings) -> Iterator[Finding]:
     from_checkout = (checkout / "constraints.txt").is_file()
     for extra, modules in {"": CORE, **EXTRAS}.items():
         name = f"[{extra}]" if extra else ""
-        missing = ", ".join(module for module in modules if find_spec(module) is None)
+        missing = ", ".join(module for module in modules if not _is_installed(module))
         remedy = f"Install alita again with {name or 'its packages'}, as README.md says under Install."
         if from_checkout:
             remedy = f'pip install -c {checkout}/constraints.txt "{checkout}{name}"'
         needed = not extra or (extra == "local" and settings.model == EMBEDDED)
         detail = f"not installed: {missing}" if missing else "installed"
         yield Finding(name or "packages", not missing, detail, remedy, needed)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # its parent package is missing
+        return False
 
 
 def _network(settings: Settings) -> Iterator[Finding]:

@@ -304,6 +304,8 @@ def compare(
     """Compares two benchmarks on the questions that both attempted (McNemar's exact test)."""
     ledgers = ledger_meant(first), ledger_meant(second)
     _require_other(output, *ledgers)
+    if ledgers[0].resolve() == ledgers[1].resolve():
+        raise UsageError(f"Both are the same benchmark: {ledgers[0]}.", remedy="Name two different ledgers.")
     _give(compared(*map(open_results, ledgers)), form, output)
 
 

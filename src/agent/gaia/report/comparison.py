@@ -72,6 +72,8 @@ def compare(first: Results, second: Results) -> Report:
     )
     if not common:
         headline = "The runs have no scored question in common: nothing can be compared."
+    if empty := [name for name, cells in zip(names, (here, there), strict=True) if not cells]:
+        headline = f"Nothing can be compared: no question was attempted in {' or '.join(empty)}."
     tables = [
         of_groups("On the common questions", "run", groups),
         table_of("Gained", [_change(here[t], there[t]) for t in gained]),

@@ -53,7 +53,9 @@ def item_of(cell: Counted) -> Item:
     facts = [("question", cell.task.question), ("file", cell.task.file_name)]
     outcome = "right" if cell.right else "not attempted"
     if made is not None:
-        if not cell.right:
+        if made.status == "missing-file":
+            outcome = "file missing"
+        elif not cell.right:
             unscored = "answered, not scored" if made.answer else "no answer"
             outcome = unscored if made.correct is None else "wrong"
         facts += [

@@ -11,9 +11,9 @@ from agent.gaia.configuration import Places
 from agent.gaia.course import COURSE_URL, CourseApi
 from agent.gaia.handing_in import Submission, course_run, fetch_questions, hand_in, submission_from
 from agent.gaia.outputs import PAYLOAD_LOG
-from agent.page.benchmark import shown
+from agent.page.benchmark import views
 from agent.page.benchmark.panel import Panel
-from agent.page.shown import bad, text
+from agent.page.html import bad, text
 from agent.store.redact import Redactor
 from mcp_tools.errors import AlitaError
 
@@ -31,7 +31,7 @@ def fetched(address: str) -> tuple[str, str]:
         dataset = fetch_questions(CourseApi(address), notes.append)
     except AlitaError as error:
         return bad(error), ""
-    return _notes(notes), shown.questions(dataset)
+    return _notes(notes), views.questions(dataset)
 
 
 def shown_first(settings: Settings, form: Profile) -> tuple[str, Submission | None]:
@@ -43,7 +43,7 @@ def shown_first(settings: Settings, form: Profile) -> tuple[str, Submission | No
     except AlitaError as error:
         return without_keys(bad(error)), None
     note = f"<p>Nothing was sent. This is what Submit sends; it is in {PAYLOAD_LOG}, too.</p>"
-    return note + without_keys(shown.submission(made)), made
+    return note + without_keys(views.submission(made)), made
 
 
 def sent(settings: Settings, form: Profile, seen: Submission | None) -> tuple[str, Submission | None]:

@@ -11,8 +11,8 @@ from agent.gaia.configuration import ledger_meant
 from agent.gaia.report.figures import open_results
 from agent.gaia.report.questions import with_questions
 from agent.gaia.report.report import Report, report_of
-from agent.page.benchmark import shown
-from agent.page.shown import bad
+from agent.page.benchmark import views
+from agent.page.html import bad
 from agent.store.redact import Redactor
 from mcp_tools.errors import AlitaError
 
@@ -53,7 +53,7 @@ def viewed(benches: Benches, ledger: Path | None) -> View:
         report = opened(benches, ledger)
     except AlitaError as error:
         return View(without_keys(bad(error)))
-    return View(without_keys(shown.figures(report, benches.of(ledger))), without_keys(shown.rows(report.cells)))
+    return View(without_keys(views.figures(report, benches.of(ledger))), without_keys(views.rows(report.cells)))
 
 
 def one_of(benches: Benches, ledger: Path | None, row: object) -> str:
@@ -67,7 +67,7 @@ def one_of(benches: Benches, ledger: Path | None, row: object) -> str:
     if int(row) >= len(cells):
         return ""
     without_keys = Redactor(benches.settings.secrets).text
-    return without_keys(shown.attempt(benches.settings, ledger, cells[int(row)]))
+    return without_keys(views.attempt(benches.settings, ledger, cells[int(row)]))
 
 
 class State(NamedTuple):
@@ -103,9 +103,9 @@ class Panel:
         self.ledger = gr.State(None)
         """The ledger that is shown, as an absolute path."""
         self._seen = gr.State(None)
-        self.figures = gr.HTML(padding=False, elem_id=f"{name}-figures", js_on_load=shown.KEEPS)
+        self.figures = gr.HTML(padding=False, elem_id=f"{name}-figures", js_on_load=views.KEEPS)
         self._stop = gr.Button("Stop", variant="stop", size="sm", visible=False, elem_id=f"{name}-stop")
-        self._rows = gr.HTML(padding=False, elem_id=f"{name}-rows", js_on_load=shown.OPENS)
+        self._rows = gr.HTML(padding=False, elem_id=f"{name}-rows", js_on_load=views.OPENS)
         self._attempt = gr.HTML(padding=False, elem_id=f"{name}-attempt")
         self._timer = gr.Timer(_EVERY, active=False)
         self.parts = [self.ledger, self._seen, self.figures, self._stop, self._rows, self._attempt, self._timer]

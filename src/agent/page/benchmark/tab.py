@@ -14,9 +14,9 @@ from agent.gaia.preparation import Choices, library_mode
 from agent.gaia.report.comparison import compare
 from agent.gaia.report.figures import open_results
 from agent.models.protocol import SCRIPTED
-from agent.page.benchmark import shown
+from agent.page.benchmark import views
 from agent.page.benchmark.panel import Panel, meant
-from agent.page.shown import bad
+from agent.page.html import bad
 from agent.store.redact import Redactor
 from mcp_tools.errors import AlitaError, UsageError, os_errors_as
 from mcp_tools.small_files import JOURNAL, read_small
@@ -57,12 +57,14 @@ def compared(benches: Benches, ledger: Path | None, earlier: Path | None) -> str
     """Return a comparison of a benchmark with an earlier one, question by question."""
     if ledger is None or earlier is None:
         return '<p class="bad">Choose two benchmarks.</p>'
+    if ledger.resolve() == earlier.resolve():
+        return '<p class="bad">Choose two different benchmarks.</p>'
     redactor = Redactor(benches.settings.secrets)
     try:
         report = redactor.values(compare(open_results(earlier), open_results(ledger)))
     except AlitaError as error:
         return redactor.text(bad(error))
-    return redactor.text(shown.figures(report, None))
+    return redactor.text(views.figures(report, None))
 
 
 def choices_of(folder: Path, form: dict[str, Any], *, resume: bool) -> Choices:

@@ -7,8 +7,8 @@ from typing import Any
 
 from agent.gaia.attempt import Task
 from agent.gaia.ledger import Header
-from agent.gaia.report.figures import Results
-from agent.gaia.report.render import as_html
+from agent.gaia.report.figures import Counted, Results
+from agent.gaia.report.render import as_html, item_of
 from agent.gaia.report.report import report_of
 from agent.store.redact import Redactor
 from support.attempts import attempt, tasks
@@ -66,6 +66,11 @@ def test_every_question_is_on_the_page_attempted_or_not():
     assert "missing" in seen.words
     assert "0 of 3" in Seen(page_of([], tasks(3))).words
     assert Seen(page_of([], [])).words
+
+
+def test_a_question_without_its_file_is_not_called_wrong():
+    made = attempt("q1", False, status="missing-file", answer="")
+    assert item_of(Counted(tasks(1)[0], 1, made)).kind == "file missing"
 
 
 def test_keys_are_masked_on_the_page():

@@ -10,7 +10,7 @@ from agent.gaia.configuration import Places
 from agent.gaia.report.render import item_of
 from agent.gaia.report.report import percent, price, seconds_text
 from agent.page import runs_tab
-from agent.page.shown import text
+from agent.page.html import text
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ padding: 1rem }} input, button {{ font: inherit; padding: .4rem; margin: .4rem 0
 _ASKS = "This page needs the token that `alita web` printed, or that its owner gave you."
 
 
-class PageDoor:
+class PageAccess:
     """Answers requests that may not come in, and hands every other on to the page."""
 
     def __init__(self, page: ASGIApp, listen: ListenOptions, visitors: Visitors, uploads: Path) -> None:

@@ -74,9 +74,10 @@ def approve(
     if not wanted:
         print_note("Every tool is already approved.")
 
-    async def work() -> tuple[list[str], list[Form]]:
-        approved: list[str] = []
-        refused: list[Form] = []
+    approved: list[str] = []
+    refused: list[Form] = []
+
+    async def work() -> None:
         async with _desk(library, grant_read or ()) as desk:
             for name in _needed_first(library, list(dict.fromkeys(wanted))):
                 try:
@@ -84,12 +85,16 @@ def approve(
                     approved.append(name)
                 except (UserError, NotPermittedError) as error:
                     refused.append(_refusal(name, error))
-        return approved, refused
 
-    approved, refused = exits.run(work())
-    form = {"ok": not refused, "approved": approved, "refused": refused}
+    code, note = 0, ""
+    try:
+        exits.run(work())
+    except KeyboardInterrupt:
+        left = len(wanted) - len(approved) - len(refused)
+        code, note = exits.INTERRUPTED, f"\nStopped. {count_of(left, 'tool')} not reviewed."
+    form = {"ok": not refused and not code, "approved": approved, "refused": refused}
     text = "\n".join(f"Approved {name}." for name in approved)
-    return Result(form, text=text, code=1 if refused else 0)
+    return Result(form, text=text, note=note, code=code or (1 if refused else 0))
 
 
 def review(

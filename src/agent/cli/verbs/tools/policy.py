@@ -10,7 +10,7 @@ from agent.calls.host_requests import uses_of
 from agent.cli import exits, options
 from agent.cli.output import Result, listing
 from agent.cli.verbs.completion import tool_names
-from agent.cli.verbs.review import consent_of
+from agent.cli.verbs.tools.review import consent_of
 from agent.consent.policy import Policy
 from agent.store.tool_records import open_library
 from mcp_tools.tool import Status

@@ -21,9 +21,9 @@ from agent.cli import exits, options
 from agent.cli.answers import copy_files
 from agent.cli.options import opt
 from agent.cli.output import Result, done, error_text, fields, listing, warn_of_isolation
-from agent.cli.verbs import creating, exchange, review, upkeep
 from agent.cli.verbs.completion import tool_names
-from agent.cli.verbs.review import TestsMayRead, consent_of
+from agent.cli.verbs.tools import create, exchange, review, upkeep
+from agent.cli.verbs.tools.review import TestsMayRead, consent_of
 from agent.consent.hosts import HostGrant, HostGrants
 from agent.material.outputs import FOLDER as OUTPUTS
 from agent.material.outputs import Outputs
@@ -360,5 +360,5 @@ def _arguments(text: str) -> dict[str, Any]:
     return dict(arguments)
 
 
-for verbs in (creating, exchange, review, upkeep):
+for verbs in (create, exchange, review, upkeep):
     verbs.add_to(app)

@@ -12,8 +12,8 @@ import httpx2
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from agent.page import door as doors
-from agent.page.door import PageDoor
+from agent.page import access
+from agent.page.access import PageAccess
 from agent.page.visitors import Visitors
 from mcp_tools.errors import UsageError
 from mcp_tools.serving.http import listen_options
@@ -53,7 +53,7 @@ class House:
         self.uploads, self.visitors = uploads, Visitors()
         self.behind = Behind(uploads)
         door = listen_options("127.0.0.1:7860", token=token, token_file=None, no_token=not token, names=())
-        self._door = PageDoor(self.behind, door, self.visitors, uploads)
+        self._door = PageAccess(self.behind, door, self.visitors, uploads)
 
     def stranger(self, **more: Any) -> httpx2.AsyncClient:
         transport = httpx2.ASGITransport(app=self._door)
@@ -214,8 +214,8 @@ async def _pieces(count: int) -> AsyncIterator[bytes]:
 
 
 async def test_an_upload_is_ended_while_it_comes(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doors, "MOST_UPLOADED", 5_000)
-    monkeypatch.setattr(doors, "MOST_KEPT", 8_000)
+    monkeypatch.setattr(access, "MOST_UPLOADED", 5_000)
+    monkeypatch.setattr(access, "MOST_KEPT", 8_000)
     client = await house.visitor()
 
     async def send(count: int, **headers: str) -> int:
