@@ -53,10 +53,10 @@ class House:
         self.uploads, self.visitors = uploads, Visitors()
         self.behind = Behind(uploads)
         door = listen_options("127.0.0.1:7860", token=token, token_file=None, no_token=not token, names=())
-        self._door = PageAccess(self.behind, door, self.visitors, uploads)
+        self._page = PageAccess(self.behind, door, self.visitors, uploads)
 
     def stranger(self, **more: Any) -> httpx2.AsyncClient:
-        transport = httpx2.ASGITransport(app=self._door)
+        transport = httpx2.ASGITransport(app=self._page)
         return httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:7860", **more)
 
     async def visitor(self) -> httpx2.AsyncClient:
