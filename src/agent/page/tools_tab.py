@@ -13,7 +13,6 @@ from agent.calls.host_requests import call_consent, carried, uses_of
 from agent.page.exports import FORMS
 from agent.page.form import WHOLE, Field, arguments_of, fields_of
 from agent.page.html import bad, diff, text, with_request
-from agent.calls.host_requests import call_consent, carried, uses_of
 from agent.resources import open_for
 from agent.store.tool_records import open_library
 from mcp_tools.approve import HASH_SHOWN, difference, needed_by, tests_of, version_difference
