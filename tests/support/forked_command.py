@@ -20,7 +20,7 @@ from typing import Any
 _FORKS = multiprocessing.get_context("forkserver")
 _MODES = ("r", "w", "w")
 _SHARED = [
-    *(f"agent.cli.verbs.{verb}" for verb in ("ask", "config", "files", "gaia", "mcp", "runs", "tools.library")),
+    *(f"agent.cli.verbs.{verb}" for verb in ("ask", "config", "files", "gaia", "mcp", "runs", "tools.tools")),
     "agent.small.small", "agent.models.openai", "agent.web.engines.search_engines", "rich.live",
     "agent.alita", "agent.graph", "agent.standard.standard", "agent.calls.web_access",
     "anyio._backends._asyncio", "h11", "httpcore2", "mcp_tools.sandbox.warm", "openai",

@@ -27,7 +27,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("stats", "runs:stats_app", "show calls, cost, tools and failures over a period"),
     Command("cache", "runs:cache_app", "list and clear cached answers"),
     Command("traces", "runs:traces_app", "show a run's steps and calls, in the terminal or as HTML"),
-    Command("tools", "tools.library:app", "list, show, search, run, create, review, edit and delete tools"),
+    Command("tools", "tools.tools:app", "list, show, search, run, create, review, edit and delete tools"),
     Command("packages", "tools.packages:app", "list, allow, forget and prune packages of programs and tools"),
     Command("policy", "tools.policy:app", "show the rules for what tools may use, and what decides about one"),
     Command("files", "files:app", "show a file as the agent reads it"),
