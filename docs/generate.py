@@ -27,6 +27,7 @@ from agent.cli.verbs.ask import app as asking
 from agent.configuration.engines import ENGINES
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import NOT_FOR_PROJECTS, variables
+from agent.files.kinds import KINDS
 from agent.hosts.clients import HOSTS
 from mcp_tools.checks.check import RULES
 from mcp_tools.definition import LINT_RULES
@@ -133,8 +134,26 @@ def keys() -> str:
     return table(("key", "what it does"), *KEYS)
 
 
+def kinds() -> str:
+    """The kinds of files with a reader, in groups, and those without one."""
+    rows: dict[tuple[str, str, float], list[str]] = {}
+    for kind in KINDS.values():
+        others = [suffix for suffix in kind.suffixes.split() if suffix != kind.name][:6]
+        name = f"`{kind.name}` ({', '.join(others)})" if others else f"`{kind.name}`"
+        if kind.open:
+            rows.setdefault((kind.group, kind.for_programs, kind.limits.seconds), []).append(name)
+    unread = [f"`{kind.name}`" for kind in KINDS.values() if kind.magic + kind.brands and not kind.open]
+    unread += [f"`{kind.name}`" for kind in KINDS.values() if kind.ole_stream and not kind.open]
+    return table(
+        ("group", "kinds (other suffixes)", "programs get", "time limit"),
+        *((group, ", ".join(names), given, f"{seconds:,.0f} s") for (group, given, seconds), names in rows.items()),
+        ("not read", ", ".join(unread), "the file", ""),
+    )
+
+
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "cli.md": {"exit codes": exit_codes, "options": question_options},
+    "files.md": {"kinds": kinds},
     "configuration.md": {"settings": settings},
     "mcp.md": {"clients": clients, "definition rules": definition_rules},
     "terminal.md": {"keys": keys, "commands": commands},

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agent.calls.recorder import Recorder
 from agent.errors import StoppedError
 from agent.files.contents import SECTION, TABLES_FOLDER, FileProblem, Source, tables_in
+from agent.files.kinds import KINDS
 from agent.state import AttachedFile
 from agent.user_files import numbered_folder, whole_file, write_file, writing
 from agent.web.filenames import safe_name
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from agent.files.media.speech import Speech
 
 KIND = "file"
-_WRITTEN_OUT = frozenset(["docx", "pptx", "odt", "odp", "odg", "html", "epub", "eml", "mbox"])
-"""Kinds that programs can hardly read: they get the text and the tables as files."""
 _MAX_NAMED = 200
 """Extracted files that are named for one file; programs find the others in the same folder."""
 _BEGINNING_CHARS = 1_500
@@ -73,7 +72,7 @@ class RecordedFiles:
             folder = numbered_folder(self._folder)
             seen = await preview(path, name=name, folder=folder, section=section, ocr=ocr, speech=self._speech)
             made = seen.data
-            if seen.kind in _WRITTEN_OUT:
+            if KINDS[seen.kind].for_programs == "a text copy":
                 made = [*made, *await _as_text(path, name, folder, self._speech)]
             for found in made:
                 found.chmod(0o644)  # programs run as another user; the parent folder stays private

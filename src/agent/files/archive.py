@@ -29,15 +29,15 @@ from agent.files.contents import (
     Section,
     Source,
     locked,
-    open_nested,
     pieces,
 )
+from agent.files.detection import kind_of
 from agent.files.encoding import FALLBACK
-from agent.files.kinds import EMPTY, kind_of
+from agent.files.kinds import EMPTY, kinds_in, open_nested
 from agent.files.previews import ROOM, ListPreview, PreviewText, preview_of_lists
 from mcp_tools.text import one_line
 
-ARCHIVES = frozenset({"zip", "tar", "gz", "bz2", "xz"})
+_ARCHIVES = kinds_in("archive")
 _CHUNK = 1 << 16
 _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError)
 _TOLD = 50  # sentences about what is left out; the others are counted
@@ -160,7 +160,7 @@ class Archive(Contents):
                 yield Section(file.name, "(empty, 0 bytes)")
                 continue
             try:
-                if file.kind in ARCHIVES:
+                if file.kind in _ARCHIVES:
                     raise FileProblem("unsupported", f"{file.name} is an archive that was not unpacked.")
                 source = Source(file.path, file.kind, file.name, self._depth + 1)
                 with open_nested(source, self._limits, self.lost) as contents:
@@ -217,10 +217,10 @@ class Archive(Contents):
                 return
             self.lost.append(f"{one_line(name)} is cut off: only its first {size:,} bytes could be unpacked.")
         kind = kind_of(target)
-        if kind in ARCHIVES and depth < self._limits.depth:
+        if kind in _ARCHIVES and depth < self._limits.depth:
             self._unpack_inner(target, kind, name, depth, member.alone)
             return
-        if kind in ARCHIVES:
+        if kind in _ARCHIVES:
             self.lost.append(f"{one_line(name)} is left packed: {depth} archives are around it.")
         self._files.append(_Unpacked(name, target, kind, target.stat().st_size))
 

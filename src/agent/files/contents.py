@@ -1,12 +1,10 @@
-"""The contents of a file (sections, a preview, files for programs), and which reader reads which kind."""
+"""The contents of a file: sections, a preview, files for programs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -36,28 +34,6 @@ SECTION = 12_000
 _LONGEST_NAME = 120  # bytes
 TABLES_FOLDER = "tables"
 """Folder of a document's tables as CSV, next to its text."""
-READERS: dict[str, str] = {
-    "xlsx": "tables.workbook:open_workbook",
-    **dict.fromkeys(("xls", "xlsb", "ods"), "tables.workbook:open_values"),
-    **dict.fromkeys(("csv", "tsv"), "tables.delimited:DelimitedFile"),
-    "sqlite": "tables.database:Database",
-    **dict.fromkeys(("txt", "md", "json", "jsonl", "jsonld", "xml", "source", "pdb", "cif"), "text:TextFile"),
-    **dict.fromkeys(("zip", "tar", "gz", "bz2", "xz"), "archive:Archive"),
-    "pdf": "documents.pdf:open_pdf",
-    "docx": "documents.docx:open_docx",
-    "pptx": "documents.pptx:open_pptx",
-    "odt": "documents.opendocument:open_odt",
-    **dict.fromkeys(("odp", "odg"), "documents.opendocument:open_odp"),
-    "html": "documents.html:open_html",
-    "epub": "documents.epub:open_epub",
-    **dict.fromkeys(("eml", "mbox"), "documents.mail:open_mail"),
-    **dict.fromkeys(
-        ("png", "jpeg", "gif", "webp", "bmp", "tiff", "avif", "ico", "jp2", "psd"), "media.image:open_image"
-    ),
-    **dict.fromkeys(("mp3", "wav", "m4a", "flac", "ogg", "aac", "aiff", "amr"), "media.audio:open_sound"),
-    **dict.fromkeys(("mov", "mp4", "webm", "mkv", "avi", "wmv", "flv", "mpg"), "media.video:Film"),
-}
-"""By kind: the module in this folder, and its function or class that opens a file. Imported when first needed."""
 TABLE_RULE = re.compile(r"\|[\s|:]*-[\s|:-]*")
 """The line below the head of a table."""
 _PART = re.compile(r"## (?:.*, )?part \d+\b.*")
@@ -111,32 +87,6 @@ def without_package(package: str | None, extra: str, use: str) -> FileProblem:
     )
 
 
-@contextmanager
-def as_file_problems(name: str, kind: str, limits: ReadLimits) -> Iterator[None]:
-    """Turns any error of a third-party parser into a problem of the file.
-
-    Raises:
-        FileProblem: The parser failed.
-    """
-    try:
-        yield
-    except FileProblem:
-        raise
-    except MemoryError as error:
-        raise too_large(name, limits) from error
-    except ImportError as error:
-        extra = "audio" if module_of(kind) in ("audio", "video") else "files"
-        raise without_package(error.name, extra, f"files of the kind {kind} cannot be read") from error
-    except BaseException as error:
-        # a fault in Rust becomes a PanicException, which is no Exception
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        if isinstance(error, RecursionError) or "Excessive depth" in str(error):  # of lxml
-            raise damaged(name, kind, "it is nested too deeply") from error
-        said = getattr(error, "strerror", None) or error
-        raise damaged(name, kind, f"{type(error).__name__}: {said}".removesuffix(": ")) from error
-
-
 @dataclass(frozen=True, slots=True)
 class Section:
     """A page, sheet, slide, chapter or member of a file."""
@@ -179,7 +129,7 @@ class Source:
 
     path: Path
     kind: str
-    """Its kind by content, `kinds.kind_of`: `xlsx`, `pdf`, `csv`."""
+    """Its kind by content, `detection.kind_of`: `xlsx`, `pdf`, `csv`."""
     name: str = ""
     """The user's name for it; by default the last part of its path."""
     depth: int = 0
@@ -275,41 +225,6 @@ class TextContents(Contents):
         pages = [(number, _HEADINGS.findall(section.text)) for number, section in enumerate(self.parts, 1)]
         headings = [f"- page {number}: {'; '.join(found)}" for number, found in pages if found]
         return preview_of_text(text, ["Headings:", *headings] if headings else [])
-
-
-def module_of(kind: str) -> str:
-    """The module that reads a kind: `pdf`, `audio`; empty if there is none."""
-    return READERS.get(kind, "").partition(":")[0].rpartition(".")[2]
-
-
-def open_contents(source: Source, limits: ReadLimits) -> Contents:
-    """Opens a file.
-
-    Raises:
-        FileProblem: It is damaged, locked by a password, too large, or of a kind that nobody reads.
-    """
-    if source.kind not in READERS:
-        raise FileProblem("unsupported", f"{source.name} is a file of kind {source.kind}, which is not read.")
-    module, _, name = READERS[source.kind].partition(":")
-    with as_file_problems(source.name, source.kind, limits):
-        contents: Contents = getattr(import_module(f"agent.files.{module}"), name)(source, limits)
-        return contents
-
-
-@contextmanager
-def open_nested(source: Source, limits: ReadLimits, lost: list[str]) -> Iterator[Contents]:
-    """Opens a file inside another one; its losses and notes are added to `lost` with its name.
-
-    Raises:
-        FileProblem: As `open_contents`.
-    """
-    contents = open_contents(source, limits)
-    try:
-        with as_file_problems(source.name, source.kind, limits):
-            yield contents
-    finally:  # even if the caller stops reading early
-        lost += [f"{source.name}: {one}" for one in (*contents.lost, *contents.notes)]
-        contents.close()
 
 
 def first_of(items: Sequence[str], most: int = 10, joint: str = ", ") -> str:

@@ -1,316 +1,335 @@
-"""Detects the kind of a file by its content; its name only breaks ties."""
+"""The kinds of files: how each is recognised, which reader opens it, its limits, and what programs get.
+
+To add a kind, write a function or class that takes a `Source` and `ReadLimits` and returns `Contents`, and add a row.
+"""
 
 from __future__ import annotations
 
-import json
-import re
-import struct
-import zipfile
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from typing import Literal
 
-from agent.files.contents import READERS, FileProblem, module_of
-from agent.files.encoding import encoding_of
+from agent.files.contents import Contents, FileProblem, ReadLimits, Source, damaged, too_large, without_package
 
-HEAD = 64 * 1024
-"""Bytes at the beginning of a file that are inspected."""
 BINARY = "binary"
-"""The kind of a file that is not recognised."""
+"""Kind of a file that is not recognised."""
 EMPTY = "empty"
-"""The kind of a file of 0 bytes."""
-_MAGIC = (
-    (rb"SQLite format 3\0", "sqlite"),
-    (rb"\x1f\x8b", "gz"),
-    (rb"BZh", "bz2"),
-    (rb"\xfd7zXZ\0", "xz"),
-    (rb".{257}ustar", "tar"),
-    (rb"7z\xbc\xaf\x27\x1c", "7z"),
-    (rb"\x28\xb5\x2f\xfd", "zst"),
-    (rb"\x04\x22\x4d\x18", "lz4"),
-    (rb"MSCF\0", "cab"),
-    (rb"Rar!\x1a\x07", "rar"),
-    (rb"PAR1", "parquet"),
-    (rb"\x78\x9f\x3e\x22", "tnef"),
-    (rb"\x89HDF\r\n\x1a\n", "hdf5"),
-    (rb"ARROW1\0", "arrow"),
-    (rb"\x93NUMPY", "npy"),
-    (rb"{\\rtf", "rtf"),
-    (rb"\x89PNG\r\n\x1a\n", "png"),
-    (rb"\xff\xd8\xff", "jpeg"),
-    (rb"GIF8", "gif"),
-    (rb"II[*+]\0|MM\0[*+]", "tiff"),
-    (rb"\0\0\x01\0[\x01-\x40]\0", "ico"),
-    (rb"8BPS\0[\x01\x02]", "psd"),
-    (rb"\0\0\0\x0cjP  \r\n\x87\n|\xff\x4f\xff\x51", "jp2"),
-    (rb"\0\0\0\x0cJXL \r\n\x87\n|\xff\x0a", "jxl"),
-    (rb"BM.{4}\0{4}", "bmp"),
-    (rb"(RIFF|RF64).{4}WEBP", "webp"),
-    (rb"(RIFF|RF64).{4}WAVE", "wav"),
-    (rb"(RIFF|RF64).{4}AVI ", "avi"),
-    (rb"FORM.{4}AIF[FC]", "aiff"),
-    (rb"#!AMR", "amr"),
-    (rb"MThd\0\0\0\x06", "midi"),
-    (rb"\x30\x26\xb2\x75\x8e\x66\xcf\x11", "wmv"),
-    (rb"FLV\x01", "flv"),
-    (rb"\0\0\x01[\xba\xb3]", "mpg"),
-    (rb"\x1a\x45\xdf\xa3.{0,56}webm", "webm"),
-    (rb"\x1a\x45\xdf\xa3", "mkv"),
-    (rb"fLaC", "flac"),
-    (rb"OggS", "ogg"),
-    (rb"\xff[\xf0\xf1\xf8\xf9]..", "aac"),
-    (rb"ID3[\x02-\x04]|\xff[\xe2-\xe7\xea-\xef\xf2-\xf7\xfa-\xfd][\0-\xef].", "mp3"),
-)
-"""Patterns of how files begin, and their kinds; the first match counts."""
-_BRANDS = (
-    (b"avif avis", "avif"),
-    (b"heic heix heim heis hevc hevx mif1 msf1", "heic"),
-    (b"M4A  M4B ", "m4a"),
-    (b"qt  ", "mov"),
-)
-"""Names of formats in the first box of files built like MP4, and their kinds: a still picture is no film."""
-_LINES = 20  # lines that are looked at for JSON in each
-_RECORDS = 0.7  # share of JSON lines in a file that should have only JSON lines
-_TOKEN = 100  # characters at the end of a text that is cut off, which may be no whole token of JSON
-_BLANKS = b" \t\r\n\f\0"
-_OFFICE = (("xl/workbook.bin", "xlsb"), ("xl/", "xlsx"), ("word/", "docx"), ("ppt/", "pptx"))
-_MEMBER = re.compile(rb"PK(?:\x03\x04.{22}(..)..|\x01\x02.{24}(..).{16})", re.DOTALL)
-"""Length of the bytes before a member's name: its header, or its entry in the directory."""
-_MIMES = (
-    (b"application/epub+zip", "epub"),
-    (b"application/vnd.oasis.opendocument.spreadsheet", "ods"),
-    (b"application/vnd.oasis.opendocument.text", "odt"),
-    (b"application/vnd.oasis.opendocument.presentation", "odp"),
-    (b"application/vnd.oasis.opendocument.graphics", "odg"),
-)
-"""Returns the type that a file declares in its first, uncompressed member."""
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_OLE_STREAMS = (
-    ("EncryptedPackage", "xlsx"),
-    ("WordDocument", "doc"),
-    ("PowerPoint Document", "ppt"),
-    ("Workbook", "xls"),
-    ("__properties_version1.0", "msg"),
-)
-_LONGEST_COMPOUND = 16 << 20
-_LANGUAGES = (
-    "py pyw pyi js mjs ts tsx jsx c h cc cpp cxx hpp cs java kt scala go rs rb php pl lua r jl m swift hs sh bash zsh"
-    " ps1 bat sql css scss tex bib f90 asm pas vb dart ex erl clj lisp scm ml yaml yml toml ini cfg"
-)
-TEXTS = frozenset(
-    kind for kind in READERS if kind in ("csv", "tsv", "html", "eml", "mbox") or module_of(kind) == "text"
-)
-"""Kinds that are text."""
-SUFFIXES: dict[str, str] = {
-    **{kind: kind for kind in READERS if kind != "source"},
-    **{"tab": "tsv", "markdown": "md", "ndjson": "jsonl", "geojson": "json", "htm": "html", "xhtml": "html"},
-    **{"ent": "pdb", "mmcif": "cif", "text": "txt", "log": "txt", "jpg": "jpeg", "tif": "tiff", "aif": "aiff"},
-    **{"m4b": "m4a", "wma": "wmv", "mpeg": "mpg", "tgz": "gz", "tbz2": "bz2", "txz": "xz"},
-    **{"xsd": "xml", "svg": "xml"},
-    **{"ott": "odt", "otp": "odp", "ots": "ods", "otg": "odg"},
-    **{"xlsm": "xlsx", "xltx": "xlsx", "db": "sqlite", "sqlite3": "sqlite"},
-}
-"""The kind that the suffix of a name indicates."""
-_MAIL = re.compile(
-    r"(from|to|cc|subject|date|message-id|received|mime-version|content-type|return-path|delivered-to|reply-to):", re.I
-)
+"""Kind of a file of 0 bytes."""
+Group = Literal["table", "data", "text", "archive", "document", "mail", "picture", "sound", "film", "other"]
+ForPrograms = Literal[
+    "the file",  # they open it themselves
+    "its text",  # the file is text; the embedded model's programs get it in a variable
+    "a text copy",  # and each table as CSV
+    "saved parts",  # files that the reader writes: pages, a transcript, frames
+    "the file only",  # there is no reader
+]
 
 
-def kind_of(path: Path) -> str:
-    """The kind of a file: `xlsx`, `pdf`, `csv`; `binary` when it is not known, `empty` without content.
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """A kind of file.
 
-    Looks at the first 64 kB and at the directory of a zip file, and unpacks nothing.
+    A file is recognised by its first bytes (`magic`), or by a mark inside a ZIP, OLE or MP4 container. Text is
+    recognised by its form, then by the suffix of its name.
+    """
+
+    name: str
+    suffixes: str = ""
+    """Suffixes of file names without dots, separated by spaces."""
+    magic: bytes = b""
+    """Regular expression for the first bytes."""
+    group: Group = "other"
+    open: str = ""
+    """`module:name` of the reader in this folder, which is imported when first needed; empty if there is none."""
+    limits: ReadLimits = field(default_factory=ReadLimits)
+    for_programs: ForPrograms = "the file only"
+    is_text: bool = False
+    packages: tuple[str, ...] = ()
+    """Modules that the reader needs, checked by `alita doctor`."""
+    extra: str = "files"
+    """The extra of alita that installs them."""
+    remedy: str = "Look at its bytes in a program."
+    """Advice to the model if there is no reader."""
+    zip_member: str = ""
+    """Beginning of a member's name in an Office document."""
+    mimetype: bytes = b""
+    """Beginning of the type that a ZIP file declares in its first, uncompressed member."""
+    ole_stream: str = ""
+    brands: bytes = b""
+    """Four-letter names of formats in the first box of a file built like MP4, separated by spaces."""
+
+
+_SLOW = ReadLimits(seconds=300, memory=8 * 2**30)  # engines take far more address space than memory
+_workbook = partial(
+    FileKind,
+    group="table",
+    open="tables.workbook:open_values",
+    limits=ReadLimits(seconds=30),  # the parser takes 2 s for the largest, and never ends for some damaged files
+    for_programs="the file",
+    packages=("python_calamine",),
+)
+_delimited = partial(
+    FileKind, group="table", open="tables.delimited:DelimitedFile", for_programs="the file", is_text=True
+)
+_text = partial(FileKind, open="text:TextFile", is_text=True)
+_archive = partial(FileKind, group="archive", open="archive:Archive", for_programs="the file")
+_document = partial(FileKind, group="document", for_programs="a text copy")
+_mail = partial(
+    FileKind, group="mail", open="documents.mail:open_mail", for_programs="a text copy", is_text=True, packages=("bs4",)
+)
+_picture = partial(
+    FileKind,
+    group="picture",
+    open="media.image:open_image",
+    limits=_SLOW,
+    for_programs="saved parts",
+    packages=("PIL",),
+)
+_recording = partial(
+    FileKind,
+    limits=ReadLimits(seconds=1800, memory=8 * 2**30),
+    for_programs="saved parts",
+    packages=("av", "faster_whisper"),
+    extra="audio",
+)
+_sound = partial(_recording, group="sound", open="media.audio:open_sound")
+_film = partial(_recording, group="film", open="media.video:Film")
+_UNPACK = "Pack it as zip."
+_ARRAYS = "Read it in a program with pandas or numpy, or save it as csv."
+
+# Rows are compared with a file from top to bottom, and the first match counts.
+_ROWS = (
+    FileKind(BINARY),
+    FileKind(EMPTY),
+    _delimited("csv", "csv"),
+    _delimited("tsv", "tsv tab"),
+    FileKind(
+        "sqlite",
+        "sqlite sqlite3 db",
+        rb"SQLite format 3\0",
+        group="table",
+        open="tables.database:Database",
+        for_programs="the file",
+    ),
+    _workbook("xlsb", "xlsb", zip_member="xl/workbook.bin"),
+    FileKind(
+        "xlsx",
+        "xlsx xlsm xltx",
+        group="table",
+        open="tables.workbook:open_workbook",
+        for_programs="the file",
+        packages=("openpyxl", "python_calamine"),
+        zip_member="xl/",
+        ole_stream="EncryptedPackage",
+    ),
+    _document(
+        "docx",
+        "docx",
+        open="documents.docx:open_docx",
+        packages=("docx",),
+        zip_member="word/",
+    ),
+    _document(
+        "pptx",
+        "pptx",
+        open="documents.pptx:open_pptx",
+        packages=("pptx",),
+        zip_member="ppt/",
+    ),
+    # before xls, since they may contain workbooks
+    FileKind("doc", remedy="Save it as docx or PDF.", ole_stream="WordDocument"),
+    FileKind("ppt", remedy="Save it as pptx or PDF.", ole_stream="PowerPoint Document"),
+    _workbook("xls", "xls", ole_stream="Workbook"),
+    FileKind("msg", remedy="Save it as eml.", ole_stream="__properties_version1.0"),
+    _workbook("ods", "ods ots", mimetype=b"application/vnd.oasis.opendocument.spreadsheet"),
+    _document(
+        "odt",
+        "odt ott",
+        open="documents.opendocument:open_odt",
+        mimetype=b"application/vnd.oasis.opendocument.text",
+    ),
+    _document(
+        "odp",
+        "odp otp",
+        open="documents.opendocument:open_odp",
+        mimetype=b"application/vnd.oasis.opendocument.presentation",
+    ),
+    _document(
+        "odg",
+        "odg otg",
+        open="documents.opendocument:open_odp",
+        mimetype=b"application/vnd.oasis.opendocument.graphics",
+    ),
+    _document("epub", "epub", open="documents.epub:open_epub", packages=("bs4",), mimetype=b"application/epub+zip"),
+    FileKind(
+        "pdf",
+        "pdf",
+        group="document",
+        open="documents.pdf:open_pdf",
+        limits=_SLOW,
+        for_programs="saved parts",
+        packages=("pypdfium2",),
+    ),
+    _document(
+        "html",
+        "html htm xhtml",
+        open="documents.html:open_html",
+        is_text=True,
+        packages=("bs4", "markdownify"),
+    ),
+    _mail("eml", "eml"),
+    _mail("mbox", "mbox"),
+    _text("json", "json geojson", group="data", for_programs="the file"),
+    _text("jsonl", "jsonl ndjson", group="table", for_programs="the file"),
+    _text("jsonld", "jsonld", group="data", for_programs="the file"),
+    _text("xml", "xml xsd svg", group="data", for_programs="its text"),
+    _text("pdb", "pdb ent", group="table", for_programs="its text"),
+    _text("cif", "cif mmcif", group="table", for_programs="its text"),
+    _text("txt", "txt text log", group="text", for_programs="its text"),
+    _text("md", "md markdown", group="text", for_programs="its text"),
+    _text(
+        "source",
+        "py pyw pyi js mjs ts tsx jsx c h cc cpp cxx hpp cs java kt scala go rs rb php pl lua r jl m swift hs sh bash"
+        " zsh ps1 bat sql css scss tex bib f90 asm pas vb dart ex erl clj lisp scm ml yaml yml toml ini cfg",
+        group="text",
+        for_programs="its text",
+    ),
+    _archive("zip", "zip"),
+    _archive("gz", "gz tgz", rb"\x1f\x8b"),
+    _archive("bz2", "bz2 tbz2", rb"BZh"),
+    _archive("xz", "xz txz", rb"\xfd7zXZ\0"),
+    _archive("tar", "tar", rb".{257}ustar"),
+    FileKind("7z", magic=rb"7z\xbc\xaf\x27\x1c", remedy=_UNPACK),
+    FileKind("rar", magic=rb"Rar!\x1a\x07", remedy=_UNPACK),
+    FileKind("cab", magic=rb"MSCF\0", remedy=_UNPACK),
+    FileKind("zst", magic=rb"\x28\xb5\x2f\xfd", remedy="Unpack it, or pack it as gz."),
+    FileKind("lz4", magic=rb"\x04\x22\x4d\x18", remedy="Unpack it, or pack it as gz."),
+    FileKind("parquet", magic=rb"PAR1", remedy=_ARRAYS),
+    FileKind("arrow", magic=rb"ARROW1\0", remedy=_ARRAYS),
+    FileKind("hdf5", magic=rb"\x89HDF\r\n\x1a\n", remedy=_ARRAYS),
+    FileKind("npy", magic=rb"\x93NUMPY", remedy=_ARRAYS),
+    FileKind("rtf", magic=rb"{\\rtf", remedy="Save it as docx or PDF."),
+    FileKind("tnef", magic=rb"\x78\x9f\x3e\x22"),
+    FileKind(
+        "heic",
+        brands=b"heic heix heim heis hevc hevx mif1 msf1",
+        remedy="It is an HEIC (HEIF) picture: convert it to PNG or JPEG.",
+    ),
+    FileKind(
+        "jxl",
+        magic=rb"\0\0\0\x0cJXL \r\n\x87\n|\xff\x0a",
+        remedy="It is a JPEG XL picture: convert it to PNG or JPEG.",
+    ),
+    FileKind(
+        "midi",
+        magic=rb"MThd\0\0\0\x06",
+        remedy="It holds notes, not recorded sound: render it as wav, or parse it in a program.",
+    ),
+    _picture("png", "png", rb"\x89PNG\r\n\x1a\n"),
+    _picture("jpeg", "jpeg jpg", rb"\xff\xd8\xff"),
+    _picture("gif", "gif", rb"GIF8"),
+    _picture("webp", "webp", rb"(RIFF|RF64).{4}WEBP"),
+    _picture("bmp", "bmp", rb"BM.{4}\0{4}"),
+    _picture("tiff", "tiff tif", rb"II[*+]\0|MM\0[*+]"),
+    _picture("avif", "avif", brands=b"avif avis"),
+    _picture("ico", "ico", rb"\0\0\x01\0[\x01-\x40]\0"),
+    _picture("jp2", "jp2", rb"\0\0\0\x0cjP  \r\n\x87\n|\xff\x4f\xff\x51"),
+    _picture("psd", "psd", rb"8BPS\0[\x01\x02]"),
+    _sound("wav", "wav", rb"(RIFF|RF64).{4}WAVE"),
+    _sound("m4a", "m4a m4b", brands=b"M4A  M4B "),
+    _sound("flac", "flac", rb"fLaC"),
+    _sound("ogg", "ogg", rb"OggS"),
+    _sound("aac", "aac", rb"\xff[\xf0\xf1\xf8\xf9].."),
+    _sound("aiff", "aiff aif", rb"FORM.{4}AIF[FC]"),
+    _sound("amr", "amr", rb"#!AMR"),
+    _film("mov", "mov", brands=b"qt  "),
+    _film("mp4", "mp4"),
+    _film("webm", "webm", rb"\x1a\x45\xdf\xa3.{0,56}webm"),
+    _film("mkv", "mkv", rb"\x1a\x45\xdf\xa3"),
+    _film("avi", "avi", rb"(RIFF|RF64).{4}AVI "),
+    _film("wmv", "wmv wma", rb"\x30\x26\xb2\x75\x8e\x66\xcf\x11"),
+    _film("flv", "flv", rb"FLV\x01"),
+    _film("mpg", "mpg mpeg", rb"\0\0\x01[\xba\xb3]"),
+    # last, since two bytes are a weak sign
+    _sound("mp3", "mp3", rb"ID3[\x02-\x04]|\xff[\xe2-\xe7\xea-\xef\xf2-\xf7\xfa-\xfd][\0-\xef]."),
+)
+KINDS = {row.name: row for row in _ROWS}
+BY_SUFFIX = {suffix: row for row in _ROWS for suffix in row.suffixes.split()}
+
+
+def kinds_in(*groups: Group) -> frozenset[str]:
+    """The names of the kinds in these groups.
+
+    >>> "png" in kinds_in("picture", "film")
+    True
+    """
+    return frozenset(row.name for row in _ROWS if row.group in groups)
+
+
+def packages_of(extra: str) -> tuple[str, ...]:
+    """The modules that readers import from this extra of alita, without duplicates."""
+    return tuple(dict.fromkeys(module for row in _ROWS if row.extra == extra for module in row.packages))
+
+
+def is_readable(kind: str) -> bool:
+    """Return True if the kind has a reader."""
+    return kind in KINDS and bool(KINDS[kind].open)
+
+
+def open_contents(source: Source, limits: ReadLimits) -> Contents:
+    """Open a file with the reader for its kind.
 
     Raises:
-        FileProblem: There is no such file, or it cannot be opened.
+        FileProblem: It is damaged, locked by a password, too large, or has no reader.
+    """
+    if not is_readable(source.kind):
+        raise FileProblem("unsupported", f"{source.name} is a file of kind {source.kind}, which is not read.")
+    module, _, name = KINDS[source.kind].open.partition(":")
+    with as_file_problems(source.name, source.kind, limits):
+        contents: Contents = getattr(import_module(f"agent.files.{module}"), name)(source, limits)
+        return contents
+
+
+@contextmanager
+def open_nested(source: Source, limits: ReadLimits, lost: list[str]) -> Iterator[Contents]:
+    """Open a file inside another one. Its losses and notes are added to `lost`, each after the file's name.
+
+    Raises:
+        FileProblem: As `open_contents`.
+    """
+    contents = open_contents(source, limits)
+    try:
+        with as_file_problems(source.name, source.kind, limits):
+            yield contents
+    finally:  # even if the caller stops reading early
+        lost += [f"{source.name}: {one}" for one in (*contents.lost, *contents.notes)]
+        contents.close()
+
+
+@contextmanager
+def as_file_problems(name: str, kind: str, limits: ReadLimits) -> Iterator[None]:
+    """Turn any error of a third-party parser into a problem with the file.
+
+    Raises:
+        FileProblem: The parser failed.
     """
     try:
-        with path.open("rb") as file:
-            head = file.read(HEAD)
-    except OSError as error:
-        raise cannot_open(path, error) from error
-    if not head:
-        return EMPTY
-    suffix = path.suffix.lower().lstrip(".")
-    return _by_magic(path, head, suffix) or _by_text(head, suffix) or BINARY
-
-
-def cannot_open(path: Path, error: OSError) -> FileProblem:
-    """Why a file cannot be opened."""
-    if isinstance(error, IsADirectoryError):
-        return FileProblem("unsupported", f"{path} is a folder.", remedy="Name a file in it.")
-    said = "There is no such file" if isinstance(error, FileNotFoundError) else f"It cannot be opened: {error.strerror}"
-    return FileProblem("missing", f"{path.name}: {said}.")
-
-
-def _by_magic(path: Path, head: bytes, suffix: str) -> str:
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return _zipped(path, head, suffix)
-    if head.startswith(_OLE):
-        return _compound(path, suffix)
-    if _is_pdf(head, suffix):
-        return "pdf"
-    if head[4:8] == b"ftyp":
-        return _branded(head, suffix)
-    for magic, kind in _MAGIC:
-        if re.match(magic, head, re.DOTALL):
-            return kind
-    if head[4:8] in (b"moov", b"mdat", b"wide") and suffix in ("mov", "qt", "mp4"):
-        return "mov"
-    if _is_old_tar(head):
-        return "tar"
-    # other bytes may come before the members, such as a program that unpacks them
-    return "zip" if encoding_of(head, whole=len(head) < HEAD) is None and zipfile.is_zipfile(path) else ""
-
-
-def _branded(head: bytes, suffix: str) -> str:
-    """The kind of a file built like MP4: by its main brand, and, if that is general, by those it is compatible with."""
-    size = min(max(int.from_bytes(head[:4]), 16), 256)
-    brands = [head[8:12], *(head[at : at + 4] for at in range(16, size - 3, 4))]
-    main = [kind for names, kind in _BRANDS if brands[0] in names]
-    if brands[0] in (b"mif1", b"msf1") and {b"avif", b"avis"} & set(brands):
-        return "avif"
-    return main[0] if main else "m4a" if suffix in ("m4a", "m4b") else "mp4"
-
-
-def _is_old_tar(head: bytes) -> bool:
-    """Return True if it begins with a member of a tar without a mark: the sum of its header must be right."""
-    field = head[148:156].strip(b" \0")
-    return (
-        len(head) >= 512
-        and field.isdigit()
-        and f"{sum(head[:148]) + 256 + sum(head[156:512]):o}" == (field.decode().lstrip("0"))
-    )
-
-
-def _is_pdf(head: bytes, suffix: str) -> bool:
-    """Return True for a PDF, which other bytes may precede; text that only mentions PDF has no objects."""
-    at = head.find(b"%PDF-", 0, 1024)
-    if at < 0:
-        return False
-    before = head[:at].removeprefix(b"\xef\xbb\xbf").strip(_BLANKS)
-    if not before or encoding_of(head, whole=len(head) < HEAD) is None:
-        return True
-    return (
-        suffix not in (*_LANGUAGES.split(), "md")
-        and re.match(rb"%PDF-\d\.\d\s[^\0]*?\b\d+ \d+ obj\b", head[at:]) is not None
-    )
-
-
-def _zipped(path: Path, head: bytes, suffix: str) -> str:
-    names = _member_names(path, head)
-    if "[Content_Types].xml" in names:
-        for part, kind in _OFFICE:
-            if any(name.startswith(part) for name in names):
-                return kind
-        return suffix if suffix in ("xlsx", "docx", "pptx") else "zip"
-    for mime, kind in _MIMES:
-        if head[30:].startswith(b"mimetype" + mime):
-            return kind
-    if suffix in ("odt", "ods", "odp", "odg") and {"content.xml", "META-INF/manifest.xml"} <= names:
-        return suffix
-    return "zip"
-
-
-def _member_names(path: Path, head: bytes) -> set[str]:
-    """Return the names in a zip file's directory; if it is cut off, the names of its first members."""
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(0, size - HEAD - 22))
-        tail = file.read()
-        end = tail.rfind(b"PK\x05\x06")
-        if 0 <= end <= len(tail) - 22:
-            length, start = struct.unpack_from("<II", tail, end + 12)
-            if start + length <= size:
-                file.seek(start)
-                head = file.read(min(length, 1 << 20))
-    ends = ((found.end(), int.from_bytes(found[1] or found[2], "little")) for found in _MEMBER.finditer(head))
-    return {head[end : end + length].decode("utf-8", "replace") for end, length in ends}
-
-
-def _compound(path: Path, suffix: str) -> str:
-    """Files of older Office programs, and newer ones that are locked by a password, by the names of their streams."""
-    with path.open("rb") as file:
-        content = file.read(_LONGEST_COMPOUND)
-    there = (kind for stream, kind in _OLE_STREAMS if stream.encode("utf-16-le") in content)
-    kind = next(there, suffix if suffix in ("xls", "doc", "ppt", "msg") else BINARY)
-    return suffix if kind == "xlsx" and suffix in ("docx", "pptx", "xlsb") else kind
-
-
-def _by_text(head: bytes, suffix: str) -> str:
-    encoding = encoding_of(head, whole=len(head) < HEAD)
-    if encoding is None:
-        return ""
-    text = encoding.decode(head).lstrip("\ufeff \t\r\n")
-    named = "source" if suffix in _LANGUAGES.split() else SUFFIXES.get(suffix, "")
-    named = named if named in TEXTS else ""
-    return _marked_up(text, named) or _json(text, named, len(head) < HEAD) or _lined(text, named) or named or "txt"
-
-
-def _marked_up(text: str, named: str) -> str:
-    if not text.startswith("<") or named in ("md", "source"):
-        return ""
-    body = re.sub(r"<\?.*?\?>|<!--.*?-->", "", text[:8192], flags=re.DOTALL).lstrip()
-    doctype = re.match(r"<!doctype\s+([\w:]+)", body, re.I)
-    root = doctype[1] if doctype else (re.match(r"<([\w:.-]+)", body) or ["", ""])[1]
-    if root.lower() == "html" or (root.lower() in ("head", "body", "div", "p", "table") and named != "xml"):
-        return "html"
-    return "xml" if root or text.startswith("<?xml") else ""
-
-
-def _json(text: str, named: str, whole: bool) -> str:
-    if not text.startswith(("{", "[")) or named in ("source", "md"):
-        return ""
-    lines = [line for line in text.splitlines() if line.strip()]
-    complete = lines[: len(lines) if whole else -1][:_LINES]
-    records = sum(_is_json(line) for line in complete)
-    if named == "jsonl" or (records > 1 and records >= _RECORDS * len(complete)):
-        return "jsonl"
-    if named not in ("json", "jsonld") and not _is_json(text, cut=not whole):
-        return ""
-    return "jsonld" if '"@context"' in text else "json"
-
-
-def _is_json(text: str, *, cut: bool = False) -> bool:
-    """Return True if it is a value; of one that is `cut` off, whether nothing is wrong before its end."""
-    try:
-        json.loads(text)
-    except json.JSONDecodeError as error:
-        return cut and (error.pos > len(text) - _TOKEN or error.msg.startswith("Unterminated string"))
-    except RecursionError:  # so deep that it is nothing else
-        pass
-    return True
-
-
-def _lined(text: str, named: str) -> str:
-    """Kinds that are recognised by their lines; otherwise the name decides."""
-    lines = text.splitlines()[:40]
-    if named in ("", "txt", "eml", "mbox"):
-        if re.match(r"From \S.*\d{4}", lines[0] if lines else "") and _is_mail(lines[1:]):
-            return "mbox"
-        if _is_mail(lines):
-            return "eml"
-    if named in ("json", "jsonl", "jsonld", "xml", "html", "eml", "mbox"):
-        return "txt"
-    if named in ("", "txt") and (kind := _delimited(lines)):
-        return kind
-    return "source" if not named and lines and lines[0].startswith("#!") else ""
-
-
-def _is_mail(lines: list[str]) -> bool:
-    header = lines[: lines.index("")] if "" in lines else lines
-    fields = {found[1].lower() for line in header if (found := _MAIL.match(line))}
-    is_page = {"mime-version", "content-type"} <= fields  # a web page in one file (MHT) has no sender
-    return (is_page or (len(fields) >= 3 and "from" in fields)) and all(
-        re.match(r"[\w-]+:|\s", line) for line in header
-    )
-
-
-def _delimited(lines: list[str]) -> str:
-    """Tables that are not named as such: each line has the same number of fields, and none is prose."""
-    lines = [line for line in lines[:30] if line.strip()]
-    if len(lines) < 4:
-        return ""
-    for delimiter, kind in (("\t", "tsv"), (";", "csv"), (",", "csv")):
-        counts = {line.count(delimiter) for line in lines[:-1]}
-        if len(counts) == 1 and counts != {0} and not any(re.search(r"[a-z], [a-z]", line) for line in lines):
-            return kind
-    return ""
+        yield
+    except FileProblem:
+        raise
+    except MemoryError as error:
+        raise too_large(name, limits) from error
+    except ImportError as error:
+        extra = KINDS[kind].extra if kind in KINDS else "files"
+        raise without_package(error.name, extra, f"files of the kind {kind} cannot be read") from error
+    except BaseException as error:
+        # a panic in Rust becomes a PanicException, which does not inherit from Exception
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        if isinstance(error, RecursionError) or "Excessive depth" in str(error):  # of lxml
+            raise damaged(name, kind, "it is nested too deeply") from error
+        reason = getattr(error, "strerror", None) or error
+        raise damaged(name, kind, f"{type(error).__name__}: {reason}".removesuffix(": ")) from error

@@ -13,8 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
-from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, as_file_problems, open_contents
+from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source
 from agent.files.finding import find_words
+from agent.files.kinds import as_file_problems, open_contents
 from agent.files.media import engine_results, ocr
 from agent.files.media.engine_results import AskHost
 from agent.files.media.speech import Speech, use

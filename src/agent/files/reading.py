@@ -7,42 +7,21 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.files.contents import READERS, SECTION, FileProblem, ReadLimits, module_of
-from agent.files.kinds import BINARY, EMPTY, SUFFIXES, TEXTS, cannot_open, kind_of
+from agent.files.contents import SECTION, FileProblem
+from agent.files.detection import cannot_open, kind_of
+from agent.files.kinds import BINARY, BY_SUFFIX, EMPTY, KINDS, FileKind, is_readable
 from agent.files.reader_process import read_in_process
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.files.media.speech import Speech
 
-_SPOKEN = ("audio", "video")
-_LIMITS = {
-    # speech and pictures: their engines take far more address space than memory
-    **dict.fromkeys(_SPOKEN, ReadLimits(seconds=1800, memory=8 * 2**30)),
-    **dict.fromkeys(("pdf", "image"), ReadLimits(seconds=300, memory=8 * 2**30)),
-    # their parser takes two seconds for the largest, and no end for some damaged ones
-    **dict.fromkeys(("xls", "xlsb", "ods"), ReadLimits(seconds=30)),
-}
-"""By module or kind."""
 _found: dict[tuple[str, int, int], dict[str, Any]] = {}
 """What engines found in each file (path, size, time), by the content that they were given."""
 _MOST_FOUND = 1_000
 """Of one file."""
 _MOST_FILES = 100
 """Whose findings are kept; then those of the one that was read first go."""
-_SUGGESTED = {
-    **dict.fromkeys(("doc", "rtf"), "Save it as docx or PDF."),
-    "ppt": "Save it as pptx or PDF.",
-    **dict.fromkeys(("7z", "rar", "cab"), "Pack it as zip."),
-    **dict.fromkeys(("zst", "lz4"), "Unpack it, or pack it as gz."),
-    **dict.fromkeys(
-        ("parquet", "arrow", "hdf5", "npy"), "Read it in a program with pandas or numpy, or save it as csv."
-    ),
-    "heic": "It is an HEIC (HEIF) picture: convert it to PNG or JPEG.",
-    "jxl": "It is a JPEG XL picture: convert it to PNG or JPEG.",
-    "midi": "It holds notes, not recorded sound: render it as wav, or parse it in a program.",
-    "msg": "Save it as eml.",
-}
 
 
 @dataclass(frozen=True)
@@ -118,8 +97,8 @@ async def preview(
     if kind == EMPTY:
         return Preview(kind, 0, "The file is empty: it has 0 bytes.", 0)
     told = await _ask(path, called, kind, section, do="preview", folder=_absolute(folder), ocr=ocr, speech=speech)
-    promised = SUFFIXES.get(path.suffix.lower().lstrip("."), kind)
-    if promised != kind and not {promised, kind} <= TEXTS:
+    promised = _promised(path)
+    if promised not in (None, KINDS[kind]) and not (promised.is_text and KINDS[kind].is_text):
         told["summary"] = f"Its name ends in {path.suffix}, but its content is {kind}.\n{told['summary']}"
     told["data"] = list(map(Path, told["data"]))
     return Preview(kind=kind, **told)
@@ -172,14 +151,9 @@ async def picture(path: Path, folder: Path, *, name: str = "", page: int = 1) ->
     """
     called = name or path.name
     kind = await asyncio.to_thread(_readable_kind, path, called)
-    if kind != "pdf" and module_of(kind) != "image":
+    if kind != "pdf" and KINDS[kind].group != "picture":
         raise FileProblem("unsupported", f"{called} is not a picture but {kind}.", remedy="Read its text.")
     return await _ask(path, called, kind, SECTION, do="picture", page=page, folder=_absolute(folder))
-
-
-def limits_of(kind: str) -> ReadLimits:
-    """The limits for reading a file of this kind."""
-    return _LIMITS.get(kind) or _LIMITS.get(module_of(kind)) or ReadLimits()
 
 
 async def _ask(
@@ -187,11 +161,12 @@ async def _ask(
 ) -> dict[str, Any]:
     request: dict[str, Any] = {"path": _absolute(path), "name": name, "kind": kind, **asked}
     read, write = [_absolute(path)], [asked["folder"]] if asked.get("folder") else []
-    if module_of(kind) in (*_SPOKEN, "mail", "archive"):
+    group = KINDS[kind].group
+    if group in ("sound", "film", "mail", "archive"):
         from agent.files.media.speech import Speech, weights_of
 
         speech = speech or Speech(engine="none")
-        if module_of(kind) in _SPOKEN and speech.prepare is not None:
+        if group in ("sound", "film") and speech.prepare is not None:
             await speech.prepare()
         request["speech"] = asdict(replace(speech, api_key="", prepare=None))
         read += weights_of(speech)
@@ -217,7 +192,7 @@ async def _ask(
         # no reader of ours asks anything else: the file may have taken its process over
         raise FileProblem("damaged", f"{name} made the program that reads {kind} files ask for something else.")
 
-    limits = replace(limits_of(kind), section=section)
+    limits = replace(KINDS[kind].limits, section=section)
     return await read_in_process(request, limits, read=read, write=write, serve=serve)
 
 
@@ -231,13 +206,19 @@ def _readable_kind(path: Path, name: str) -> str:
         remedy = "Save its content in a file, and attach that."
         raise FileProblem("missing", f"{name} is a pipe or a device, not a file.", remedy=remedy)
     kind = kind_of(path)
-    if kind in READERS or kind == EMPTY:
+    if is_readable(kind) or kind == EMPTY:
         return kind
-    suffix = path.suffix.lower().lstrip(".")
-    if kind == BINARY and suffix in SUFFIXES:
+    if kind == BINARY and _promised(path) is not None:
+        suffix = path.suffix.lower().lstrip(".")
         raise FileProblem("mismatch", f"{name} is not a {suffix} file: its content is of no known kind.")
     raise FileProblem(
         "unsupported",
         f"{name} is a file of kind {kind}, which cannot be read as text.",
-        remedy=_SUGGESTED.get(kind, "Look at its bytes in a program."),
+        remedy=KINDS[kind].remedy,
     )
+
+
+def _promised(path: Path) -> FileKind | None:
+    """The kind that the suffix of a name indicates. Suffixes of source code are not reliable: `.ts` is also a film."""
+    kind = BY_SUFFIX.get(path.suffix.lower().lstrip("."))
+    return None if kind is None or kind.name == "source" else kind

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.events import FileRead
 from agent.files.contents import TABLES_FOLDER
+from agent.files.kinds import KINDS, kinds_in
 from agent.files.previews import ROOM, shares
 from agent.material.pictures import PICTURES, places_in, seen_pictures
 from agent.models.protocol import Role
@@ -24,11 +25,11 @@ from mcp_tools.tool import Json
 if TYPE_CHECKING:
     from agent.context import Context
 
-TABLES = frozenset(["csv", "tsv", "xlsx", "xls", "xlsb", "ods", "sqlite", "jsonl", "pdb", "cif"])
-TREES = frozenset(["json", "jsonld", "xml"])
-ARCHIVES = frozenset(["zip", "tar", "gz", "bz2", "xz"])
-DATA = TABLES | TREES | ARCHIVES
+ARCHIVES = kinds_in("archive")
+TABLES_AND_DATA = kinds_in("table", "data")
+DATA = TABLES_AND_DATA | ARCHIVES
 """Kinds that programs compute over."""
+TEXTS = frozenset(kind.name for kind in KINDS.values() if kind.for_programs == "its text")
 _TAKES_PATH = re.compile(r"(?:^|_)(?:path|file|filename)(?:_|$)", re.IGNORECASE)
 _MEMBERS = 12
 _MOST_MEMBERS = 40

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from agent.files.kinds import KINDS
 from agent.state import Decision, State, Step
 from agent.web.address import canonical, is_address
 from mcp_tools.text import one_line, printable
@@ -25,7 +26,7 @@ _FORMS = 2_000
 _HEADER = 120
 _MOST_TABLES = 20
 _LONGEST_TEXT = 2_000_000  # characters of a file that a program gets as a text
-_TEXTS = frozenset({"csv", "tsv", "json", "jsonl", "jsonld", "xml", "txt", "md", "source"})
+_TEXTS = frozenset(kind.name for kind in KINDS.values() if kind.is_text and kind.for_programs != "a text copy")
 """Kinds of files that are text."""
 _SCRIPTS = {
     "plain": "Scripts were not run.",

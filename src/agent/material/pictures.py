@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note
-from agent.files.contents import READERS, module_of
+from agent.files.kinds import kinds_in
 from agent.material.picture_messages import parts_of
 from agent.models.films import FILMS_AND_SOUNDS, part_of
 from agent.models.protocol import Role
@@ -26,9 +26,8 @@ from mcp_tools.prompt import load_prompt
 if TYPE_CHECKING:
     from agent.context import Context
 
-PICTURES = frozenset(kind for kind in READERS if module_of(kind) == "image")
-"""Kinds of files that are pictures."""
-FILMS = frozenset(kind for kind in READERS if module_of(kind) == "video")
+PICTURES = kinds_in("picture")
+FILMS = kinds_in("film")
 _FRAMES = (".png", ".jpg")
 MOST_OF_ONE = 6
 """Pictures that one reading shows."""

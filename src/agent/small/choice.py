@@ -16,7 +16,7 @@ from agent.consent.external_tools import SERVER, arguments_schema
 from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.events import Note
-from agent.material.attached import TABLES, TREES, readable, unread_files
+from agent.material.attached import TABLES_AND_DATA, readable, unread_files
 from agent.models.protocol import Role
 from agent.small.evidence import copied_answer, found_steps
 from agent.small.program import openable
@@ -86,7 +86,7 @@ def _material(state: State) -> Decision | None:
     """Return what needs no model: data files get a program; other files and named pages are read first."""
     steps, files = state.get("steps", []), readable(state)
     ran = any(step["action"] == "run_code" for step in steps)
-    if files and not ran and all(file["kind"] in TABLES | TREES for file in files):
+    if files and not ran and all(file["kind"] in TABLES_AND_DATA for file in files):
         return Decision("run_code", "A program computes it over the whole file.")
     shut = [file for file in unread_files(state) if file not in openable(state)]
     if shut:

@@ -15,7 +15,7 @@ from agent.answering.answer_format import answer_text
 from agent.answering.final_answer import in_asked_format
 from agent.context import Context, Update, failed
 from agent.events import ToolCalled
-from agent.material.attached import TABLES, TREES, file_named, files_text, granted, is_missing, readable
+from agent.material.attached import TABLES_AND_DATA, TEXTS, file_named, files_text, granted, is_missing, readable
 from agent.models.protocol import Message, Role
 from agent.state import ActionName, AttachedFile, State
 from agent.steps import decision_of, preview, reading_of, step, value_text
@@ -27,8 +27,6 @@ from mcp_tools.text import one_line
 
 MODULE = "attached"
 """The module whose variables are what the attached files hold."""
-TEXTS = frozenset(["txt", "md", "source", "xml", "pdb", "cif"])
-"""Kinds that a program reads as text."""
 _TEXT_COPIES = (".pages.jsonl", ".transcript.json", ".md", ".txt")
 _LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=2048)
 """A program over a large table takes longer than a tool."""
@@ -48,7 +46,7 @@ _MAX_TEXT_CHARS = 6_000
 
 def openable(state: State) -> list[AttachedFile]:
     """Return the files whose content programs get in variables."""
-    return [file for file in readable(state) if file["kind"] in TABLES | TREES or _text_of(file)]
+    return [file for file in readable(state) if file["kind"] in TABLES_AND_DATA or _text_of(file)]
 
 
 def _text_of(file: AttachedFile) -> str:

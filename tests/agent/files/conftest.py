@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.files.contents import Contents, ReadLimits, Source, open_contents
+from agent.files.contents import Contents, ReadLimits, Source
+from agent.files.kinds import open_contents
 from agent.files.media import speech
 from support.contents import Open
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent.files.contents import FileProblem
-from agent.files.kinds import kind_of
+from agent.files.detection import kind_of
 
 
 def zipped(*names: str, content: bytes = b"x") -> bytes:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.files.contents import ReadLimits
-from agent.files.kinds import kind_of
+from agent.files.detection import kind_of
 from support.contents import Open, named, text_of
 from support.docx_bytes import docx_bytes, paragraph
 

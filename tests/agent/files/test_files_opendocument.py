@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.files.contents import Contents, FileProblem
-from agent.files.kinds import kind_of
+from agent.files.detection import kind_of
 from support.contents import Open, text_of
 from support.odf_bytes import MIME, NS, PAGE, frame, odf
 

@@ -19,6 +19,7 @@ from agent.configuration.settings import Settings
 from agent.consent.external_tools import ConfiguredServers
 from agent.consent.policy import Policy
 from agent.errors import AlitaError
+from agent.files.kinds import packages_of
 from agent.files.media.speech import PULL, engine_of, from_settings
 from agent.files.reader_process import confinement_gaps
 from agent.models.embedded.prefixes import FOLDER, kept_bytes
@@ -48,8 +49,8 @@ EXTRAS = {
     "local": ("xllamacpp",),
     "web": (*(engine.needs for engine in ENGINES if engine.needs), "lxml", "markdownify"),
     "browser": ("browser_use", "playwright"),
-    "files": ("pypdfium2", "docx", "pptx", "bs4", "markdownify", "PIL", "openpyxl", "pandas", "python_calamine"),
-    "audio": ("av", "faster_whisper"),
+    "files": (*packages_of("files"), "pandas"),
+    "audio": packages_of("audio"),
     "whisper": ("whisper",),
     "ocr": ("rapidocr", "onnxruntime"),
     "web-page": ("gradio",),

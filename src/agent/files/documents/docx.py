@@ -19,14 +19,14 @@ from agent.files.contents import (
     damaged,
     first_of,
     in_sections,
-    open_nested,
     table,
 )
+from agent.files.detection import kind_of
 from agent.files.documents.numbering import Lists, W, list_of, name_of, outline_of, styles, value_of
 from agent.files.documents.ooxml import Package, Part
 from agent.files.documents.package import Drawings
 from agent.files.documents.symbols import has_private, is_symbol_font, symbol, symbols
-from agent.files.kinds import kind_of
+from agent.files.kinds import open_nested
 
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _SKIPPED = frozenset(

@@ -22,13 +22,13 @@ from agent.files.contents import (
     TextContents,
     first_of,
     in_sections,
-    open_nested,
     short_name,
     too_large,
 )
+from agent.files.detection import kind_of
 from agent.files.documents.html import HtmlPage
 from agent.files.encoding import decoded
-from agent.files.kinds import kind_of
+from agent.files.kinds import open_nested
 from mcp_tools.text import one_line
 
 _HEADERS = (

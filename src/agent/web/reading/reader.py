@@ -122,7 +122,7 @@ class WebReader:
         return await self._http.fetch(url, take, robots=robots)
 
     async def _page(self, came: _Fetched, route: str = "", *, asked: str = "", draws: bool = True) -> Page:
-        from agent.files.kinds import kind_of
+        from agent.files.detection import kind_of
 
         kind = await asyncio.to_thread(kind_of, came.path)
         if not (kind == "html" or (kind in _TEXT_KINDS and came.is_called_page)):
