@@ -20,7 +20,7 @@ from agent.errors import ModelError, ModelOutputError
 from agent.material.pages import means_page
 from agent.models.protocol import Role
 from agent.models.roles import Models
-from agent.state import Decision, State, Step
+from agent.state import LOOK, Decision, State, Step
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -57,14 +57,16 @@ def situation(row: Row) -> State:
         action = head.split()[0]
         failed = result.strip().startswith("error")
         value = result.strip() if action in COMPUTING and not failed else None
-        steps.append(Step(number=number, action=action, input=action, ok=not failed, finding=text, value=value))
+        steps.append(
+            Step(number=number, action=action, input=action, ok=not failed, finding=text, value=value, ending=LOOK)
+        )
     return State(question=row["question"], files=row["files"], tools=row["tools"], steps=steps)
 
 
 def read_in_vain(number: int, decision: Decision) -> Step:
     """The step of a page that could not be read without a browser."""
     text = "This page needs JavaScript."
-    return Step(number=number, action="read_file", input=decision.input, ok=True, finding=text, value=None)
+    return Step(number=number, action="read_file", input=decision.input, ok=True, finding=text, value=None, ending=LOOK)
 
 
 async def measure(rows: list[Row]) -> None:

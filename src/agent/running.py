@@ -214,7 +214,7 @@ class Running:
     def program(self) -> str:
         """The program that printed the answer, if a capable model wrote it; else empty."""
         last: Any = next(iter(self._state.get("steps", [])[-1:]), {})
-        is_program = last.get("final") and last["ok"] and last["action"] == "run_code"
+        is_program = last and last["ending"].ends_run and last["ok"] and last["action"] == "run_code"
         return str(last["input"]).removeprefix("run_code ") if is_program else ""
 
     async def finish(self) -> Answer:

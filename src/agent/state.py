@@ -1,9 +1,9 @@
-"""The graph's state, JSON-plain, and the coordinator's typed decisions."""
+"""The state of the graph, and the decisions of the coordinator."""
 
 from __future__ import annotations
 
 import operator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from agent.question import Wish
@@ -27,8 +27,25 @@ class Picture(TypedDict):
     """Details that the copy lacks; empty if it is complete."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Decides whether the result of a step ends the run as its answer, and in which form."""
+
+    form: str = ""
+    """The answer, with `{}` for the result; empty if the model wants to see the result first."""
+
+    @property
+    def ends_run(self) -> bool:
+        """True if the result is the answer."""
+        return bool(self.form)
+
+
+LOOK = Ending()
+RESULT = Ending("{}")
+
+
 class Step(TypedDict):
-    """One action of a run and what it found."""
+    """One action of a run and its result."""
 
     number: int
     action: ActionName
@@ -47,8 +64,7 @@ class Step(TypedDict):
     """alita's note about the finding, shown with it; it has no foreign text."""
     call: NotRequired[str]
     """The id of the model's function call that asked for it."""
-    final: NotRequired[str]
-    """The answer, with `{}` for the result; empty where the model wants to see it first."""
+    ending: Ending
     pictures: NotRequired[list[Picture]]
     """The pictures of the finding for the answering model."""
     outputs: NotRequired[list[dict[str, Any]]]
@@ -184,7 +200,7 @@ class Wrapped(TypedDict):
 
 
 class State(TypedDict, total=False):
-    """The state of a run. Everything that is not plain JSON lives in the context."""
+    """The state of a run. Models, folders and other collaborators are in the context."""
 
     question: str
     said: list[str]
@@ -225,13 +241,13 @@ class State(TypedDict, total=False):
     """The planner's brief, with the ids of its gap records; missing if none fit."""
     plans: Annotated[list[NewPlan], operator.add]
     interjections: Annotated[list[Interjection], operator.add]
-    decision: dict[str, Json]
+    decision: Decision
     closing: bool
     """True if the last turn is the answer, which is no step."""
     turns: int
     """Number of decisions; each counts as one step against the limit, even with several actions."""
-    pending: list[dict[str, Json]]
-    """Decisions of the same turn that come after it."""
+    pending: list[Decision]
+    """Later decisions of the same turn."""
     replies: Annotated[list[Reply], operator.add]
     steps: Annotated[list[Step], operator.add]
     created: Annotated[list[str], operator.add]
@@ -287,8 +303,7 @@ class Decision:
     """The program, or the module of the tool, where the model that decided wrote it."""
     objection: str = ""
     """Why a test that an earlier version of the tool failed is wrong."""
-    final: str = ""
-    """The answer, with `{}` for the result; empty where the result is only looked at."""
+    ending: Ending = LOOK
     call: str = ""
     """The id of the model's function call."""
 
@@ -309,7 +324,3 @@ class Decision:
         if self.action == "browse" and (self.url or self.task):
             return " ".join(part for part in ("browse", self.url, self.task) if part)
         return call_text(self.action, dict(sorted(self.arguments.items()))) if self.arguments else self.action
-
-    def as_json(self) -> dict[str, Json]:
-        """The form that the state holds."""
-        return asdict(self)

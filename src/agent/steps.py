@@ -23,8 +23,8 @@ _SURROUNDINGS = 6500
 
 
 def decision_of(state: State) -> Decision:
-    """The decision that is being carried out."""
-    return Decision(**state["decision"])
+    """Return the decision that is being carried out."""
+    return state["decision"]
 
 
 def step_number(state: State) -> int:
@@ -50,13 +50,14 @@ def step(
         ok=ok,
         finding=finding,
         value=value,
+        ending=decision.ending,
     )
     if note:
         done["note"] = note
     if pictures:
         done["pictures"] = list(pictures)
     if decision.call:
-        done |= {"call": decision.call, "final": decision.final}
+        done["call"] = decision.call
     return done
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from agent.answering.answer_format import answer_of, checked_schema, problem_of
-from agent.state import Step
+from agent.state import Ending, Step
 
 
 def done(value: Any, form: str) -> Step:
-    return Step(number=1, action="use_tool", input="f()", ok=True, finding="f() = …", value=value, final=form)
+    return Step(number=1, action="use_tool", input="f()", ok=True, finding="f() = …", value=value, ending=Ending(form))
 
 
 @pytest.mark.parametrize(

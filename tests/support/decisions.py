@@ -15,7 +15,7 @@ from agent.context import Context
 from agent.material.workspace import Workspace
 from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
-from agent.state import Decision, State, Step
+from agent.state import LOOK, Decision, State, Step
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
 from agent.strategy import strategy_for
@@ -101,4 +101,4 @@ def done(
 ) -> Step:
     input_ = input_ or action
     found = finding or f"{input_} = {value}"
-    return Step(number=number, action=action, input=input_, ok=ok, finding=found, value=value)
+    return Step(number=number, action=action, input=input_, ok=ok, finding=found, value=value, ending=LOOK)

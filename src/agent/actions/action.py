@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agent.context import Context, Update
-from agent.state import ActionName, Decision, Reply, State, Step
+from agent.state import ActionName, Decision, Ending, Reply, State, Step
 from mcp_tools.tool import object_schema
 
 FINAL = "final_answer"
@@ -30,9 +30,9 @@ class FunctionCall:
     """Earlier replies, which may hold the code of a tool."""
 
     @property
-    def final(self) -> str:
-        """The answer with `{}` for the result; empty if the result is only looked at."""
-        return str(self.arguments.get(FINAL, ""))
+    def ending(self) -> Ending:
+        """The ending that the model asks for with `final_answer`."""
+        return Ending(str(self.arguments.get(FINAL, "")))
 
 
 class Action:

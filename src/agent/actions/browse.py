@@ -53,7 +53,7 @@ class Browse(Action):
     def decision(self, call: FunctionCall) -> Decision:
         """See `Action`."""
         url, task = call.arguments["url"].strip(), call.arguments["task"].strip()
-        return Decision(self.name, call.why, url=url, task=task, final=call.final, call=call.call_id)
+        return Decision(self.name, call.why, url=url, task=task, ending=call.ending, call=call.call_id)
 
     def may_repeat(self, decision: Decision, last: Step, state: State) -> bool:
         """Return True while the web gives new results."""
@@ -92,7 +92,7 @@ class Browse(Action):
             context.emit(Note(f"browse {url}: {outcome.problem}"))
         coordinator = context.strategy(Role.COORDINATOR)
         value = coordinator.result_of(outcome.text, state["question"], downloaded=bool(downloads))
-        if decision.final:
+        if decision.ending.ends_run:
             value = outcome.text
         done = step(
             state,

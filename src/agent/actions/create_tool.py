@@ -23,7 +23,7 @@ from agent.events import Note, ToolCalled, ToolRegistered
 from agent.material.attached import granted, present, with_paths
 from agent.material.outputs import listing, with_files_of, with_outputs
 from agent.models.protocol import Role
-from agent.state import Decision, Reply, State, Step
+from agent.state import LOOK, RESULT, Decision, Reply, State, Step
 from agent.steps import decision_of, step, value_text
 from mcp_tools.create.interfaces import Creation, Proposal, Wrapping
 from mcp_tools.errors import LibraryError, NotPermittedError, StoppedError
@@ -72,7 +72,7 @@ class CreateTool(Action):
             arguments=given["arguments"],
             code=code,
             objection=objection,
-            final=call.final,
+            ending=call.ending,
             call=call.call_id,
         )
 
@@ -106,7 +106,7 @@ async def propose_tool(state: State, context: Context) -> Update:
         code=code,
         arguments=with_paths(decision.arguments, state),
         objection=decision.objection,
-        final=decision.final,
+        final=decision.ending.form,
         files=files,
         data=granted(state, context),
         attempt=1 + sum(one["action"] == "create_tool" for one in state.get("steps", [])),
@@ -180,11 +180,11 @@ def _not_kept(state: State, context: Context, creation: Creation, outputs: Seque
     shown = f"Its result here: {value_text(creation.value)}\n{listing(outputs)}\n" if ok else ""
     done = step(state, ok=ok, finding=f"{shown}{kept.capitalize()}:\n{creation.reason}", value=creation.value)
     if USER_SAID in creation.reason:
-        done |= {"final": ""}  # the model continues with the user's words
+        done["ending"] = LOOK  # the model continues with the user's words
     elif refused and state.get("wish") == "create":
-        done["final"] = "{}"  # another version is not wanted either
+        done["ending"] = RESULT  # the user does not want another version either
     elif creation.choice == "not_kept" and all(one["action"] != "create_tool" for one in state.get("steps", [])):
-        done |= {"final": "", "note": _MEND}
+        done |= {"ending": LOOK, "note": _MEND}
     return {"steps": [with_files_of(done, outputs)]}
 
 

@@ -100,7 +100,7 @@ class Read(Action):
         decision = resolved(decision_of(state), state)
         origins = origins_of(state, context)
         decision = replace(decision, file=origins.meant(decision.file))
-        at: State = {**state, "decision": decision.as_json()}
+        at: State = {**state, "decision": decision}
         ruled = self.ruling(decision.file, origins)
         if (refused := await unless_wanted(ruled, at, context)) is not None:
             return refused

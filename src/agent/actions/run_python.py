@@ -65,7 +65,7 @@ class RunPython(Action):
         """See `Action`."""
         code = call.arguments["code"]
         code = with_declared(code, call.arguments.get("packages", ()), **hosts_named(code, call.arguments))
-        return Decision(self.name, call.why, code=code, final=call.final, call=call.call_id)
+        return Decision(self.name, call.why, code=code, ending=call.ending, call=call.call_id)
 
     def may_repeat(self, decision: Decision, last: Step, state: State) -> bool:
         """Return True if something was found since."""
@@ -159,7 +159,7 @@ def _unseen(code: str, state: State, context: Context) -> str:
 
 async def _of_variables(done: Step, state: State, context: Context) -> Result | None:
     """The variables that the form of the answer names, if the result lacks them."""
-    if not (names := variables_in(done.get("final", ""))):
+    if not (names := variables_in(done["ending"].form)):
         return None
     if done["value"] is not None:
         with contextlib.suppress(ValueError):

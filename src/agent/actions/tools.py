@@ -17,7 +17,7 @@ from agent.events import ToolCalled
 from agent.material.origins import origins_of, results_of
 from agent.material.outputs import with_outputs
 from agent.material.pictures import MOST_OF_ONE, Place, watched
-from agent.state import Decision, State
+from agent.state import RESULT, Decision, Ending, State
 from agent.steps import value_text
 from mcp_tools.clients.definitions import plain_schema
 from mcp_tools.clients.replies import ReplyFile
@@ -176,6 +176,6 @@ def asked_before(state: State) -> Decision | None:
     for tool in state["tools"]:
         arguments = arguments_for(state["question"], tool.get("asked"))
         if arguments is not None and surely_fits(arguments, tool["inputSchema"]):
-            final = tool["asked"].get("final", "{}")
-            return Decision("use_tool", "Asked before with other values.", tool["name"], arguments, final=final)
+            ending = Ending(tool["asked"].get("final", RESULT.form))
+            return Decision("use_tool", "Asked before with other values.", tool["name"], arguments, ending=ending)
     return None

@@ -294,7 +294,7 @@ def answer_of(done: Step, question: str) -> str:
     Raises:
         ValueError: The result lacks a part that the form names, or cannot be formatted that way.
     """
-    form, value = done.get("final", ""), done["value"]
+    form, value = done["ending"].form, done["value"]
     if form and done["ok"] and all(field is None for _, field, _, _ in Formatter().parse(form)):
         return form.strip() if done.get("outputs") else ""
     if not form or not done["ok"] or value is None:

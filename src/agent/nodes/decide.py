@@ -42,7 +42,7 @@ async def decide(state: State, runtime: Runtime[Context]) -> Command[str]:
     if limit := _limit(state, context, turns - bool(pending)):
         return _give_up(context, f"the limit of {limit} is reached", limit)
     if pending:
-        return _go(Decision(**pending[0]), turns, state, {"pending": pending[1:]}, context)
+        return _go(pending[0], turns, state, {"pending": pending[1:]}, context)
     tools = await tools_now(state, context)
     try:
         choice = await context.strategy(Role.COORDINATOR).decide({**state, "tools": tools}, context)
@@ -53,9 +53,8 @@ async def decide(state: State, runtime: Runtime[Context]) -> Command[str]:
         return _give_up(context, stopped.message, _limit(state, context, turns))
     first, *rest = choice.decisions
     begin_ahead(rest if first.action != "ask" else [], state, context)
-    pending = [decision.as_json() for decision in rest]
     is_free = any(reply.get("is_free") for reply in choice.replies)
-    update: dict[str, Any] = {"tools": tools, "replies": choice.replies, "plans": choice.plans, "pending": pending}
+    update: dict[str, Any] = {"tools": tools, "replies": choice.replies, "plans": choice.plans, "pending": rest}
     if choice.interjections:
         said = [message["text"] for message in choice.interjections]
         update |= {"interjections": choice.interjections, "said": [*state.get("said", [state["question"]]), *said]}
@@ -73,7 +72,7 @@ def _go(decision: Decision, turn: int, state: State, update: dict[str, Any], con
     context.journal.mark(decision.action, decision.why)
     context.emit(StepStarted(max(turn, 1), context.most_steps(state), decision.action, decision.why))
     closing = decision.action == "answer"
-    more = {"turns": turn, "closing": closing, "decision": decision.as_json()}
+    more = {"turns": turn, "closing": closing, "decision": decision}
     return Command(goto=decision.action, update={**update, **more})
 
 
@@ -91,7 +90,7 @@ def _final_result(state: State) -> str | None:
 
 def _give_up(context: Context, why: str, limit: str | None) -> Command[str]:
     context.journal.mark("answer", why)
-    decision = Decision("answer", why).as_json()
+    decision = Decision("answer", why)
     return Command(goto="answer", update={"decision": decision, "limit": limit, "pending": [], "closing": False})
 
 

@@ -11,7 +11,7 @@ from agent.actions.server_tools import FOLDED, SERVER_TOOL
 from agent.actions.tools import DRAFT, NEAR
 from agent.consent.external_tools import SERVER, arguments_schema
 from agent.models.protocol import ToolCall
-from agent.state import Decision, Reply, State
+from agent.state import Decision, Ending, Reply, State
 from mcp_tools.text import one_line
 
 _LONGEST_REASON = 300
@@ -67,4 +67,4 @@ def decision_of_call(
     called, given = call.name, {name: value for name, value in arguments.items() if name not in added}
     if call.name == SERVER_TOOL and "arguments" in arguments:
         called, given = arguments["name"], arguments["arguments"]
-    return Decision("use_tool", why, tool=called, arguments=given, final=final, call=call.id)
+    return Decision("use_tool", why, tool=called, arguments=given, ending=Ending(final), call=call.id)

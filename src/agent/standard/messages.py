@@ -186,7 +186,7 @@ def _observation(
         return reply["refused"][call["id"]]
     step = by_call.get(call["id"])
     if step is None:
-        is_under_way = state.get("decision", {}).get("call") == call["id"]
+        is_under_way = "decision" in state and state["decision"].call == call["id"]
         return _STOPPED if is_under_way else "Not done: the run continued without it."
     size = SHORT if call["id"] in short else room.one
     shown = preview(step.get("result") or step["finding"].removeprefix("read_file "), size)  # the call is above
@@ -217,9 +217,9 @@ def _no_answer(done: Step, question: str) -> str:
     try:
         answer_of(done, question)
     except ValueError as misfit:
-        names = variables_in(done.get("final", "")) if done["action"] == "run_code" else []
+        names = variables_in(done["ending"].form) if done["action"] == "run_code" else []
         remedy = f" Print a JSON object with {' and '.join(names)}." if names else ""
-        return f"\nIt does not fit {done.get('final')!r}: {misfit}.{remedy}"
+        return f"\nIt does not fit {done['ending'].form!r}: {misfit}.{remedy}"
     return ""
 
 

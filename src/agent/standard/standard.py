@@ -288,7 +288,8 @@ def _refusal_of(decision: Decision, before: Sequence[Decision], state: State) ->
         return "The same call comes before it."
     if decision.action == "create_tool" and not decision.code.strip():
         return "There is no code: no tool was proposed before."
-    if decision.final and (problem := problem_of(decision.final, may_be_plain=decision.action == "run_code")):
+    form = decision.ending.form
+    if form and (problem := problem_of(form, may_be_plain=decision.action == "run_code")):
         return problem
     return refusal_of(decision, state) or ""
 
@@ -328,7 +329,7 @@ def _by_rule(decisions: Sequence[Decision], state: State, *, is_free: bool = Fal
 def _tool_wanted(state: State) -> Decision | None:
     """The end of a run that is for a tool: there is one, or several attempts have failed; None before."""
     steps = state.get("steps", [])
-    if steps and (state.get("created") or state.get("used") or steps[-1].get("final")):
+    if steps and (state.get("created") or state.get("used") or steps[-1]["ending"].ends_run):
         value = steps[-1]["value"]
         return Decision(
             "answer", "The tool is there.", answer="" if value is None else answer_text(value, state["question"])

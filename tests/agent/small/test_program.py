@@ -10,6 +10,7 @@ from agent.calls.recorder import Recorder
 from agent.material.attached import look_at_files
 from agent.small.program import answer_by_program, answer_in, code_in
 from agent.small.small import Small
+from agent.state import Decision
 from agent.store.journal import Journal
 from mcp_tools.sandbox.backends import open_sandbox
 from support.decisions import OneModel, Weak, context_with, done, state_of
@@ -18,7 +19,7 @@ OVER_BEDS = "What is the total price of the plants of bed A?"
 OVER_CALL = "How many kilograms of apples came? Give only the number."
 CALL = "Forty two crates of apples came, and a crate weighs twelve kilograms."
 READ = done("read_file", "read_file call.mp3", finding=f"read_file call.mp3 (page 1 of 1): 66 words, 9 s\n{CALL}")
-DECIDED = {"action": "run_code", "why": "so"}
+DECIDED = Decision("run_code", "so")
 MODULE = '''
 def total(crates: int, kilograms: int) -> int:
     """Weight of all crates."""
@@ -172,7 +173,7 @@ async def test_an_attached_program_is_run_as_it_is(garden, tmp_path, source, ok,
     path.write_text(source)
     context = replace(context, files=(path,))
     state = {**state, "files": [path.name], "attached": await look_at_files(context)}
-    decision = {"action": "run_code", "why": "so", "file": "task.py"}
+    decision = Decision("run_code", "so", file="task.py")
     [step] = (await Small().program({**state, "decision": decision}, context))["steps"]
     assert (step["ok"], step["value"]) == (ok, value)
     assert ok or "ZeroDivisionError" in step["finding"]
