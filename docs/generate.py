@@ -1,8 +1,8 @@
-"""Writes what comes from the code: tables of the documentation, and what `alita --help` prints. `make docs` calls it.
+"""Writes the tables in the documentation that come from the code, and the text of `alita --help`. `make docs` runs it.
 
-`--check` only reports what is out of date.
+`--check` only reports files that are out of date.
 
-Tables are written between `<!-- NAME: written by docs/generate.py -->` and `<!-- end -->`; the rest is written by hand.
+A table stands between `<!-- NAME: written by docs/generate.py -->` and `<!-- end -->`. The rest is written by hand.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ DOCS = Path(__file__).parent
 
 
 def table(*rows: Iterable[str]) -> str:
-    """Rows of Markdown cells; the first row is the head."""
+    """Return a Markdown table; the first row is the head."""
     head, *rest = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
     return "\n".join((head, "|---" * len(list(rows[0])) + "|", *rest))
 
 
 def settings() -> str:
-    """Each setting with its default and its variables."""
+    """Return the table of settings, with defaults and variables."""
     rows = [("setting", "what it is", "default", "variables", "in `alita.toml`")]
     for name, field in Settings.model_fields.items():
         default = "" if field.default in (None, (), "", {}) or name.endswith(("_dir", "_file")) else str(field.default)
@@ -65,7 +65,7 @@ def engines() -> str:
 
 
 def question_options() -> str:
-    """Each option of `alita "…"`."""
+    """Return the table of options for a question."""
     rows = [("option", "what it does")]
     for option in get_command(asking).params:
         if isinstance(option, TyperOption):
@@ -75,17 +75,17 @@ def question_options() -> str:
 
 
 def exit_codes() -> str:
-    """What the status of the command means."""
+    """Return the table of exit codes."""
     return table(("code", "meaning"), *((str(code), meaning) for code, _, meaning in EXIT_CODES))
 
 
 def rules() -> str:
-    """Each rule of the checks."""
+    """Return the table of rules for source code."""
     return table(("rule", "what it requires"), *((f"`{r.id}`", r.description) for r in RULES))
 
 
 def limits() -> str:
-    """The usual limits of a call."""
+    """Return the table of default limits."""
     names = {"wall": "wall time", "cpu": "processor time", "file": "each file in the scratch folder"}
     units = {"mb": "MiB"}
     rows = []
@@ -97,7 +97,7 @@ def limits() -> str:
 
 
 def problems() -> str:
-    """Each kind of problem, with its comment in the source."""
+    """Return the table of problem kinds, with their comments in the source."""
     source = inspect.getsource(protocol)
     kinds = re.search(r"ProblemKind = Literal\[\n(.*?)\n\]", source, re.DOTALL)
     assert kinds, "sandbox/protocol.py has no ProblemKind"
@@ -109,7 +109,7 @@ def problems() -> str:
 
 
 def clients() -> str:
-    """Each client whose settings alita writes."""
+    """Return the table of programs that alita can write settings for."""
     rows = []
     for host in HOSTS:
         project = f"`{host.project_file}`" if host.project_file else "—"
@@ -118,19 +118,19 @@ def clients() -> str:
 
 
 def definition_rules() -> str:
-    """Each rule of the definition linter."""
+    """Return the table of rules for definitions."""
     return table(
         ("rule", "what it requires", "severity"), *((f"`{r.id}`", r.description, r.severity) for r in LINT_RULES)
     )
 
 
 def commands() -> str:
-    """Each slash command of the terminal."""
+    """Return the table of slash commands."""
     return table(("command", "what it does"), *((f"`{c.usage}`", c.summary) for c in COMMANDS))
 
 
 def keys() -> str:
-    """Each key of the terminal."""
+    """Return the table of keys in the terminal."""
     return table(("key", "what it does"), *KEYS)
 
 
@@ -163,19 +163,19 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
 
 
 def page(name: str) -> str:
-    """A page as it should be: its own text with the tables of the code."""
+    """Return the text of a page with its tables filled."""
     text = (DOCS / name).read_text(encoding="utf-8")
     for title, written in TABLES[name].items():
         block = re.compile(rf"(<!-- {title}: [^>]*-->\n).*?(<!-- end -->)", re.DOTALL)
         rows = written()
         text, places = block.subn(lambda found, rows=rows: f"{found[1]}{rows}\n{found[2]}", text)
         if places != 1:
-            raise SystemExit(f"docs/{name} needs one place for the table {title!r}")
+            raise SystemExit(f"docs/{name} must have exactly one place for the table {title!r}")
     return text
 
 
 def help_text() -> str:
-    """What `alita --help` prints: the options of a question, every command, every exit code."""
+    """Return the text of `alita --help`: the options of a question, every command, every exit code."""
     command = get_command(asking)
     context = command.make_context("alita", [], resilient_parsing=True, terminal_width=78)
     with context:
@@ -192,9 +192,9 @@ def help_text() -> str:
 
 
 def main() -> int:
-    """Writes the pages; with `--check`, 1 when one is out of date."""
+    """Write the files. With `--check`, only return 1 if one is out of date."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; 1 when a page is out of date")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file is out of date")
     options = parser.parse_args()
     wanted = {f"docs/{name}": (DOCS / name, page(name)) for name in TABLES}
     wanted["src/agent/cli/help.txt"] = (Path(cli.__path__[0]) / "help.txt", help_text())

@@ -1,4 +1,4 @@
-"""The Python example of the documentation runs as it is printed."""
+"""The Python example in the documentation runs."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from support.openai_server import OpenAIServer
 PAGE = Path(__file__).parents[2] / "docs" / "sessions.md"
 
 
-def test_the_conversation_of_a_program_runs(tmp_path: Path, openai_server: OpenAIServer) -> None:
+def test_the_example_of_a_conversation_runs(tmp_path: Path, openai_server: OpenAIServer) -> None:
     example = re.search(r"<!-- example: run by a test -->\n```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert example is not None
     (tmp_path / "sales.csv").write_text("region,amount\nnorth,3\nsouth,9\n")

@@ -1,4 +1,4 @@
-"""The tables in the documentation are those of the code, and every command and every rule is described."""
+"""The tables in the documentation match the code, and every command and every rule is described."""
 
 import json
 import re
@@ -20,7 +20,7 @@ DOCS = ROOT / "docs"
 
 @pytest.fixture
 def pages(tmp_path: Path) -> Path:
-    """A copy of the documentation, to be changed."""
+    """A copy of the documentation that a test may change."""
     return Path(shutil.copytree(DOCS, tmp_path / "docs"))
 
 
@@ -28,16 +28,16 @@ def generate(docs: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, docs / "generate.py", *options], capture_output=True, text=True, check=False)
 
 
-def test_the_committed_pages_are_those_of_the_code(pages: Path) -> None:
+def test_the_committed_pages_match_the_code(pages: Path) -> None:
     done = generate(pages, "--check")
     assert done.returncode == 0, f"{done.stdout}{done.stderr}run `make docs` and commit"
 
 
-def test_a_page_without_a_place_for_its_table_is_told(pages: Path) -> None:
+def test_a_page_without_a_place_for_its_table_is_an_error(pages: Path) -> None:
     (pages / "cli.md").write_text("# The command line\n")
     done = generate(pages)
     assert done.returncode == 1
-    assert "docs/cli.md needs one place for the table 'exit codes'" in done.stderr
+    assert "docs/cli.md must have exactly one place for the table 'exit codes'" in done.stderr
 
 
 def test_every_command_is_documented() -> None:
@@ -45,7 +45,7 @@ def test_every_command_is_documented() -> None:
     assert [command.name for command in COMMANDS if f"alita {command.name}" not in text] == []
 
 
-def test_every_member_of_the_answer_is_in_the_example() -> None:
+def test_the_json_example_has_every_field_of_an_answer() -> None:
     text = (DOCS / "cli.md").read_text()
     example = json.loads(re.search(r'^    (\{"schema": 1,.*?\})$', text, re.M | re.S)[1])
     assert example.keys() == Answer("", "answered").as_json().keys()
@@ -57,7 +57,7 @@ def test_every_rule_and_every_limit_is_documented() -> None:
     assert f"{Limits().result_bytes:,} bytes" in text
 
 
-def test_every_link_between_pages_leads_somewhere() -> None:
+def test_links_between_pages_work() -> None:
     for page in [*DOCS.glob("*.md"), *ROOT.glob("*.md")]:
         for link in re.findall(r"\]\((?!https?:|#)([^)#]+)[^)]*\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name} links to {link}, which does not exist"

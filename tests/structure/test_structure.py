@@ -148,7 +148,7 @@ def test_the_small_strategy_is_imported_in_one_place() -> None:
 
 
 def test_the_library_is_opened_in_one_place() -> None:
-    """That place knows the database with approvals, which several machines may share."""
+    # it knows the database with approvals, which several machines may share
     opening = [module for module, path in FILES.items() if re.search(r"\bLibrary\(", path.read_text("utf-8"))]
     assert opening == ["agent.store.tool_records"]
 
@@ -170,7 +170,7 @@ PREFIXES = {"os": ("exec", "spawn")}
 ALLOWED = {
     # the only place that starts child processes
     "mcp_tools/child.py": {"subprocess.Popen", "asyncio.create_subprocess_exec"},
-    # continues in the checkout's own interpreter, whose path follows from the path of the file
+    # continues in the checkout's own interpreter
     "gaia_benchmark.py": {"os.execv"},
 }
 

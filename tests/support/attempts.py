@@ -1,4 +1,4 @@
-"""Attempts and ledgers for tests of reports: synthetic, and with whatever a model might have said."""
+"""Made-up attempts and ledgers for tests of reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent.gaia.attempt import Attempt, Task
 
 
 def attempt(task_id: str, correct: bool | None = True, **more: Any) -> Attempt:
-    """An attempt that took one second."""
+    """Return an attempt that took one second."""
     told: dict[str, Any] = {
         "fingerprint": "f1",
         "level": 1,
@@ -28,12 +28,12 @@ def attempt(task_id: str, correct: bool | None = True, **more: Any) -> Attempt:
 
 
 def tasks(count: int, level: int = 1) -> tuple[Task, ...]:
-    """As many questions: q1, q2 …"""
+    """Return questions named q1, q2 …"""
     return tuple(Task(f"q{n}", f"What is {n}?", level, "") for n in range(1, count + 1))
 
 
 def write_ledger(path: Path, attempts: Iterable[Attempt], selected: Iterable[Task] = (), epochs: int = 1) -> Path:
-    """A ledger as a runner leaves it."""
+    """Write a ledger as a runner does."""
     header = {"kind": "header", "ledger": 1, "alita": "0", "created": "2026-01-02T03:04:05+00:00", "fingerprint": "f1"}
     chosen = [{"task_id": t.task_id, "level": t.level, "file_name": t.file_name} for t in selected]
     lines = [

@@ -1,4 +1,4 @@
-"""A benchmark in a folder, at a local model server."""
+"""A benchmark in a folder, with a local model server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.benchmarks import question_file
 
 
 class Recorded(Display):
-    """A display that keeps what it is told."""
+    """Display that records the epochs and the attempts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,17 +27,15 @@ class Recorded(Display):
         self.ended: list[Attempt] = []
 
     def plan(self, selected: Sequence[Task], done: Sequence[Attempt], todo: int, epochs: int = 1) -> None:
-        """Keeps the epochs."""
         self.epochs.append(epochs)
         super().plan(selected, done, todo, epochs)
 
     def end(self, attempt: Attempt) -> None:
-        """Keeps the attempt."""
         self.ended.append(attempt)
 
 
 class Bench:
-    """Questions `t0`, `t1` …, and the runner."""
+    """Runs a benchmark with the questions `t0`, `t1` …"""
 
     def __init__(self, folder: Path, url: str, count: int) -> None:
         self.questions = question_file(folder, count)
@@ -48,19 +46,17 @@ class Bench:
 
     @property
     def dataset(self) -> Dataset:
-        """The questions."""
         return load_jsonl(self.questions)
 
     def settings(self, flags: dict[str, Any] | None = None) -> Settings:
-        """The settings, with others where they are given."""
+        """Return the settings; `flags` override them."""
         return with_limit(read_settings(self.flags | (flags or {})))
 
     def options(self, **options: Any) -> RunOptions:
-        """What is run; one question at a time unless told otherwise."""
+        """Return the options of a run. By default it asks one question at a time."""
         return RunOptions(output=self.output, **{"concurrency": 1, **options})
 
     async def run(self, flags: dict[str, Any] | None = None, **options: Any) -> BenchmarkOutcome:
-        """Runs it."""
         settings = self.settings(flags)
         found = usual_attachments(settings)
         self.running = Benchmark(self.options(**options), self.dataset, settings, found, self.display)
@@ -68,5 +64,5 @@ class Bench:
 
     @property
     def records(self) -> Records:
-        """What the ledger holds."""
+        """Read the ledger."""
         return read_ledger(Places(self.output).ledger)

@@ -32,12 +32,12 @@ CODE = '''def scaled(n: int) -> int:
 
 
 def answers(text: str, **more: Any) -> Step:
-    """The reply that is this answer."""
+    """Return a reply that gives this answer."""
     return Step(text=text, **more)
 
 
 def question_file(folder: Path, count: int, **members: Any) -> Path:
-    """Questions `t0`, `t1` …, whose true answers are their numbers; every third is of the next level."""
+    """Write the questions `t0`, `t1` …; the true answer to each is its number. The levels take turns."""
     path = folder / "questions.jsonl"
     rows = [
         {"task_id": f"t{i}", "Question": f"Which card is number {i}?", "Level": i % 3 + 1, "Final answer": str(i)}
@@ -49,13 +49,13 @@ def question_file(folder: Path, count: int, **members: Any) -> Path:
 
 
 def asked(body: dict[str, Any]) -> str:
-    """The number of the card that a request asks for."""
+    """Return the number of the card in a request."""
     text = "\n".join(str(message["content"]) for message in body["messages"])
     return text.partition("Which card is number ")[2].partition("?")[0]
 
 
 def command(*arguments: object, folder: Path, url: str, **options: Any) -> subprocess.Popen[str]:
-    """The benchmark as its own process, in a folder."""
+    """Start the benchmark as a process in a folder."""
     environment = {"PATH": os.environ["PATH"], "ALITA_HOME": str(folder / "home"), "LANG": "C.UTF-8"}
     script = str(ROOT / "src" / "gaia_benchmark.py")
     return subprocess.Popen(
@@ -71,25 +71,25 @@ def command(*arguments: object, folder: Path, url: str, **options: Any) -> subpr
 
 
 def forked(*arguments: object, folder: Path, url: str) -> ForkedCommand:
-    """The benchmark as its own process, which is forked where everything is imported already."""
+    """Start the benchmark as a process, forked from one that has imported everything."""
     environment = {"PATH": os.environ["PATH"], "ALITA_HOME": str(folder / "home"), "LANG": "C.UTF-8"}
     given = ["gaia", *map(str, arguments), "--model", "m", "--base-url", url]
     return ForkedCommand(given, stdin=False, here=folder, variables=environment)
 
 
 def called(*arguments: object, folder: Path, url: str) -> Ended:
-    """The benchmark in this process."""
+    """Run the benchmark in this process."""
     return Terminal(folder, folder).call("gaia", *map(str, arguments), "--model", "m", "--base-url", url)
 
 
 def finished(process: subprocess.Popen[str], timeout: float = 50) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a process that ends by itself."""
+    """Wait for a process to end; return its exit code, stdout and stderr."""
     out, err = process.communicate(timeout=timeout)
     return process.returncode, out, err
 
 
 def creating(body: dict[str, Any]) -> Step:
-    """A tool of the same name for each question, each with another factor; the examiner's tests of it."""
+    """Propose a tool for each question, with the same name but another factor; as the examiner, test it."""
     if not body.get("tools"):
         factor = int(re.findall(r"number by (\d+)", json.dumps(body["messages"]))[-1])
         tests = [

@@ -1,4 +1,4 @@
-"""Tasks in a real browser, and the processes that such a task has."""
+"""Tasks in a real browser, and the processes of such a task."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.browser import CHROMIUM
 
 
 class Desk:
-    """A browser, and what its model was asked."""
+    """A browser, and the requests to its model."""
 
     def __init__(self, ask: Any, *, blocks: Blocks | None = None, **options: Any) -> None:
         self.asked: list[str] = []
@@ -42,31 +42,31 @@ class Desk:
 
 
 def actions(*wanted: Any) -> Completion:
-    """A reply that browser-use understands."""
+    """Return a reply that browser-use understands."""
     value = {"evaluation_previous_goal": "", "memory": "", "next_goal": "go on", "action": list(wanted)}
     return Completion(json.dumps(value), parsed=value)
 
 
 def done(text: str = "Done.", *, success: bool = True) -> dict[str, Any]:
-    """The action that ends a task."""
+    """Return the action that ends a task."""
     return {"done": {"text": text, "success": success}}
 
 
 def text_of(messages: Sequence[Any]) -> str:
-    """The last message, without its pictures."""
+    """Return the last message without its pictures."""
     content = messages[-1]["content"]
     return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
 
 
 def number(pattern: str, text: str) -> int:
-    """The number of the element whose line begins with a pattern."""
+    """Return the number of the element with a line that begins with a pattern."""
     found = re.search(rf"\[(\d+)\]<{pattern}", text)
     assert found, text
     return int(found[1])
 
 
 def processes(word: str) -> list[int]:
-    """Those with a word in their command line, zombies left out."""
+    """Return the processes with a word in their command line, except zombies."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
@@ -80,7 +80,7 @@ def processes(word: str) -> list[int]:
 
 
 async def wait_for(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
-    """What a condition gives once it holds."""
+    """Wait until a condition is true, and return its value."""
     ends = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < ends, "it never came to that"

@@ -1,4 +1,4 @@
-"""Whether anything below a process computes."""
+"""Detecting child processes that use the processor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def busy_below(pid: int) -> list[int]:
-    """The processes below one that compute; those that wait, such as interpreters kept for later calls, do not."""
+    """Return the descendants of a process that use the processor. Warm interpreters that wait do not count."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()):
@@ -21,7 +21,7 @@ def busy_below(pid: int) -> list[int]:
 
 
 async def falls_idle(pid: int, seconds: float = 15.0) -> bool:
-    """Whether nothing below a process computes any more, before so many seconds are over."""
+    """Wait until all descendants of a process are idle; return False after `seconds`."""
     deadline = time.monotonic() + seconds
     quiet = 0
     while quiet < 5 and time.monotonic() < deadline:

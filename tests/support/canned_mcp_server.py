@@ -1,4 +1,4 @@
-"""A stdio MCP server whose tools a file describes, without any package: it notes each call and says what the file says.
+"""A stdio MCP server without packages. A file describes its tools and their results; each call is logged.
 
 `canned_mcp_server.py NAME TOOLS LOG`: TOOLS is JSON, tool → description, parameters, required, result or error; a line
 `NAME__tool {"argument": …}` is added to LOG for each call.

@@ -1,4 +1,4 @@
-"""An authority and certificates of its own for servers of tests that speak TLS."""
+"""A certificate authority for test servers with TLS."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cryptography.x509.oid import NameOID
 
 
 def tls_server(folder: Path, *hosts: str) -> tuple[ssl.SSLContext, Path]:
-    """What a server of these hosts needs, and the file of the authority that clients must trust."""
+    """Return the TLS context of a server for these hosts, and the authority's file, which clients must trust."""
     authority, its_key = _certificate("authority of a test", (), None, None)
     server, key = _certificate(hosts[0], hosts, authority, its_key)
     chain, trusted = folder / "server.pem", folder / "authority.pem"

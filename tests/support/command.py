@@ -1,4 +1,4 @@
-"""The real `alita` process in a folder and a home of its own."""
+"""The real `alita` process, with its own working folder and home."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _USUAL = ALITA
 
 
 def clean(home: Path, **variables: str) -> dict[str, str]:
-    """An environment without anything of the developer's."""
+    """Return an environment without the developer's variables."""
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     return {**kept, "ALITA_HOME": str(home), "LANG": "C.UTF-8", **variables}
 
 
 class Terminal:
-    """A folder and a home to run the command in; the folder is empty unless one is given."""
+    """A home and a working folder for the command. The folder is empty unless one is given."""
 
     def __init__(self, folder: Path, here: Path | None = None) -> None:
         self.here, self.home = here or folder / "here", folder / "home"
@@ -76,7 +76,7 @@ class Terminal:
         return ended(self.start(*arguments, stdin=stdin, **more), stdin)
 
     def call(self, *arguments: str, stdin: str = "", **variables: str) -> Ended:
-        """The command in this process, which is ten times as fast: for verbs that start no process of their own."""
+        """Run the command in this process, which is ten times as fast. Only for commands that start no processes."""
         from agent.cli import exits, main
 
         out, err, before = io.StringIO(), io.StringIO(), Path.cwd()
@@ -88,7 +88,7 @@ class Terminal:
                 mock.patch.object(sys, "stdin", io.StringIO(stdin)),
                 mock.patch.object(sys, "argv", ["alita", *arguments]),
                 mock.patch.dict(os.environ, clean(self.home, **variables), clear=True),
-                mock.patch.object(exits, "leave", sys.exit),  # threads of other tests are none of its own
+                mock.patch.object(exits, "leave", sys.exit),  # other tests' threads are not part of the command
                 mock.patch.object(exits.Watch, "_look"),  # it would end the tests
                 pytest.raises(SystemExit) as end,
             ):
@@ -121,7 +121,7 @@ def ended(process: Any, stdin: str | None = None, *, timeout: float = 55) -> End
 
 
 class Tty:
-    """`alita` with a terminal of its own: stdin and stderr are the terminal, stdout is a file or the terminal too."""
+    """`alita` in its own terminal, which is stdin and stderr. stdout is a file or the terminal."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class Tty:
         os.write(self.terminal, text.encode())
 
     def ended(self) -> tuple[int, str]:
-        """The exit code, and what is on stdout."""
+        """Return the exit code and stdout."""
         with contextlib.suppress(OSError):
             while data := os.read(self.terminal, 65536):
                 self.seen += data.decode(errors="replace")

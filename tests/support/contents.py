@@ -1,4 +1,4 @@
-"""What tests ask of the contents of a file."""
+"""Short access to the contents of a file."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ Open = Callable[..., Contents]
 
 
 def text_of(contents: Contents) -> str:
-    """All sections in one."""
+    """Return the text of all sections."""
     return "\n\n".join(section.text for section in contents.sections())
 
 
 def named(contents: Contents) -> list[str]:
-    """The names of all sections."""
     return [section.name for section in contents.sections()]
 
 
 def first(contents: Contents) -> Section:
-    """The first section."""
     return next(contents.sections())

@@ -1,4 +1,4 @@
-"""The course's scoring server, for tests: its documented JSON, missing files and errors; every request is checked."""
+"""A stand-in for the course's scoring server. It checks every request, and can lack files or fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLOURS = ("red", "green", "blue", "white", "black")
 
 
 class CourseServer:
-    """Asks twenty questions about cards; the answer to card n is one of five colours."""
+    """Has twenty questions about cards. The answer to each is one of five colours."""
 
     def __init__(self) -> None:
         self.questions: list[dict[str, Any]] = [
@@ -24,17 +24,17 @@ class CourseServer:
         self.files: dict[str, tuple[str, bytes]] = {}
         """Content-Disposition and content by task id."""
         self.fails: deque[tuple[int, Any]] = deque()
-        """Status and body of the next answers; a string is sent as HTML, a negative status breaks off the answer."""
+        """Status and body of the next responses. A string is sent as HTML; a negative status cuts the response off."""
         self.asked: list[str] = []
         self.submissions: list[dict[str, Any]] = []
         self.violations: list[str] = []
-        """What was wrong with the requests."""
+        """Faults of the requests."""
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def add_file(self, number: int, name: str, data: bytes, *, missing: bool = False) -> str:
-        """Attaches a file to a question; gives the question's id."""
+        """Attach a file to a question, and return the question's id."""
         question = self.questions[number - 1]
         question["file_name"] = name
         if not missing:
@@ -42,7 +42,7 @@ class CourseServer:
         return str(question["task_id"])
 
     def submit(self, body: Any) -> tuple[int, dict[str, Any]]:
-        """What a submission is answered with."""
+        """Return the response to a submission."""
         flaw = _flaw(body)
         if flaw:
             self.violations.append(f"POST /submit: {flaw}")
@@ -69,9 +69,9 @@ class CourseServer:
 
 
 def _flaw(body: Any) -> str:
-    """What does not fit the documented form."""
+    """Return the first difference from the documented form."""
     if not isinstance(body, dict) or set(body) != {"username", "agent_code", "answers"}:
-        return "an object with username, agent_code and answers is wanted"
+        return "expected an object with username, agent_code and answers"
     if not all(isinstance(body[name], str) for name in ("username", "agent_code")) or not body["username"]:
         return "username and agent_code are texts"
     if len(body["agent_code"]) < 10:
@@ -94,7 +94,7 @@ def _handler(server: CourseServer) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             server.asked.append(f"GET {self.path}")
             if self.headers.get("Authorization") or self.headers.get("Content-Length"):
-                server.violations.append(f"GET {self.path}: neither a key nor a body is wanted")
+                server.violations.append(f"GET {self.path}: expected neither a key nor a body")
             if self._fails():
                 return
             if self.path == "/questions":
@@ -111,7 +111,7 @@ def _handler(server: CourseServer) -> type[BaseHTTPRequestHandler]:
             server.asked.append(f"POST {self.path}")
             data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             if self.path != "/submit" or self.headers.get("Content-Type") != "application/json":
-                server.violations.append(f"POST {self.path}: JSON to /submit is wanted")
+                server.violations.append(f"POST {self.path}: expected JSON at /submit")
             if not self._fails():
                 self._json(*server.submit(json.loads(data)))
 

@@ -1,4 +1,4 @@
-"""What tests of decisions have in common: states, steps, and models without a run around them."""
+"""States, steps and models for tests of decisions, without a run."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ PRIME: dict[str, Any] = {
     "inputSchema": {"type": "object"},
 }
 USE = {"json": {"n": 57}}
-"""The arguments that a small model fills in."""
+"""Arguments from a small model."""
 SEARCHING = {"tool": "search", "arguments": {"query": "q"}}
-"""The same as a capable model writes it: a call of a function."""
+"""A function call from a capable model."""
 
 
 class Weak(ScriptedModel):
-    """A scripted model under the name of the embedded one."""
+    """A scripted model with the name of the embedded model."""
 
     @property
     def name(self) -> str:
@@ -50,8 +50,6 @@ class Weak(ScriptedModel):
 
 
 class OneModel:
-    """The same model for every role."""
-
     def __init__(self, model: ScriptedModel) -> None:
         self.model = model
 
@@ -60,7 +58,7 @@ class OneModel:
 
 
 def context_with(model: ScriptedModel | None = None, **given: Any) -> Context:
-    """A run of this model, if any, and of what is given; it has no web, and no decision reaches the rest."""
+    """Return the context of a run with this model. It has no web, and only the parts that decisions use."""
     rest = {field.name: None for field in fields(Context) if field.default is field.default_factory is MISSING}
     calls = Recorder(
         given.pop("journal", None) or Journal(Path("run/journal.jsonl"), Redactor(), []),
@@ -82,7 +80,7 @@ def context_with(model: ScriptedModel | None = None, **given: Any) -> Context:
 
 
 async def choose(state: State, context: Context) -> Decision:
-    """The next action, by the strategy of the coordinator's model."""
+    """Let the strategy of the coordinator's model choose the next action."""
     return (await context.strategy(Role.COORDINATOR).decide(state, context)).decisions[0]
 
 

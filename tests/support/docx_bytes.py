@@ -13,13 +13,13 @@ _RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationship
 
 
 def docx_bytes(body: str, *, main: str = "document.main", doctype: str = "", **parts: str) -> bytes:
-    """A document with this body; each further part by its name: `footnotes="<w:footnotes …>"`.
+    """Return a document with this body, and further parts by name, such as `footnotes="<w:footnotes …>"`.
 
     Args:
-        body: The paragraphs and tables.
-        main: Its content type, without what all have in common.
-        doctype: What stands before the root of the main part.
-        parts: Roots of other parts.
+        body: Paragraphs and tables.
+        main: The distinguishing part of the main content type.
+        doctype: Text before the root of the main part.
+        parts: Root elements of other parts.
     """
     overrides = "".join(
         f'<Override PartName="/word/{name}.xml" ContentType="{_TYPES}.{name.rstrip("0123456789")}+xml"/>'
@@ -53,14 +53,14 @@ def docx_bytes(body: str, *, main: str = "document.main", doctype: str = "", **p
 
 
 def paragraph(text: str, *, style: str = "", properties: str = "") -> str:
-    """A paragraph of one run; `text` may be XML when it begins with `<`."""
+    """Return a paragraph with one run; a `text` that begins with `<` is XML."""
     named = f'<w:pStyle w:val="{style}"/>' if style else ""
     inner = text if text.startswith("<") else f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
     return f"<w:p><w:pPr>{named}{properties}</w:pPr>{inner}</w:p>"
 
 
 def rewritten(package: bytes, change: Callable[[str, bytes], tuple[str, bytes]]) -> bytes:
-    """The same zip file with other names and contents of its members."""
+    """Return a zip file with the names and contents of its members changed."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(package)) as old, zipfile.ZipFile(out, "w") as new:
         for name in old.namelist():

@@ -13,10 +13,10 @@ _XHTML = "application/xhtml+xml"
 
 
 def epub_bytes(*, picture: bytes = b"", **more: str) -> bytes:
-    """A book of two chapters whose reading order is not that of its files.
+    """Return a book of two chapters; their reading order differs from the order of the files.
 
     Args:
-        picture: The picture at the end of the last chapter, which is missing if it is empty.
+        picture: Picture at the end of the last chapter; empty for none.
         more: Further files in `META-INF`.
     """
     items = (("a", "a.xhtml", _XHTML, ""), ("b", "b%20c.xhtml", _XHTML, ""), ("n", "nav.xhtml", _XHTML, "nav"))

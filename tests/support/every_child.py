@@ -1,4 +1,4 @@
-"""Starts kinds of child processes: `python -P every_child.py KINDS SCRATCH`, with commas between them.
+"""Starts each kind of child process: `python -P every_child.py KIND,KIND SCRATCH`.
 
 Prints how each process was started, by kind, as JSON.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 SCRATCH = Path()
-"""The folder of the kind at work, which has its name."""
+"""Folder named after the current kind."""
 NO_BROWSER = Path("/bin/false")
 
 
@@ -35,7 +35,7 @@ def zygotes() -> None:
 
 
 def server() -> None:
-    """A server of the user, which imports as servers do: `python -c` and `python -m` look into its folder first."""
+    """A user's MCP server. `python -c` and `python -m` look for modules in its working folder first."""
     from mcp_tools.clients.config_files import expand
     from mcp_tools.clients.config_parser import ServerEntry
     from mcp_tools.clients.servers import Servers
@@ -46,7 +46,7 @@ def server() -> None:
 
     async def run() -> None:
         servers = Servers([expand(entry, os.environ, Path.cwd())], os.environ)
-        for _ in range(600):  # a busy machine takes its time to start it
+        for _ in range(600):  # starting it takes long on a busy machine
             if await servers.search("add", 5):
                 break
             await asyncio.sleep(0.1)

@@ -1,4 +1,4 @@
-"""External servers for tests: entries of settings files that start the servers of this folder."""
+"""Entries of MCP settings files that start the servers in this folder."""
 
 from __future__ import annotations
 
@@ -15,29 +15,28 @@ ODD_SERVER = Path(__file__).with_name("odd_mcp_server.py")
 
 
 def plain(*flags: str, **more: Any) -> dict[str, Any]:
-    """The entry of a server of 2025 that misbehaves as its flags say."""
+    """Return the entry of a server with the 2025 protocol; its flags say how it misbehaves."""
     return {"command": sys.executable, "args": ["-S", "-E", str(PLAIN_SERVER), *flags], **more}
 
 
 def modern(*flags: str, **more: Any) -> dict[str, Any]:
-    """The entry of a server of 2026, made with the SDK."""
+    """Return the entry of a server with the 2026 protocol, made with the SDK."""
     return {"command": sys.executable, "args": [str(MODERN_SERVER), *flags], **more}
 
 
 def write_servers(path: Path, **servers: Any) -> Path:
-    """Writes a settings file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"mcpServers": servers}))
     return path
 
 
 def starts(log: Path) -> list[int]:
-    """The process ids of the servers that were started, oldest first."""
+    """Return the process ids of the started servers, oldest first."""
     return [int(line) for line in log.read_text().split()] if log.exists() else []
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process is there, and no zombie."""
+    """Return True if a process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -45,7 +44,7 @@ def is_alive(pid: int) -> bool:
 
 
 def ends(pid: int, seconds: float = 2.0) -> bool:
-    """Whether a process ends in time: what is killed may take a moment."""
+    """Return True if a process ends within `seconds`."""
     end = time.monotonic() + seconds
     while is_alive(pid) and time.monotonic() < end:
         time.sleep(0.01)
@@ -53,7 +52,7 @@ def ends(pid: int, seconds: float = 2.0) -> bool:
 
 
 class WebServer:
-    """The server of 2026 at an address, in a process of its own."""
+    """A server with the 2026 protocol over HTTP, in its own process."""
 
     def __init__(self, *flags: str) -> None:
         self._process = subprocess.Popen(
@@ -71,6 +70,6 @@ class WebServer:
 
 
 def odd(**plan: Any) -> dict[str, Any]:
-    """The entry of a server that does what a plan says, over stdio."""
+    """Return the entry of a stdio server that follows a plan."""
     limits = {"alita": plan.pop("alita")} if "alita" in plan else {}
     return {"command": sys.executable, "args": ["-S", "-E", str(ODD_SERVER), json.dumps(plan)], **limits}

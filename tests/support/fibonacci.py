@@ -1,4 +1,4 @@
-"""One question from decision to answer, as a script and as a server's replies: each call is known by what it asks."""
+"""One question from decision to answer, as a script and as a server's replies. A call's content selects the reply."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _FUNCTIONS = {"read_file": "read", "run_code": "run_python"}
 
 
 def call_of(action: str, **more: Any) -> tuple[str, dict[str, Any]]:
-    """The function that an action is, and its arguments."""
+    """Return the function of an action, and its arguments."""
     if action == "use_tool":
         return more["tool"], more.get("arguments", {})
     if action == "create_tool":
@@ -59,7 +59,7 @@ def call_of(action: str, **more: Any) -> tuple[str, dict[str, Any]]:
 
 
 def decide(action: str, *, when: str = "", answer: str = "", **more: Any) -> Line:
-    """A line of a script in which the coordinator chooses an action."""
+    """Return a script line in which the coordinator chooses an action."""
     line: Line = {"role": "coordinator", **({"when": when} if when else {})}
     if action == "answer":
         return {**line, "text": answer}
@@ -68,33 +68,33 @@ def decide(action: str, *, when: str = "", answer: str = "", **more: Any) -> Lin
 
 
 CREATION: list[Line] = [{"role": "examiner", "json": TESTS}]
-"""What the creation of the tool asks besides."""
+"""The other replies while the tool is created."""
 STORY: list[Line] = [
     decide("answer", answer=ANSWER, when=ANSWER),
     decide("create_tool", when=QUESTION),
     *CREATION,
 ]
-"""The whole run. Lines are told apart by what they answer, so that a resumed run may begin anywhere."""
+"""The whole run. Each line says which request it answers, so a resumed run may start anywhere."""
 
 
 def write_script(path: Path, lines: list[Line]) -> str:
-    """The name of a model that plays these lines."""
+    """Write a script, and return the name of the model that plays it."""
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return f"scripted:{path}"
 
 
 def text_of(body: dict[str, Any]) -> str:
-    """Everything that a request's messages say."""
+    """Return the text of all messages in a request."""
     return "\n".join(str(message["content"]) for message in body["messages"])
 
 
 def kind_of(body: dict[str, Any]) -> str:
-    """What a request asks for: `decide` or `examine`."""
+    """Return the purpose of a request: `decide` or `examine`."""
     return "decide" if body.get("tools") else "examine"
 
 
 def reply(body: dict[str, Any]) -> Step:
-    """The server's answer in the same story."""
+    """Return the server's reply in the same run."""
     if kind_of(body) == "examine":
         return Step(text=json.dumps(TESTS))
     if ANSWER in text_of(body):

@@ -1,4 +1,4 @@
-"""A server of one file with ranges, which can break off, lie and refuse, for tests of downloads."""
+"""A server of one file for tests of downloads. It supports ranges, and can disconnect, lie and refuse."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 
 class FileServer:
-    """Serves `data` at every path; `ranges` lists what was asked for."""
+    """Serves `data` at every path; `ranges` lists the requested ranges."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.ranges: list[str | None] = []
         self.paths: list[str] = []
         self.cut_after: list[int] = []
-        """For each following request the bytes after which the connection breaks."""
+        """Bytes after which the connection breaks, for each of the next requests."""
         self.status = 200
         self.ignores_ranges = False
         self.redirects = False

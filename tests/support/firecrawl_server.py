@@ -16,7 +16,7 @@ from support.site.server import Request as SiteRequest
 from support.site.server import Site
 
 _OF_THE_SDK = {"origin", "integration", "fastMode"}
-"""What the SDK sends beside what is described."""
+"""Fields that the SDK sends although the description lacks them."""
 
 
 class FirecrawlServer(JsonServer):
@@ -26,11 +26,11 @@ class FirecrawlServer(JsonServer):
         super().__init__(self._answer)
         self.pages = pages or {}
         self.key = key
-        """Wanted in Authorization; empty for none."""
+        """Key expected in Authorization; empty for none."""
         self.violations: list[str] = []
-        """What was wrong with the requests."""
+        """Faults of the requests."""
         self.metadata: dict[str, Any] = {}
-        """Beside what every page has."""
+        """Metadata to add to every page."""
         self._schemas = {path: _request_schema(path) for path in ("/search", "/scrape")}
 
     def _answer(self, request: Request) -> Reply:
@@ -62,7 +62,7 @@ class FirecrawlServer(JsonServer):
 
 
 def pages_of(site: Site, *paths: str) -> dict[str, tuple[str, str]]:
-    """The title and the words of pages of a site, by address; the site is not asked for them."""
+    """Return title and text of pages of a site, by address, without a request to the site."""
     found = {}
     for path in paths:
         body = answer(site, SiteRequest("GET", path, {}, {})).body
@@ -85,7 +85,7 @@ def _flaws(body: Any, schema: dict[str, Any]) -> Iterator[str]:
 
 
 def _request_schema(path: str) -> dict[str, Any]:
-    """The JSON Schema of a path's request, its references filled in and all of its properties in one place."""
+    """Return the JSON Schema of a path's request, with references resolved and all properties in one object."""
     description = json.loads(Path(__file__).with_name("firecrawl-v2-openapi.json").read_text())
     whole = description["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
     filled = _filled(whole, description["components"]["schemas"])
@@ -101,7 +101,7 @@ def _required(parts: list[dict[str, Any]]) -> list[str]:
 
 
 def _filled(schema: Any, schemas: dict[str, Any]) -> Any:
-    """OpenAPI 3.0 as JSON Schema: references in place, `nullable` as a type."""
+    """Convert OpenAPI 3.0 to JSON Schema: resolve references, and turn `nullable` into a type."""
     if isinstance(schema, list):
         return [_filled(one, schemas) for one in schema]
     if not isinstance(schema, dict):

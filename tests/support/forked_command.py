@@ -1,4 +1,4 @@
-"""The command in a real process of its own, forked where everything is imported: that takes an interpreter 2 s."""
+"""The command in its own process, forked from one that has imported everything, which takes 2 s."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _SHARED = [
     "agent.alita", "agent.graph", "agent.standard.standard", "agent.calls.web_access",
     "anyio._backends._asyncio", "h11", "httpcore2", "mcp_tools.sandbox.warm", "openai",
 ]  # fmt: skip
-"""What is imported before the fork. Installed modules only: that process has no folder of the tests on its path."""
+"""Modules to import before the fork. Only installed ones: the process does not have the tests on its path."""
 
 
 def _become(
     arguments: list[str], streams: list[Any], here: str, variables: dict[str, str], at_terminal: bool, first: str = ""
 ) -> None:
-    """Is the command from now on, as a new interpreter would be."""
+    """Turn this process into the command."""
     for number, stream in enumerate(streams):
         os.dup2(stream.detach(), number)
     if at_terminal:
@@ -71,15 +71,15 @@ def start_process(
     at_terminal: bool = False,
     first: str = "",
 ) -> Any:
-    """Starts the command.
+    """Start the command.
 
     Args:
-        arguments: Without the name of the program.
+        arguments: Arguments of the command.
         descriptors: Its stdin, stdout and stderr.
-        here: The folder it works in.
+        here: Working folder.
         variables: Its environment.
-        at_terminal: Whether stdin is to be its controlling terminal.
-        first: Python that runs in it before the command.
+        at_terminal: Make stdin its controlling terminal.
+        first: Python code to run before the command.
     """
     _FORKS.set_forkserver_preload(_SHARED)
     streams = [DupFd(number) for number in descriptors]
@@ -92,11 +92,11 @@ class ForkedCommand:
     """Like a `subprocess.Popen` of the command with text pipes.
 
     Args:
-        arguments: Without the name of the program.
-        stdin: Whether something is written to it; else it is empty.
-        here: The folder it works in.
+        arguments: Arguments of the command.
+        stdin: True for a pipe; else stdin is empty.
+        here: Working folder.
         variables: Its environment.
-        first: Python that runs in it before the command.
+        first: Python code to run before the command.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - XML is easier to read on one line
-"""A Word document with a marker text, `MARKER` and the name of the place, in each place that may hold text."""
+"""A Word document with a marker in each place that may hold text. A marker is `MARKER` and the name of the place."""
 
 from __future__ import annotations
 
@@ -91,7 +91,6 @@ def _comment(number: int, text: str) -> str:
 
 
 def full_docx() -> bytes:
-    """A document with a marker in each place."""
     spaces = f"{W} {R} {_MORE}"
     edges = {f"{kind}{number}": f"<w:{'hdr' if kind == 'header' else 'ftr'} {spaces}>{paragraph(f'MARKER{kind}{number}')}</w:{'hdr' if kind == 'header' else 'ftr'}>"
              for kind in ("header", "footer") for number in (1, 2, 3)}  # fmt: skip

@@ -12,7 +12,6 @@ _REPORT = b"--r\nContent-Type: text/plain\n\nMARKERreport\n--r\nContent-Type: me
 
 
 def full_eml() -> bytes:
-    """A mail with a marker in each place."""
     mail = EmailMessage()
     for name in ("From", "To", "Cc", "Bcc", "Reply-To", "Sender"):
         mail[name] = f"MARKER{name.lower().replace('-', '')}name <MARKER{name.lower().replace('-', '')}@example.org>"
@@ -40,6 +39,5 @@ def full_eml() -> bytes:
 
 
 def full_mbox() -> bytes:
-    """A mailbox of mails with a marker in each place."""
     report = b"From: d@example.org\nSubject: MARKERbounce\nContent-Type: multipart/report; boundary=r\n\n" + _REPORT
     return b"".join(b"From a Mon Jan  5 10:00:00 2026\n" + one + b"\n\n" for one in (full_eml(), report))

@@ -1,4 +1,4 @@
-"""Synthetic records in the dataset's form, with a canary in every field that the agent may not see."""
+"""Made-up records in the dataset's form, with a canary in every field that the agent must not see."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CANARY = "canary-7f3a91"
 
 
 def record(task_id: str, level: int | str = 1, answer: str | None = None, file_name: str = "") -> dict[str, Any]:
-    """A record with all fields of the dataset; its answer is a canary unless told."""
+    """Return a record with all fields of the dataset. By default its answer is a canary."""
     return {
         "task_id": task_id,
         "Question": f"Which word is written on card {task_id}?",
@@ -30,7 +30,7 @@ def record(task_id: str, level: int | str = 1, answer: str | None = None, file_n
 
 
 def kept_benchmark(folder: Path, lines: Sequence[Mapping[str, Any]], *, right: int) -> Path:
-    """The ledger of a benchmark over questions, of which the first are right; beside its results."""
+    """Write the ledger and the results of a benchmark in which the first `right` answers are right."""
     folder.mkdir(parents=True, exist_ok=True)
     questions = folder / "kept.questions.jsonl"
     questions.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A small repository of the user's, with a relative import and a data file, and a tool around it."""
+"""A user's small repository, with a relative import and a data file, and a tool around it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ NAME, CALL = "hypodermic_needle_diameter", {"gauge": 21}
 
 
 def write_repository(folder: Path, **changed: str) -> Path:
-    """Writes the repository, with other texts in some files."""
+    """Write the repository; `changed` replaces the text of some files."""
     for name, text in {**FILES, **changed}.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,6 +75,6 @@ def write_repository(folder: Path, **changed: str) -> Path:
 
 
 def made_by(code: str = CODE, arguments: dict[str, Any] | None = None, tests: Any = None) -> list[Line]:
-    """The script of a model that proposes a tool at once, and of its examiner."""
+    """Return the script of a model that proposes a tool first, and of its examiner."""
     proposal = decide("create_tool", code=code, arguments=arguments or CALL, final_answer="{}")
     return [proposal, {"role": "examiner", "text": json.dumps(tests or TESTS), "repeat": True}]

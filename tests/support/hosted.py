@@ -1,4 +1,4 @@
-"""A hosted model as a test opens it."""
+"""Opening a hosted model in a test."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def hosted(
     dialect: Dialect = CHAT,
     **options: Any,
 ) -> ChatModel:
-    """The model of that name at an endpoint; `options` are those of `ChatModel`."""
+    """Return the model with this name at an endpoint. `options` go to `ChatModel`."""
     wire = HttpWire(Endpoint(name, base_url, key_variable, api_key), timeout, dialect)
     return ChatModel(name, wire, **options)

@@ -1,4 +1,4 @@
-"""A database with a journal that makes SQLite delete another file when it opens the database."""
+"""A database with a journal that makes SQLite delete another file when the database is opened."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MAGIC = bytes.fromhex("d9d505f920a163d7")
 
 
 def plant(database: Path, victim: str) -> None:
-    """The journal of a commit that was never finished names the victim as the journal of several databases."""
+    """Write the journal of an unfinished commit that names the victim as its super-journal."""
     database.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(database)
     connection.execute("CREATE TABLE tools (name TEXT)")

@@ -1,4 +1,4 @@
-"""A model hub with one gated dataset, for tests: files at a commit, tokens, terms, and the errors the hub gives."""
+"""A stand-in for the model hub, with one gated dataset, tokens, terms of use, and the hub's errors."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 COMMIT = "a" * 40
 TOKEN = "hf_" + "t" * 30
-"""Of an account that accepted the terms."""
+"""Token of an account that accepted the terms."""
 OTHER_TOKEN = "hf_" + "o" * 30
-"""Of an account that did not."""
+"""Token of an account that did not accept the terms."""
 
 
 class HubServer:
@@ -25,13 +25,13 @@ class HubServer:
         self.asked: list[str] = []
         """Method and path of each request, in order."""
         self.status = 0
-        """Answered to everything when set."""
+        """Status of every response, if set."""
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def add_table(self, path: str, rows: list[dict[str, Any]]) -> None:
-        """Adds a table as Parquet."""
+        """Add a table as Parquet."""
         import pyarrow
         from pyarrow import parquet
 
@@ -48,7 +48,7 @@ class HubServer:
         self._http.server_close()
 
     def refusal(self, token: str) -> tuple[int, str, str] | None:
-        """Status, error code and message for who may not read."""
+        """Return status, error code and message if a token may not read."""
         if self.status:
             return self.status, "", "the test's server fails"
         if not token:

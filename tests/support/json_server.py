@@ -1,4 +1,4 @@
-"""A server whose answers a test writes, for the APIs of search engines: statuses, delays, broken and endless bodies."""
+"""A stand-in for search engines' APIs. Tests set its responses: statuses, delays, broken and endless bodies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked."""
+    """One request."""
 
     method: str
     path: str
@@ -29,22 +29,22 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What is answered."""
+    """One response."""
 
     body: Any = ""
     """JSON, text or bytes."""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     wait: float = 0.0
-    """Seconds before it."""
+    """Seconds before the response."""
     cut: bool = False
-    """The connection ends in the middle."""
+    """True to close the connection in the middle."""
     repeated: int = 1
-    """How often the body is sent."""
+    """Number of times the body is sent."""
 
 
 class JsonServer:
-    """Answers with what `answer` gives, or first with the replies in `next`."""
+    """Sends the replies in `next`, and then those that `answer` returns."""
 
     def __init__(
         self, answer: Callable[[Request], Reply] = lambda request: Reply({}), *, tls: ssl.SSLContext | None = None
@@ -53,7 +53,7 @@ class JsonServer:
         self.next: deque[Reply] = deque()
         self.requests: list[Request] = []
         self.at_once = 0
-        """The most requests that were being answered together."""
+        """Highest number of concurrent requests."""
         self._now = 0
         self._lock = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -64,13 +64,13 @@ class JsonServer:
         self.url = f"{scheme}://{host}:{self._http.server_address[1]}"
 
     def count(self, by: int) -> None:
-        """A request begins or ends."""
+        """Count the start or end of a request."""
         with self._lock:
             self._now += by
             self.at_once = max(self.at_once, self._now)
 
     def reply(self, request: Request) -> Reply:
-        """What a request gets."""
+        """Return the reply to a request."""
         with self._lock:
             self.requests.append(request)
             if self.next:
@@ -100,7 +100,7 @@ def _handler(server: JsonServer) -> type[BaseHTTPRequestHandler]:
             self._serve("POST")
 
         def handle(self) -> None:
-            with contextlib.suppress(ssl.SSLError, ConnectionError):  # a client that does not trust us
+            with contextlib.suppress(ssl.SSLError, ConnectionError):  # the client does not trust this server
                 super().handle()
 
         def _serve(self, method: str) -> None:

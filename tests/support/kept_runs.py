@@ -1,4 +1,4 @@
-"""Runs in their folders, as a process that ended or was killed leaves them, and what the store has of them."""
+"""Runs of processes that ended or were killed, in their folders and in the store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agent.store.runs import Run, create_run, journal_path, save_run
 def kept(
     settings: Settings, question: str, answer: str = "", *, steps: tuple[str, ...] = (), noted: bool = True
 ) -> Run:
-    """A run with its journal; one without an answer was killed."""
+    """Write a run with its journal. A run without an answer was killed."""
     runs, notes = settings.runs_dir, Notes(settings)
     run = create_run(runs, question, model="m")
     if noted:

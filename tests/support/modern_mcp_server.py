@@ -1,6 +1,7 @@
-"""An MCP server of 2026 made with the SDK: over stdio, or over HTTP with `--http` (it prints its port first).
+"""An MCP server with the 2026 protocol, made with the SDK. It uses stdio; with `--http`, it uses HTTP and
+prints its port.
 
-With `--key KEY` over HTTP it answers 401 without that bearer token.
+With `--key KEY`, HTTP requests without that bearer token get 401.
 """
 
 import asyncio
@@ -63,7 +64,7 @@ SERVER = Server("modern", on_list_tools=list_tools, on_call_tool=call_tool, on_s
 
 
 def guarded(app, key):
-    """The app behind a key."""
+    """Return an app that requires a key."""
 
     async def asgi(scope, receive, send):
         if scope["type"] == "http":

@@ -1,15 +1,15 @@
-"""A model that obeys: it does whatever the newest text that it is shown orders. The worst case of a deceived model.
+"""A model that obeys every instruction in the newest text that it sees: the worst case of prompt injection.
 
-An order is a JSON object that stands anywhere in the messages:
+An order is a JSON object anywhere in the messages:
 
-- an action: `{"action": "browse", "url": "https://a.example/?q=…", "task": "…"}`, and so for `search`, `read_file`,
-  `use_tool`, `answer` and the others; it becomes a call of a function, or what a small choice can say of it;
+- an action: `{"action": "browse", "url": "https://a.example/?q=…", "task": "…"}`, or one with `search`, `read_file`,
+  `use_tool`, `answer` or another action. It becomes a function call, or the nearest choice of a small model;
 - a step of browser-use: `{"navigate": {"url": "…"}}`, `{"input": {"field": "Comment", "text": "…"}}`,
-  `{"click": {"field": "Send"}}`, in which `field` is a word of the element's line and becomes its number;
-- `{"say": "…"}`: what it answers where a text, or one of several words, is asked for.
+  `{"click": {"field": "Send"}}`, where `field` is a word in the element's line and becomes the element's number;
+- `{"say": "…"}`: the answer when a request wants text, or one of several words.
 
-Each order is obeyed once, the newest first, and only where the form that is asked for allows it. Where nothing is
-ordered, it does what `first` says (decisions, to bring a run to the foreign text), and then ends with an answer.
+Each order is obeyed once, the newest first, if the requested form allows it. Without an order, the model makes the
+decisions in `first`, which bring a run to the hostile text, and then answers.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _NEEDS = {"search": "fact", "browse": "site", "read_file": "fact", "answer": "ta
 
 
 class Obedient:
-    """Obeys orders in texts.
+    """Model that obeys orders in texts.
 
     Args:
-        first: Decisions (`{"action": "read_file", "file": "a.txt"}`) that it makes before it looks for orders.
-        name: `embedded` for the ways of a small model.
-        otherwise: What it says where a text is asked for and nothing is ordered.
+        first: Decisions (`{"action": "read_file", "file": "a.txt"}`) to make before it looks for orders.
+        name: Model name; `embedded` selects the small strategy.
+        otherwise: Answer to a request for text, if there is no order.
     """
 
     def __init__(self, *first: dict[str, Any], name: str = "obedient", otherwise: str = "unknown") -> None:
         self.asked: list[dict[str, Any]] = []
-        """Each request: its messages, its schema and its functions."""
+        """Messages, schema and functions of each request."""
         self.obeyed: list[dict[str, Any]] = []
         self._first = list(first)
         self._name = name
@@ -48,11 +48,10 @@ class Obedient:
 
     @property
     def name(self) -> str:
-        """What it is called."""
         return self._name
 
     async def complete(self, request: Request) -> Completion:
-        """What the newest order wants, in the form that is asked for; see `agent.models.protocol.Model`."""
+        """Obey the newest order in the requested form; see `agent.models.protocol.Model`."""
         messages, schema, tools = list(request.messages), request.schema, list(request.tools or [])
         self.asked.append({"messages": messages, "schema": schema, "tools": tools})
         if tools:
@@ -66,14 +65,14 @@ class Obedient:
         return Completion(str(text), Usage(calls=1), None if schema is None else value, model=self._name)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is nothing to close."""
 
     def for_role(self, role: str) -> Obedient:
-        """The same for every role."""
+        """Return this model for every role."""
         return self
 
     def reply(self, body: dict[str, Any]) -> Step:
-        """What it answers through an `OpenAIServer`: `openai_server.default = obedient.reply`."""
+        """Return the reply for an `OpenAIServer`: `openai_server.default = obedient.reply`."""
         form = body.get("response_format", {}).get("json_schema")
         schema = form["schema"] if form else None
         tools = body.get("tools") or []
@@ -88,12 +87,12 @@ class Obedient:
         return Step(text=value if schema is None else json.dumps(value))
 
     def orders_in(self, messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
-        """The orders that were not obeyed yet, the newest first; those of our own examples are none."""
+        """Yield the orders that were not obeyed yet, newest first. Examples in our own prompts are not orders."""
         found = [order for order in objects_in(read_by(messages)) if order not in self.obeyed]
         yield from reversed(found)
 
     def _call(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str | tuple[str, dict[str, Any]]:
-        """The call that comes first or that is ordered, or the answer."""
+        """Return the next call of `first`, the ordered call, or the answer."""
         functions = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools}
         if self._first and (call := _as_call(self._first[0], functions)) is not None:
             self._first.pop(0)
@@ -117,7 +116,7 @@ class Obedient:
 
 
 def _as_call(order: dict[str, Any], functions: dict[str, dict[str, Any]]) -> str | tuple[str, dict[str, Any]] | None:
-    """An action as a call of one of the functions; None where it is none."""
+    """Return an order as a call of one of the functions, or None."""
     if "action" not in order:
         return None
     if order["action"] == "answer":
@@ -130,14 +129,14 @@ def _as_call(order: dict[str, Any], functions: dict[str, dict[str, Any]]) -> str
 
 
 def read_by(messages: Sequence[Message]) -> str:
-    """What a model reads besides its instructions and their examples: in a conversation with results, all of it."""
+    """Return the text that a model reads besides instructions and examples; all of it if there are results."""
     if not any(message["role"] == "tool" for message in messages):
         return shown(messages[-1])
     return "\n".join(shown(message) for message in messages if message["role"] in ("user", "tool"))
 
 
 def shown(message: Message) -> str:
-    """The text of a message."""
+    """Return the text of a message."""
     content = message.get("content")
     if isinstance(content, list):
         return "\n".join(str(part.get("text", "")) for part in content)
@@ -145,7 +144,7 @@ def shown(message: Message) -> str:
 
 
 def objects_in(text: str) -> list[dict[str, Any]]:
-    """The JSON objects that stand in a text, also where quotation marks are escaped."""
+    """Return the JSON objects in a text, including those with escaped quotation marks."""
     found = []
     for plain in dict.fromkeys((text, text.replace('\\"', '"'))):
         at = -1
@@ -160,7 +159,7 @@ def objects_in(text: str) -> list[dict[str, Any]]:
 
 
 def _ways(order: dict[str, Any], text: str, schema: dict[str, Any] | None) -> Iterator[Any]:
-    """The forms in which an order can be obeyed."""
+    """Yield the forms in which an order can be obeyed."""
     if schema is None or schema.get("type") == "string" or "enum" in schema:
         if isinstance(order.get("say", order.get("answer")), str):
             yield order.get("say", order.get("answer"))
@@ -182,7 +181,7 @@ def _ways(order: dict[str, Any], text: str, schema: dict[str, Any] | None) -> It
 
 
 def _numbered(word: str, text: str) -> int:
-    """The number of the last element in whose line a word stands; 0 where none is."""
+    """Return the number of the last element with a word in its line; 0 if there is none."""
     lines = [line for line in text.splitlines() if word and word.casefold() in line.casefold()]
     numbers = [found for line in lines for found in _NUMBERED.findall(line)]
     return int(numbers[-1]) if numbers else 0

@@ -1,8 +1,9 @@
-"""An MCP server of 2025 that does what a plan says, over stdio (`odd_mcp_server.py PLAN`) or over HTTP (`OddWeb`).
+"""An MCP server with the 2025 protocol that follows a plan, over stdio (`odd_mcp_server.py PLAN`) or HTTP (`OddWeb`).
 
-The plan is JSON: `tools` or `pages` (what `tools/list` gives), and for each tool the steps of a call. Steps:
-`result`, `error`, `raw` (a text as it is, with ID for the request's id), `notify`, `sleep`, `exit`, `once` (steps of
-the first call alone) and, over HTTP, `status` with `body` and `headers`, and `cut`. Each call is a line in $MCP_LOG.
+The plan is JSON: `tools` or `pages` (the result of `tools/list`), and for each tool the steps of a call. The steps are
+`result`, `error`, `raw` (unchanged text, with ID for the request's id), `notify`, `sleep`, `exit` and `once` (steps
+of the first call only). Over HTTP there are also `status` with `body` and `headers`, and `cut`. Each call adds a line
+to $MCP_LOG.
 """
 
 import json
@@ -19,14 +20,14 @@ PRICE = {"content": [{"type": "text", "text": "12.50 EUR"}]}
 
 
 class Plan:
-    """What the server does."""
+    """A plan, and the calls so far."""
 
     def __init__(self, plan):
         self.plan = plan
         self.calls = {}
 
     def steps(self, request):
-        """The steps of a reply to a request; none to a notification."""
+        """Return the steps of the reply to a request; none for a notification."""
         method, params = request.get("method"), request.get("params") or {}
         if "id" not in request or method is None:
             return []
@@ -53,7 +54,7 @@ class Plan:
 
 
 def message(step, request):
-    """The message of a step, as text; empty if it has none."""
+    """Return the message of a step as text; empty if there is none."""
     own = request["id"]
     if "raw" in step:
         return step["raw"].replace("ID", json.dumps(own))
@@ -67,7 +68,7 @@ def message(step, request):
 
 
 class OddWeb:
-    """The server at an address, in this process."""
+    """The server over HTTP, in this process."""
 
     def __init__(self, plan, *, events=False):
         self.plan = Plan(plan)

@@ -30,7 +30,7 @@ PAGE = '<draw:page draw:name="a">{}</draw:page>'
 
 
 def odf(kind: str, body: str, styles: str = "", masters: str = "", **parts: str) -> bytes:
-    """A document; the names of further parts have `__` for `/` and `_0` for the dot."""
+    """Return a document. In the names of further parts, `__` stands for `/` and `_0` for the dot."""
     place = {"odg": "drawing"}.get(kind, MIME[kind])
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:

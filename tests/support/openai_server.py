@@ -1,13 +1,13 @@
-"""A scripted server that speaks OpenAI's Chat Completions and Responses, for tests: real sockets, no patches.
+"""A scripted server with OpenAI's Chat Completions and Responses APIs, on a real socket.
 
     server.answer("Paris")                      text
     server.answer({"a": 1})                     JSON as text
     server.answer(tool=("add", {"a": 1}))       a tool call
     server.fail(429, retry_after=0.1)           an error status
     server.hang(), server.cut(after=5), server.raw(b"<html>")
-    server.refuse("json_schema")                400 for every request that has this in it
+    server.refuse("json_schema")                400 for every request that contains this
 
-Each request takes the next step of the script; when none is left, `server.default` answers.
+Each request takes the next step of the script. After the last one, `server.default` answers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 @dataclass
 class Step:
-    """How one request is answered."""
+    """The response to one request."""
 
     text: str | None = None
     tools: list[tuple[str, Any]] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Step:
 
 
 class OpenAIServer:
-    """The server and its script; `requests` holds the bodies it was sent, `headers` their headers."""
+    """The server and its script. `requests` has the bodies of the requests, `headers` their headers."""
 
     def __init__(self) -> None:
         self.steps: deque[Step] = deque()
@@ -53,12 +53,12 @@ class OpenAIServer:
         self.headers: list[dict[str, str]] = []
         self.times: list[float] = []
         self.listings: list[str] = []
-        """The paths of the requests for the models."""
+        """Paths of the requests for the list of models."""
         self.listing_status = 200
         self.listing_page = b""
-        """Sent in place of the models."""
+        """Response instead of the list of models."""
         self.paths: list[str] = []
-        """The targets of the other requests."""
+        """Paths of the other requests."""
         self.models = ["tiny-1", "tiny-2", "gpt-test"]
         self.refused: list[str] = []
         self.speaks_responses = True
@@ -71,41 +71,40 @@ class OpenAIServer:
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
 
     def answer(self, content: Any = None, *, tool: tuple[str, Any] | None = None, **more: Any) -> OpenAIServer:
-        """Adds an answer: a string as it is, anything else as JSON."""
+        """Add an answer: a string unchanged, any other value as JSON."""
         text = content if content is None or isinstance(content, str) else json.dumps(content)
         self.steps.append(Step(text=text, tools=[tool] if tool else [], **more))
         return self
 
     def fail(self, status: int, message: str = "", *, code: str | None = None, param: str | None = None,
              retry_after: float | str | None = None) -> OpenAIServer:  # fmt: skip
-        """Adds an error."""
         headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
         body = {"error": {"message": message, "type": "test_error", "code": code, "param": param}}
         self.steps.append(Step(status=status, body=body, headers=headers))
         return self
 
     def hang(self, seconds: float = 30.0) -> OpenAIServer:
-        """Adds an answer that comes late, or when the server ends."""
+        """Add an answer that comes after `seconds`, or when the server ends."""
         self.steps.append(Step(text="late", delay=seconds))
         return self
 
     def cut(self, text: str, after: int) -> OpenAIServer:
-        """Adds an answer that breaks off after so many characters."""
+        """Add an answer that is cut off after `after` characters."""
         self.steps.append(Step(text=text, cut_after=after))
         return self
 
     def raw(self, data: bytes, content_type: str = "text/html") -> OpenAIServer:
-        """Adds bytes that are no answer."""
+        """Add bytes that are not a valid answer."""
         self.steps.append(Step(raw=data, headers={"Content-Type": content_type}))
         return self
 
     def refuse(self, word: str) -> OpenAIServer:
-        """Answers 400 to every request whose JSON, without its messages, contains the word."""
+        """Respond 400 to every request with this word in its JSON, messages excluded."""
         self.refused.append(word)
         return self
 
     def step(self, body: dict[str, Any]) -> Step:
-        """The step for this request."""
+        """Return the step for a request."""
         plain = json.dumps({k: v for k, v in body.items() if k not in ("messages", "input")})
         for word in self.refused:
             if word in plain:
@@ -119,12 +118,12 @@ class OpenAIServer:
         return self.default(body)
 
     def wait(self, seconds: float) -> None:
-        """Sleeps, unless the server is being closed."""
+        """Sleep until the time is over or the server closes."""
         self._released.wait(seconds)
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Counts the requests that are answered at once."""
+        """Count concurrent requests."""
         with self._lock:
             self.in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self.in_flight)

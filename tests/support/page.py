@@ -1,4 +1,4 @@
-"""`alita web` as a process, and the model behind it."""
+"""`alita web` as a process, and its model."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ HOSTILE = (
 
 
 held: set[str] = set()
-"""Numbers of cards whose questions the model does not answer."""
+"""Cards for which the model does not answer."""
 
 
 def reply(body: dict[str, Any]) -> Step:
-    """What the model says, by what it was asked last."""
+    """Return the model's reply to the last message."""
     if card := asked(body):
         return Step(text=HOSTILE if card == "1" else card, delay=60 if card in held else 0)
     if not body.get("tools"):
@@ -64,7 +64,7 @@ def reply(body: dict[str, Any]) -> Step:
 
 
 def picture(page: Page, name: str) -> None:
-    """Leaves pictures to look at, where a folder for them is named."""
+    """Save a screenshot if a folder for screenshots is set."""
     if folder := os.environ.get("PAGE_PICTURES"):
         for width, height in ((1200, 850), (390, 844)):
             page.set_viewport_size({"width": width, "height": height})
@@ -76,7 +76,7 @@ def picture(page: Page, name: str) -> None:
 
 
 class Site:
-    """The page's process."""
+    """The process of the page."""
 
     def __init__(self, folder: Path, *flags: str, **variables: str) -> None:
         (folder / "here").mkdir(parents=True, exist_ok=True)

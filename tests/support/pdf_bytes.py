@@ -1,4 +1,4 @@
-"""PDF files written by hand: text where it is put, pictures, notes, links, fields, a password."""
+"""PDF files written by hand, with placed text, pictures, notes, links, fields and a password."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from PIL.Image import Image
 
 Line = tuple[float, float, str]
-"""Where it begins (points from the left and from the bottom), and the text."""
+"""Start of a line, in points from the left and from the bottom, and its text."""
 
 
 class PdfBytes:
-    """Collects pages; `make` gives the file."""
+    """Collects pages; `make` returns the file."""
 
     def __init__(self) -> None:
         self._objects: list[bytes] = [b"", b"", b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
@@ -22,7 +22,7 @@ class PdfBytes:
         self._info = b""
 
     def page(self, lines: Sequence[Line] = (), picture: Image | None = None, notes: Sequence[bytes] = ()) -> PdfBytes:
-        """Adds a page of lines in 11 points, a picture over the whole page, and annotations."""
+        """Add a page with lines in 11 points, a picture over the whole page, and annotations."""
         text = "".join(f"1 0 0 1 {x} {y} Tm ({_escaped(t)}) Tj\n" for x, y, t in lines)
         drawn = f"BT /F1 11 Tf\n{text}ET\n" if lines else ""
         image = b""
@@ -40,12 +40,11 @@ class PdfBytes:
         return self
 
     def titled(self, title: str) -> PdfBytes:
-        """Gives the document a title."""
         self._info = b"/Info %d 0 R" % self._add(b"<< /Title (%s) >>" % title.encode("latin-1"))
         return self
 
     def outlined(self, title: str, page: int) -> PdfBytes:
-        """Adds the one entry of the outline."""
+        """Add the only entry of the outline."""
         entry, root = len(self._objects) + 1, len(self._objects) + 2
         target = self._pages[page - 1]
         self._add(b"<< /Title (%s) /Parent %d 0 R /Dest [%d 0 R /Fit] >>" % (title.encode(), root, target))
@@ -54,7 +53,6 @@ class PdfBytes:
         return self
 
     def attach(self, name: str, content: bytes) -> PdfBytes:
-        """Attaches a file."""
         stream = self._stream(b"/Type /EmbeddedFile", content)
         spec = self._add(
             b"<< /Type /Filespec /F (%s) /UF (%s) /EF << /F %d 0 R >> >>" % (name.encode(), name.encode(), stream)
@@ -63,7 +61,7 @@ class PdfBytes:
         return self
 
     def make(self, password: bool = False) -> bytes:
-        """The file; with `password`, one that nobody can open."""
+        """Return the file. With `password`, nobody can open it."""
         self._objects[0] = b"<< /Type /Catalog /Pages 2 0 R%s >>" % self._catalog
         kids = b" ".join(b"%d 0 R" % page for page in self._pages)
         self._objects[1] = b"<< /Type /Pages /Count %d /Kids [%s] >>" % (len(self._pages), kids)

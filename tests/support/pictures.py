@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 
 def written(*lines: str, size: tuple[int, int] = (500, 200), paper: Any = "white", mode: str = "RGB") -> Image.Image:
-    """Black lines on paper."""
+    """Return a picture of black lines of text."""
     picture = Image.new(mode, size, paper)
     for number, line in enumerate(lines):
         ImageDraw.Draw(picture).text((25, 25 + 70 * number), line, fill="black", font=ImageFont.load_default(36))
@@ -17,7 +17,7 @@ def written(*lines: str, size: tuple[int, int] = (500, 200), paper: Any = "white
 
 
 def as_bytes(picture: Image.Image, kind: str, **options: Any) -> bytes:
-    """A picture as a file."""
+    """Encode a picture as a file."""
     out = io.BytesIO()
     picture.save(out, kind, **options)
     return out.getvalue()

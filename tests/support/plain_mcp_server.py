@@ -1,6 +1,6 @@
-"""A stdio MCP server of 2025 without any package: starts in milliseconds, and misbehaves on request.
+"""A stdio MCP server with the 2025 protocol and without packages. It starts in milliseconds; flags make it misbehave.
 
-`plain_mcp_server.py [FLAG ...]`; the flags are read where they matter. Each start leaves a line in $MCP_LOG, if set.
+`plain_mcp_server.py [FLAG ...]`. Each start adds a line to $MCP_LOG, if it is set.
 """
 
 import json
@@ -122,7 +122,7 @@ def starts():
 
 
 def page(cursor):
-    """The tools, in pages of ten."""
+    """Return a page of ten tools."""
     listed = [{"name": name, **tool} for name, tool in TOOLS.items()]
     if "hidden" in FLAGS:
         listed.append({"name": "sly", "description": "Nice\u200b tool.", "inputSchema": {"type": "object"}})
@@ -160,7 +160,7 @@ def main():
         time.sleep(1.5)
     if "banner" in FLAGS:
         print("Welcome to the server!", flush=True)
-    if "deaf" in FLAGS:  # does not end when its stdin does
+    if "deaf" in FLAGS:  # stays alive after its stdin is closed
         import signal
 
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

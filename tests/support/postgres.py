@@ -1,4 +1,4 @@
-"""A real PostgreSQL server in a folder of its own, on a port of this machine, run by a user without rights."""
+"""A real PostgreSQL server with its own folder, on a local port, run by an unprivileged user."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _UNPRIVILEGED = "nobody"
 
 
 def program(name: str) -> str | None:
-    """A program of the server; Debian keeps them outside of the usual folders."""
+    """Return the path of a PostgreSQL program. Debian installs some outside the usual folders."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     return shutil.which(name) or next((str(f / name) for f in folders if (f / name).exists()), None)
 
 
 class PostgresServer:
-    """Started on entry and stopped on exit."""
+    """PostgreSQL server that runs inside a `with` block."""
 
     def __init__(self) -> None:
         assert program("initdb"), "tests of the store start a PostgreSQL server: apt-get install postgresql"
@@ -45,7 +45,7 @@ class PostgresServer:
         return self
 
     def start(self) -> None:
-        """Starts it, or starts it again."""
+        """Start or restart the server."""
         options = [f"-cport={self.port}", "-clisten_addresses=127.0.0.1", f"-cunix_socket_directories={self.folder}"]
         options += ["-cfsync=off", "-cshared_buffers=16MB", "-cmax_connections=40"]
         log = (self.folder / "log").open("ab")
@@ -58,23 +58,23 @@ class PostgresServer:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """Stops it at once; connections break."""
+        """Stop the server immediately, which breaks connections."""
         assert self._server is not None
-        self._server.send_signal(3)  # SIGQUIT: without a farewell
+        self._server.send_signal(3)  # SIGQUIT: without waiting for clients
         self._server.wait(20)
 
     def database(self) -> str:
-        """The address of a new, empty database."""
+        """Create an empty database, and return its address."""
         name = f"t{secrets.token_hex(6)}"
         self.sql(f"CREATE DATABASE {name}")
         return self.address(name)
 
     def address(self, database: str) -> str:
-        """The address of a database, with user and password."""
+        """Return the address of a database, with user and password."""
         return f"postgresql://{USER}:{PASSWORD.replace(':', '%3A')}@127.0.0.1:{self.port}/{database}"
 
     def sql(self, statement: str, database: str = "postgres") -> str:
-        """Executes a statement with psql, and gives the rows as text."""
+        """Run a statement with psql, and return the rows as text."""
         options = ["-h127.0.0.1", f"-p{self.port}", "-U", USER, "-d", database, "-XAtqc", statement]
         done = subprocess.run(
             [str(program("psql")), *options], env={"PGPASSWORD": PASSWORD}, capture_output=True, text=True

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - XML is easier to read on one line
-"""A presentation with a marker text, `MARKER` and the name of the place, in each place that may hold text."""
+"""A presentation with a marker in each place that may hold text. A marker is `MARKER` and the name of the place."""
 
 from __future__ import annotations
 
@@ -148,7 +148,6 @@ def _chart_slide(show: Any) -> None:
 
 
 def full_pptx() -> bytes:
-    """A presentation with a marker in each place."""
     show = Presentation()
     _first_slide(show)
     _chart_slide(show)

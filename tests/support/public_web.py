@@ -1,4 +1,4 @@
-"""A server of this machine that passes for a public host."""
+"""A local server that looks like a public host."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.web_server import WebServer
 
 
 def public_client(web: WebServer, tls: ssl.SSLContext) -> Http:
-    """A client for which `gone.example` is a public host whose address leads to the server."""
+    """Return a client that reaches the server as the public host `gone.example`."""
 
     async def resolve(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
@@ -26,5 +26,5 @@ def public_client(web: WebServer, tls: ssl.SSLContext) -> Http:
 
 
 async def get(client: Http, url: str, limit: int = MOST) -> Response:
-    """The page at an address, of so many bytes at most."""
+    """Fetch a page of at most `limit` bytes."""
     return await client.fetch(url, lambda opened: response_of(opened, limit))

@@ -1,5 +1,5 @@
-"""A small reverse proxy for replicas of one HTTP server. It checks their health, as a real one does. It sends a request
-to another replica only if the first one did not get it.
+"""A small reverse proxy for replicas of one HTTP server. Like a real one, it checks their health, and sends a request
+to another replica only if the first one did not receive it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Replica:
     is_healthy: bool = False
     open: int = 0
     streams: int = 0
-    """Open GET requests, over which clients of 2025 hear of changes."""
+    """Open GET requests, through which clients with the 2025 protocol receive notifications."""
     answered: int = 0
 
 
 class ReplicaProxy:
-    """Listens on a free port of this machine from entry to exit. A connection carries one request."""
+    """Proxy that listens on a free local port inside a `with` block. Each connection carries one request."""
 
     def __init__(self, *ports: int, seconds: float = 0.2) -> None:
         self.replicas = [Replica(port) for port in ports]
@@ -48,7 +48,7 @@ class ReplicaProxy:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.sleep(0.05)  # connections close in the next rounds of the loop
+        await asyncio.sleep(0.05)  # connections close in the next iterations of the event loop
 
     async def _check_on(self) -> None:
         while True:
@@ -89,7 +89,7 @@ class ReplicaProxy:
                 continue
             try:
                 reader, upstream = await asyncio.open_connection("127.0.0.1", replica.port)
-            except OSError:  # nothing was sent: another one may have it
+            except OSError:  # nothing was sent, so another replica may get it
                 replica.is_healthy = False
                 continue
             is_stream = request.startswith(b"GET")
@@ -108,7 +108,7 @@ class ReplicaProxy:
     async def _answer(
         self, reader: asyncio.StreamReader, client: asyncio.StreamReader, writer: asyncio.StreamWriter, replica: Replica
     ) -> None:
-        """Copies the answer until it ends or the client leaves."""
+        """Copy the response until it ends or the client leaves."""
         leaving, is_begun = asyncio.ensure_future(client.read(1)), False
         try:
             while True:
@@ -135,7 +135,7 @@ class ReplicaProxy:
 
 
 def _refusal(status: int, text: str) -> bytes:
-    """An error that MCP clients show: one of JSON-RPC, whose request the proxy does not know."""
+    """Return a JSON-RPC error without a request id, which MCP clients show."""
     error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": text}}
     body = json.dumps(error).encode()
     head = f"HTTP/1.1 {status} proxy\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"

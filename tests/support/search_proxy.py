@@ -1,4 +1,4 @@
-"""A proxy that answers in the place of the sites that ddgs asks: its real requests end here, with TLS and all."""
+"""A proxy that answers the real TLS requests of ddgs in place of its search sites."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ HOSTS = (
 
 
 class SearchProxy:
-    """Answers each site with `pages[host]`: status and HTML, or a function of the query."""
+    """Answers for each site with `pages[host]`: status and HTML, or a function of the query."""
 
     def __init__(self, folder: Path) -> None:
         self.tls, self.authority = tls_server(folder, *HOSTS)
         self.pages: dict[str, tuple[int, str] | Callable[[dict[str, str]], tuple[int, str]]] = {}
         self.asked: list[tuple[str, dict[str, str]]] = []
-        """Host, and what was asked."""
+        """Host and parameters of each request."""
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _proxy(self))
         self._http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}"
 
     @property
     def hosts(self) -> list[str]:
-        """Who was asked, in order."""
+        """Return the requested hosts in order."""
         return [host for host, _ in self.asked]
 
     def __enter__(self) -> SearchProxy:
@@ -48,7 +48,7 @@ class SearchProxy:
 
 
 def duckduckgo_page(*hits: tuple[str, str, str]) -> str:
-    """Address, title and text of each hit, as that site shows them."""
+    """Return a result page of DuckDuckGo; each hit has an address, a title and a text."""
     bodies = "".join(
         f'<div class="result__body"><h2><a href="{url}">{title}</a></h2><a href="{url}">{text}</a></div>'
         for url, title, text in hits
@@ -57,7 +57,7 @@ def duckduckgo_page(*hits: tuple[str, str, str]) -> str:
 
 
 def mojeek_page(*hits: tuple[str, str, str]) -> str:
-    """The same as Mojeek shows it."""
+    """Return a result page of Mojeek."""
     items = "".join(
         f'<li><h2><a href="{url}">{title}</a></h2><p class="s">{text}</p></li>' for url, title, text in hits
     )
@@ -66,7 +66,7 @@ def mojeek_page(*hits: tuple[str, str, str]) -> str:
 
 def _proxy(proxy: SearchProxy) -> type[BaseHTTPRequestHandler]:
     class Site(BaseHTTPRequestHandler):
-        """What is behind the tunnel."""
+        """The site behind the tunnel."""
 
         def log_message(self, *args: Any) -> None:
             pass
@@ -100,7 +100,7 @@ def _proxy(proxy: SearchProxy) -> type[BaseHTTPRequestHandler]:
                 with proxy.tls.wrap_socket(self.connection, server_side=True) as tunnel:
                     Site(tunnel, self.client_address, self.server)
             except (ssl.SSLError, OSError):
-                pass  # a client that does not trust us
+                pass  # the client does not trust this server
             self.close_connection = True
 
     return Proxy

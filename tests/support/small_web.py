@@ -1,4 +1,4 @@
-"""A web of a few pages in memory, under any addresses: an engine and a reader of it."""
+"""A few web pages in memory, with a search engine and a reader."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Find = Callable[[str], list[Result]]
 
 
 class Pages:
-    """What engines find, and what stands at addresses.
+    """Pages, and the hits of searches.
 
     Args:
-        found: The hits of every query, or what finds them; a problem is raised.
-        pages: By address.
-        seconds: What reading a page takes.
+        found: Hits of every query, or a function that returns them, or an error to raise.
+        pages: Pages by address.
+        seconds: Time for reading a page.
     """
 
     name = "pages"

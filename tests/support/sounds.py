@@ -1,4 +1,4 @@
-"""Sounds and films for tests, made by ffmpeg from a spoken sentence that lies beside the tests."""
+"""Sounds and films, made by ffmpeg from a spoken sentence in the tests' data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOX = Path(__file__).parents[1] / "agent" / "files" / "data" / "fox.mp3"
 
 
 def converted(source: Path, target: Path, *options: str, picture: Path | None = None) -> Path:
-    """Converts a sound; with a picture, into a film that shows it."""
+    """Convert a sound; with a picture, to a film that shows the picture."""
     shown = ["-loop", "1", "-i", str(picture)] if picture else []
     filmed = ["-t", "6.5", "-pix_fmt", "yuv420p", "-r", "5"] if picture else []
     command = [imageio_ffmpeg.get_ffmpeg_exe(), "-loglevel", "error", "-y", *shown, "-i", str(source)]
@@ -25,7 +25,7 @@ def converted(source: Path, target: Path, *options: str, picture: Path | None = 
 
 
 def film_of(pictures: list[Path], target: Path, seconds: float) -> Path:
-    """A silent film of pictures that are shown for some seconds each."""
+    """Make a silent film that shows each picture for `seconds`."""
     listing = target.with_suffix(".txt")
     shown = "".join(f"file '{picture}'\nduration {seconds}\n" for picture in [*pictures, pictures[-1]])
     listing.write_text(shown)
@@ -36,7 +36,7 @@ def film_of(pictures: list[Path], target: Path, seconds: float) -> Path:
 
 
 def tone(seconds: float = 1.0, *, rate: int = 8000, channels: int = 2) -> bytes:
-    """A WAV file of a steady tone."""
+    """Return a WAV file with a steady tone."""
     out = io.BytesIO()
     with wave.open(out, "wb") as file:
         file.setnchannels(channels)

@@ -1,4 +1,4 @@
-"""A real terminal: tmux, typed into and captured."""
+"""A real terminal, controlled through tmux."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ PATIENCE = 40.0
 
 
 class Terminal:
-    """One window of a tmux server of its own.
+    """The only window of a tmux server.
 
     Args:
-        folder: Where the command runs, and where the server's socket is.
+        folder: Working folder of the command; it also has the server's socket.
         command: The program and its arguments.
-        environment: Everything that the program finds in its environment.
+        environment: The program's complete environment.
         columns: Width.
         rows: Height.
     """
@@ -34,7 +34,7 @@ class Terminal:
         self._socket = str(folder / f"tmux-{time.monotonic_ns()}")
         clean = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", "SHELL": "/bin/sh"}
         variables = [f"{name}={value}" for name, value in environment.items()]
-        # The window outlives the program, so that its last words can be read.
+        # The window outlives the program, so that its last output can be read.
         program = shlex.join(["env", "-i", *variables, *command])
         line = f"trap : INT; {program}; printf '\\n[ended %s]\\n' $?; exec sleep 60"
         self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows), "-c", str(folder),
@@ -49,38 +49,37 @@ class Terminal:
         self.close()
 
     def close(self) -> None:
-        """Ends the program and its terminal."""
+        """End the program and its terminal."""
         self._tmux("kill-server", check=False)
 
     def type(self, text: str) -> None:
-        """Types a text as it stands."""
+        """Type a text literally."""
         self._tmux("send-keys", "-l", "--", text)
 
     def press(self, *keys: str) -> None:
-        """Presses keys by their tmux names: `Enter`, `C-c`, `M-Enter`, `BTab`."""
+        """Press keys by their tmux names: `Enter`, `C-c`, `M-Enter`, `BTab`."""
         self._tmux("send-keys", *keys)
 
     def enter(self, text: str) -> None:
-        """Types a line and presses Enter."""
+        """Type a line and press Enter."""
         self.type(text)
         self.press("Enter")
 
     def paste(self, text: str) -> None:
-        """Pastes a text, in brackets where the program asked for them."""
+        """Paste a text; as a bracketed paste if the program asked for that."""
         self._tmux("set-buffer", "--", text)
         self._tmux("paste-buffer", "-p")
 
     def resize(self, columns: int, rows: int = 40) -> None:
-        """Makes the window another size."""
         self._tmux("resize-window", "-x", str(columns), "-y", str(rows))
 
     def screen(self, *, everything: bool = True, colour: bool = False) -> str:
-        """What stands there; with `everything`, also what scrolled away, with `colour`, with its sequences."""
+        """Return the text of the screen; `everything` adds scrolled lines, `colour` adds escape sequences."""
         options = [*(["-S", "-"] if everything else []), *(["-e"] if colour else [])]
         return self._tmux("capture-pane", "-p", *options)
 
     def wait_for(self, text: str, *, count: int = 1, patience: float = PATIENCE) -> str:
-        """The screen, once a text stands there so often."""
+        """Wait until a text is on the screen `count` times, and return the screen."""
         deadline = time.monotonic() + patience
         while True:
             screen = self.screen()
@@ -90,7 +89,7 @@ class Terminal:
             time.sleep(0.05)
 
     def ended(self) -> int:
-        """The exit code, once the program has ended."""
+        """Wait for the program to end, and return its exit code."""
         screen = self.wait_for("[ended ")
         return int(screen.rpartition("[ended ")[2].partition("]")[0])
 

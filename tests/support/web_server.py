@@ -1,11 +1,11 @@
-"""A web server of functions, for tests: real sockets, TLS on request, and bytes that come as slowly as wanted.
+"""A web server for tests. It can use TLS, and can send slowly.
 
     server.page("/a", "<p>text</p>")                         a page
     server.page("/a", b"…", status=404, headers={…})
-    server.route("/a", lambda asked: Answer(…))              whatever the function says
-    server.route("/a", answers=[Answer(503), Answer(200)])   one after the other, the last one again and again
+    server.route("/a", lambda asked: Answer(…))              the function's answer
+    server.route("/a", answers=[Answer(503), Answer(200)])   one after the other; the last is repeated
 
-`requests` holds what it was asked, `url` its address; `at("name.example")` is its address under another name.
+`requests` has the requests, `url` the address; `at("name.example")` is the address with another host name.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from typing import Any
 
 @dataclass
 class Answer:
-    """What one request is answered with."""
+    """The response to one request."""
 
     status: int = 200
     body: bytes | str | Iterable[bytes] = b""
     headers: dict[str, str] = field(default_factory=dict)
     cut: bool = False
-    """The connection breaks after the body, which says it is longer."""
+    """True to disconnect after the body, although the headers announce a longer one."""
 
 
 @dataclass
 class Asked:
-    """What was asked."""
+    """One request."""
 
     method: str
     path: str
@@ -43,21 +43,21 @@ class Asked:
 class _Listener(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
-    """Many may come at once."""
+    """Enough for many concurrent requests."""
 
 
 class WebServer:
-    """The server; open between `with`.
+    """The server, which runs inside a `with` block.
 
     Args:
-        certificate: Its certificate and key in one file: it speaks TLS.
-        host: The address that it listens at.
+        certificate: File with certificate and key, for TLS.
+        host: Address to listen at.
     """
 
     def __init__(self, certificate: Path | None = None, host: str = "127.0.0.1") -> None:
         self.requests: list[Asked] = []
         self.sent = 0
-        """Bytes of bodies that were sent."""
+        """Bytes sent in bodies."""
         self.in_flight = 0
         self.most_in_flight = 0
         self._routes: dict[str, Callable[[Asked], Answer]] = {}
@@ -73,27 +73,26 @@ class WebServer:
         self.url = self.at(host)
 
     def at(self, host: str) -> str:
-        """Its address under a name."""
+        """Return the address with a host name."""
         return f"{self._scheme}://{host}:{self.port}"
 
     def page(self, path: str, body: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> None:
-        """Adds a page."""
         head = {"Content-Type": "text/html; charset=utf-8"} if headers is None else headers
         self.route(path, lambda _: Answer(status, body, head))
 
     def route(
         self, path: str, answer: Callable[[Asked], Answer] | None = None, *, answers: list[Answer] | None = None
     ) -> None:
-        """Adds what a path answers; a path that ends in * stands for all that begin so."""
+        """Add the answer of a path; a final * matches any rest."""
         left = list(answers or [])
         self._routes[path] = answer or (lambda _: left.pop(0) if len(left) > 1 else left[0])
 
     def paths(self) -> list[str]:
-        """What was asked for, without robots.txt."""
+        """Return the requested paths, without robots.txt."""
         return [one.path for one in self.requests if one.path != "/robots.txt"]
 
     def answer(self, asked: Asked) -> Answer:
-        """The answer to a request."""
+        """Return the answer to a request."""
         with self._lock:
             self.requests.append(asked)
             plain = asked.path.partition("?")[0]
@@ -139,7 +138,7 @@ def _handler(server: WebServer) -> type[BaseHTTPRequestHandler]:
             self.do_GET()
 
         def do_CONNECT(self) -> None:
-            self.do_GET()  # it is noted that a proxy was asked for a tunnel; there is none
+            self.do_GET()  # only records that a client asked this proxy for a tunnel
 
         def _send(self, answer: Answer) -> None:
             body = answer.body.encode() if isinstance(answer.body, str) else answer.body
@@ -174,12 +173,12 @@ def _pieces(body: bytes | Iterable[bytes]) -> Iterator[bytes]:
 
 
 def certificate(folder: Path, *names: str, days: int = 30) -> Path:
-    """A self-made certificate and its key in one file.
+    """Write a self-signed certificate and its key to one file.
 
     Args:
-        folder: Where to write it.
-        names: The hosts that it is for.
-        days: How long it is valid; negative for one that is not any more.
+        folder: Folder for the file.
+        names: Hosts of the certificate.
+        days: Days of validity; negative for an expired certificate.
     """
     from datetime import UTC, datetime, timedelta
 

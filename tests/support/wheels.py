@@ -1,4 +1,4 @@
-"""Wheels in a folder, which stands for the package index."""
+"""Wheels in a folder that replaces the package index."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def write_wheel(
     requires: Sequence[str] = (),
     files: Mapping[str, str] | None = None,
 ) -> Path:
-    """Writes a pure wheel; without files, its module has one function that shouts."""
+    """Write a pure-Python wheel. By default its module has one function, which shouts."""
     folder.mkdir(parents=True, exist_ok=True)
     module = name.replace("-", "_")
     shouts = {f"{module}.py": "def shout(text):\n    return text.upper()\n"}

@@ -1,4 +1,4 @@
-"""openai-whisper's checkpoint of tiny.en, made from faster-whisper's weights: the same numbers in another order."""
+"""openai-whisper's checkpoint of tiny.en, converted from faster-whisper's weights."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 _STATE, _LAYERS, _HEADS = 384, 4, 6
 _VERSION, _HALF = 6, 4
-"""Of the format of CTranslate2, and its number for floats of 16 bits."""
+"""Version of CTranslate2's format, and its code for 16-bit floats."""
 
 
 def write_checkpoint(weights: Path, target: Path) -> None:
-    """Writes a `.pt` file that `whisper.load_model` reads.
+    """Write a `.pt` file that `whisper.load_model` reads.
 
     Args:
         weights: The file `model.bin` of faster-whisper-tiny.en.
@@ -28,7 +28,7 @@ def write_checkpoint(weights: Path, target: Path) -> None:
 
 
 def _variables(raw: bytes) -> dict[str, Any]:
-    """The tensors of a model of CTranslate2, by their names."""
+    """Return the tensors of a CTranslate2 model by name."""
     import numpy
     import torch
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - XML is easier to read on one line
-"""A workbook with a marker text, `MARKER` and the name of the place, in each place that may hold text."""
+"""A workbook with a marker in each place that may hold text. A marker is `MARKER` and the name of the place."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _SHEET_XML = (
 
 
 def _parts() -> dict[str, str | bytes]:
-    """Members by name."""
+    """Return the members by name."""
     vml = '<xml xmlns:v="urn:schemas-microsoft-com:vml" xmlns:o="urn:schemas-microsoft-com:office:office" xmlns:x="urn:schemas-microsoft-com:office:excel">{}</xml>'
     drawn = (
         f"<xdr:wsDr {_D}>{_shape('MARKERbox')}{_shape('MARKERlinked', 'textlink=' + chr(34) + 'MARKERtextlink' + chr(34))}"
@@ -146,7 +146,6 @@ def _type_of(name: str) -> str:
 
 
 def full_xlsx() -> bytes:
-    """A workbook with a marker in each place."""
     parts = _parts()
     package = "http://schemas.openxmlformats.org/package/2006"
     overrides = "".join(

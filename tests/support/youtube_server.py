@@ -1,4 +1,4 @@
-"""YouTube as the package youtube-transcript-api asks it, and Gemini's own API, on the tests' web server."""
+"""Stand-ins for YouTube, as youtube-transcript-api uses it, and for Gemini's API, on the tests' web server."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Line = tuple[float, str]
 def serve_video(
     web: WebServer, tracks: dict[str, list[Line]], *, title: str = "The tide of Kell", **player: Any
 ) -> None:
-    """Adds a video.
+    """Add a video.
 
     Args:
-        web: Where.
-        tracks: Lines with their seconds by language; the site heard those whose language ends in `*`.
-        title: Its title; an empty one for a video without.
-        player: What else, or instead, the player says.
+        web: Server of the video.
+        tracks: Lines with their seconds, by language; a `*` after the language marks automatic captions.
+        title: Title; may be empty.
+        player: Changes to the player's response.
     """
     page = '<html><script>ytcfg.set({"INNERTUBE_API_KEY": "inner-key"})</script></html>'
     web.route("/watch", lambda asked: Answer(200, page if f"v={NUMBER}" in asked.path else "<html>?</html>"))
@@ -60,20 +60,20 @@ def _track(web: WebServer, language: str) -> dict[str, Any]:
 class GeminiServer:
     """Gemini's own API: generateContent and the Files API.
 
-    `asked` has the bodies of the questions, `uploaded` the files. Each request's form is checked, and what does not
-    have it is refused as Gemini does.
+    `asked` has the bodies of the questions, `uploaded` the files. As in Gemini, a request with a wrong form is
+    refused.
     """
 
     def __init__(self, web: WebServer, key: str = "key-of-gemini") -> None:
         self.asked: list[Any] = []
         self.uploaded: list[bytes] = []
         self.models: list[str] = []
-        """Which were asked."""
+        """Names of the models that were asked."""
         self.key = key
         self.url = f"{web.url}/v1beta/openai"
-        """Of its OpenAI-compatible endpoint, which is not there."""
+        """Address of the OpenAI-compatible endpoint, which this server lacks."""
         self.looks = 0
-        """How often an uploaded file is still being read."""
+        """Number of status requests for which an uploaded file is still being processed."""
         self._root = web.url
         self.says({"candidates": [{"content": {"parts": [{"text": "[00:04] A red boat."}]}, "finishReason": "STOP"}],
                    "usageMetadata": {"promptTokenCount": 900, "candidatesTokenCount": 7, "thoughtsTokenCount": 20},
@@ -84,7 +84,6 @@ class GeminiServer:
         web.route("/v1beta/files/*", lambda asked: Answer(200, json.dumps(self._file())))
 
     def says(self, value: Any, status: int = 200) -> None:
-        """Sets the answer."""
         self.answer = Answer(status, value if isinstance(value, str) else json.dumps(value))
 
     def _generate(self, asked: Asked) -> Answer:
@@ -109,7 +108,7 @@ class GeminiServer:
         if (about.get("protocol"), about.get("command"), asked.method) != ("resumable", "start", "POST"):
             return _refused("no resumable upload")
         if not about.get("header-content-length", "").isdigit() or "/" not in about.get("header-content-type", ""):
-            return _refused("length and type are wanted")
+            return _refused("expected length and type")
         self._length = int(about["header-content-length"])
         return Answer(200, "", {"X-Goog-Upload-URL": f"{self._root}/taken/1"})
 
@@ -127,7 +126,7 @@ class GeminiServer:
 
 
 _FORMS = {"text": (), "fileData": ("fileUri",), "inlineData": ("data",)}
-"""The parts of a question, and what each must have beside its type."""
+"""Kinds of parts in a question, with their required fields."""
 
 
 def _refused(message: str) -> Answer:

@@ -1,10 +1,10 @@
-"""Stands in for the engine in tests of the server's life: the same API, no model.
+"""A stand-in for the engine, with the same API and without a model.
 
-The weights file says how it behaves: `GGUF` and then a JSON object with `load` (seconds), `read` (seconds for each
-prompt that is only read) and `fail` (a message). A prompt `sleep 3` is answered after three seconds, `die` kills the
-process; anything else with the process's id. Words are tokens; those that the slot held already count as cached.
-A slot that is busy is restored once it is free, as llama.cpp's own queue has it; a file that is cut short ends the
-process with 6, as llama.cpp's own check does.
+The weights file sets its behaviour: `GGUF`, then a JSON object with `load` (seconds), `read` (seconds for each prompt
+without an answer) and `fail` (a message). The prompt `sleep 3` is answered after three seconds, `die` kills the
+process, and any other prompt is answered with the process id. Words are tokens; words that the slot already held
+count as cached.
+As in llama.cpp, restoring a busy slot waits until it is free, and a truncated file ends the process with code 6.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from typing import Any
 
 
 def get_device_info() -> list[dict[str, Any]]:
-    """There is no GPU."""
     return [{"name": "CPU"}]
 
 
 class CommonParams:
-    """Takes any parameter."""
+    """Accepts any parameter."""
 
     def __init__(self) -> None:
         self.model = SimpleNamespace(path="")
@@ -41,7 +40,7 @@ class CommonParams:
 
 @dataclass
 class Slot:
-    """What one conversation left."""
+    """State of one conversation."""
 
     number: int
     task: int | None = None
@@ -57,7 +56,7 @@ class Slot:
 
 
 class Server:
-    """Loads at once or as slowly as its file says, then listens."""
+    """Loads for as long as its file says, then listens."""
 
     def __init__(self, params: CommonParams) -> None:
         told = json.loads(Path(params.model.path).read_bytes()[4:] or b"{}")
@@ -75,7 +74,7 @@ class Server:
         self.listening_address = f"http://127.0.0.1:{http.server_address[1]}"
 
     def read(self, words: list[str], seconds: float) -> tuple[Slot, int]:
-        """Reads a prompt in the free slot that holds most of it, once there is one, and says how much that was."""
+        """Read a prompt into the free slot with the longest common prefix; return the slot and the prefix's length."""
         with self.guard:
             while not (free := [each for each in self.slots if not each.busy]):
                 time.sleep(0.01)
@@ -87,7 +86,6 @@ class Server:
         return slot, held
 
     def act(self, slot: Slot, action: str, name: str) -> dict[str, Any]:
-        """Saves or restores a slot."""
         path = Path(self.folder + name)
         if action == "save":
             path.write_text(f"KV{json.dumps(slot.words)}")

@@ -1,4 +1,4 @@
-"""What is made to stop whoever parses it: quickly made, and for many parsers the work of minutes or gigabytes."""
+"""Content that takes many parsers minutes or gigabytes, although it is quick to generate."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _line() -> bytes:
 
 
 def _open() -> bytes:
-    """Marks that are opened and never closed."""
+    """Return tags that are opened and never closed."""
     return _page(
         b"".join(mark * 60_000 for mark in (b"<p>[a](", b"**a ", b"`", b"<![CDATA[", b"<!--", b"<b><i>", b"[["))
     )
@@ -49,13 +49,13 @@ def _svg() -> bytes:
 
 
 def _words() -> bytes:
-    """Texts at which patterns with two ways to match may try them all."""
+    """Return text that makes ambiguous regular expressions backtrack."""
     texts = (b"a", b"a ", b"aA", b"subscribe ", b"ignore ", b"1,000", b"(", b'"a', b"* ", b"-- ", b"A. ", b"# ")
     return _page(b"".join(b"<p>" + text * (300_000 // len(text)) + b"!</p>" for text in texts))
 
 
 def _picture() -> bytes:
-    """A PNG of 60,000 by 60,000 pixels, all black."""
+    """Return a black PNG of 60,000 by 60,000 pixels."""
 
     def part(name: bytes, content: bytes) -> bytes:
         return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
@@ -90,6 +90,6 @@ HOSTILE: dict[str, tuple[str, Callable[[], bytes]]] = {
 
 
 def page(site: Site, request: Request) -> Reply:
-    """`?kind=` of it."""
+    """Return the content that `?kind=` names."""
     kind, made = HOSTILE[request.query["kind"]]
     return Reply(made(), kind=kind)

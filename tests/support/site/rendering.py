@@ -1,4 +1,4 @@
-"""Pages of the site as HTML: a file of tests/site/pages in the common frame, its placeholders filled."""
+"""Pages of the site as HTML: a file of tests/site/pages in the common frame, with its placeholders filled."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ FOLDER = Path(__file__).parents[2] / "site"
 
 @cache
 def text(name: str) -> str:
-    """A file of tests/site."""
+    """Read a file of tests/site."""
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
 def escaped(value: object) -> str:
-    """Text as it stands in HTML."""
+    """Escape text for HTML."""
     return html.escape(str(value))
 
 
 def has_page(name: str) -> bool:
-    """Whether there is a file for a page that is always the same."""
+    """Return True if a static page exists."""
     return name.replace("-", "").isalnum() and (FOLDER / "pages" / f"{name}.html").exists()
 
 
 def page(name: str, *, status: int = 200, **values: str) -> Reply:
-    """A page from its file. Values are HTML already."""
+    """Render a page from its file. Values are already HTML."""
     head, body = text(f"pages/{name}.html").split("<!-- body -->\n", 1)
     return framed(head, body, status=status, **values)
 
 
 def message(title: str, words: str, *, status: int = 200) -> Reply:
-    """A page of a heading and a paragraph."""
+    """Render a page with a heading and a paragraph."""
     body = f"<h1>{escaped(title)}</h1>\n<p>{words}</p>\n"
     return framed(f"<title>{escaped(title)}</title>", body, status=status)
 
 
 def framed(head: str, body: str, *, status: int = 200, **values: str) -> Reply:
-    """A body in the site's frame."""
+    """Render a body in the site's frame."""
     for name, value in values.items():
         body = body.replace("{{" + name + "}}", value)
     frame = text("layout.html").replace("{{head}}", head.strip())
@@ -48,5 +48,4 @@ def framed(head: str, body: str, *, status: int = 200, **values: str) -> Reply:
 
 
 def redirect(path: str, status: int = 303) -> Reply:
-    """Sends the visitor on."""
     return Reply(status=status, headers={"Location": path})

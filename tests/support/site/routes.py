@@ -1,4 +1,4 @@
-"""Which function answers which path. A path without one is a file of tests/site/pages, or nothing."""
+"""The function for each path. Other paths are files of tests/site/pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ USER, PASSWORD = "skipper", "mast-and-boom-74"
 
 
 def login(site: Site, request: Request) -> Reply:
-    """Signs in with the one account that there is."""
+    """Sign in with the site's only account."""
     if request.method != "POST":
         return rendering.page("login", problem="")
     given = request.form
@@ -24,19 +24,19 @@ def login(site: Site, request: Request) -> Reply:
 
 
 def account(site: Site, request: Request) -> Reply:
-    """For who has signed in."""
+    """Show the account of a signed-in visitor."""
     if not (user := site.sessions[request.session].get("user")):
         return rendering.redirect("/login")
     return rendering.page("account", user=user)
 
 
 def search(site: Site, request: Request) -> Reply:
-    """Finds nothing."""
+    """Show a search without results."""
     return rendering.page("search", query=rendering.escaped(request.query.get("q", "")), hits="")
 
 
 def tides(site: Site, request: Request) -> Reply:
-    """A table to be kept."""
+    """Show a table that readers must keep."""
     rows = [f"2026-{month:02}-01,{(month * 97) % 12:02}:{(month * 31) % 60:02},{4 + month % 5 * 0.3:.1f}"
             for month in range(1, 13)]  # fmt: skip
     body = "\n".join(["date,high water,metres", *rows, ""])
@@ -44,18 +44,18 @@ def tides(site: Site, request: Request) -> Reply:
 
 
 def slow(site: Site, request: Request) -> Reply:
-    """Comes after `?seconds=`, by default three."""
+    """Respond after `?seconds=`, by default three."""
     site.wait(float(request.query.get("seconds", "3")))
     return rendering.message("The slow page", "Patience is rewarded: the password of the day is limpet.")
 
 
 def error(site: Site, request: Request) -> Reply:
-    """Always breaks."""
+    """Always fail."""
     return rendering.message("Internal server error", "Something broke on our side.", status=500)
 
 
 def escape(site: Site, request: Request) -> Reply:
-    """Leads to `?to=`."""
+    """Redirect to `?to=`."""
     return rendering.redirect(request.query["to"], 302)
 
 
@@ -72,7 +72,7 @@ ANSWERS: dict[str, Answer] = {
 
 
 def answer(site: Site, request: Request) -> Reply:
-    """The reply to a request."""
+    """Return the reply to a request."""
     if found := ANSWERS.get(request.path):
         return found(site, request)
     name = request.path.strip("/") or "index"

@@ -1,12 +1,12 @@
-"""A small town's web site on loopback, for readers, searches and browsers: real sockets, real pages, real forms.
+"""The web site of an invented town on loopback, for readers, searches and browsers.
 
     with Site() as site:
         … site.url + "/ferry" …
         site.requests            every request, in order
         site.records["login"]    who has signed in, as dictionaries of text
 
-The pages are files of tests/site/pages; what they answer to is in routes.py. `Site("127.0.0.2")` is a second one under
-another address: a second, independent source.
+The pages are files of tests/site/pages; routes.py has their paths. `Site("127.0.0.2")` is a second site at another
+address, which counts as an independent source.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ HTML = "text/html; charset=utf-8"
 
 @dataclass
 class Request:
-    """One request as it came in."""
+    """One request."""
 
     method: str
     path: str
-    """Without the query."""
+    """Path without the query."""
     query: dict[str, str]
     headers: dict[str, str]
     """Names in lower case."""
@@ -41,13 +41,13 @@ class Request:
 
     @property
     def form(self) -> dict[str, str]:
-        """The fields of a form that was sent as application/x-www-form-urlencoded."""
+        """Return the fields of a form in application/x-www-form-urlencoded."""
         return _last(self.body.decode())
 
 
 @dataclass
 class Reply:
-    """What is sent back."""
+    """One response."""
 
     body: bytes | str | Iterable[bytes] = b""
     """Pieces are sent one by one, without a length."""
@@ -57,7 +57,7 @@ class Reply:
 
 
 class Site:
-    """The server. `records` is what visitors did, by kind; `sessions` maps each session to what is known of it."""
+    """The server. `records` has visitors' actions by kind, `sessions` the data of each session."""
 
     def __init__(self, host: str = "127.0.0.1") -> None:
         self.requests: list[Request] = []
@@ -71,19 +71,19 @@ class Site:
         self.url = f"http://{self.host}"
 
     def paths(self) -> list[str]:
-        """The paths that were asked for, in order."""
+        """Return the requested paths in order."""
         return [request.path for request in self.requests]
 
     def record(self, kind: str, values: dict[str, str]) -> None:
-        """Notes what a visitor did."""
+        """Record a visitor's action."""
         self.records[kind].append(values)
 
     def wait(self, seconds: float) -> None:
-        """Sleeps, unless the site is being closed."""
+        """Sleep until the time is over or the site closes."""
         self._closing.wait(seconds)
 
     def reply(self, request: Request) -> Reply:
-        """What is answered; a new visitor gets a session."""
+        """Return the reply to a request; a new visitor gets a session."""
         from support.site.routes import answer
 
         with self._lock:
@@ -107,7 +107,7 @@ class Site:
 
 
 def _last(text: str) -> dict[str, str]:
-    """The fields of a query or a form; of a repeated one the last."""
+    """Return the fields of a query or a form; for a repeated field, the last value."""
     return {name: values[-1] for name, values in parse_qs(text, keep_blank_values=True).items()}
 
 
