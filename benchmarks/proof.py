@@ -28,7 +28,8 @@ from mcp_tools.create.interfaces import Creation, Proposal, Test
 from mcp_tools.create.prove import prove
 from mcp_tools.errors import UnknownToolError
 from mcp_tools.library import tool_files
-from mcp_tools.library.library import Library, Offer
+from mcp_tools.library.library import Library
+from mcp_tools.library.reader import Offer
 from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.tool import Tool

@@ -118,7 +118,7 @@ async def review(
         AlitaError: `carried` does not permit what it needs.
     """
     standing = as_written(library, name)
-    is_edited = source is not None or isinstance(library.standing(name), Flaw)
+    is_edited = source is not None or isinstance(library.tool_or_flaw(name), Flaw)
     tool = standing if source is None else edited(library, name, source)
     if only_examples:
         tool.provenance["tests"] = []
@@ -191,7 +191,7 @@ def reject(library: Library, name: str) -> Tool | None:
         UnknownToolError: There is no such tool.
         LibraryError: Another tool imports it, or the folder cannot be written.
     """
-    library.standing(name)
+    library.tool_or_flaw(name)
     approved = library.approvals.read().by_name.get(name)
     version = library.kept(name, approved.source) if approved and not approved.quarantined else None
     if version is not None and library.was_approved(version):
@@ -213,7 +213,7 @@ def as_written(library: Library, name: str) -> Tool:
         UnknownToolError: There is no such tool.
         LibraryError: Its files are damaged beyond that.
     """
-    standing = library.standing(name)
+    standing = library.tool_or_flaw(name)
     if isinstance(standing, Tool):
         return standing
     if standing.kind not in {"changed", "incomplete"}:
@@ -260,7 +260,7 @@ async def needed_by(library: Library, tool: Tool) -> Needs:
     Raises:
         LibraryError: One is missing, damaged or not approved, or they import each other in a circle.
     """
-    return await needs_of(tool.capabilities.tools, library.found, of=tool.name)
+    return await needs_of(tool.capabilities.tools, library.get_async, of=tool.name)
 
 
 def tools_in(library: Library, source: str, given: Capabilities) -> tuple[str, ...]:
@@ -269,7 +269,7 @@ def tools_in(library: Library, source: str, given: Capabilities) -> tuple[str, .
     for name in module_names(source, given.packages):
         with contextlib.suppress(UnknownToolError):
             if name not in given.tools:
-                library.standing(name)
+                library.tool_or_flaw(name)
             found.append(name)
     return tuple(found)
 

@@ -10,7 +10,8 @@ from agent.calls.recorder import Recorder
 from agent.consent.consent import Consent
 from agent.learning.gap_records import GapRecord, GapRecords
 from mcp_tools.create.interfaces import RefusedToolError
-from mcp_tools.library.library import Library, Offer
+from mcp_tools.library.library import Library
+from mcp_tools.library.reader import Offer
 from mcp_tools.tool import CallCount, Json, Tool
 
 T = TypeVar("T")

@@ -23,7 +23,7 @@ from agent.errors import AlitaError, ModelAuthError, ModelUnknownError, RunError
 from agent.gaia.attempt import Attempt, AttemptStatus
 from agent.gaia.configuration import setup_of
 from mcp_tools.errors import IsolationError
-from mcp_tools.library.folder import note_owner, place_of
+from mcp_tools.library.folder import data_folder_of, note_owner
 
 if TYPE_CHECKING:
     from agent.alita import Alita
@@ -132,7 +132,7 @@ class QuestionRun:
         own: dict[str, Any] = {}
         if job.own_folder:
             # Databases and approvals next to the results may be somebody else's.
-            data = place_of(job.own_folder, setup.settings.data_dir / "benchmarks")
+            data = data_folder_of(job.own_folder, setup.settings.data_dir / "benchmarks")
             own = {"tools_dir": job.own_folder / "tools", "data_dir": data, "database_url": None}
         if setup.settings.seed is not None:  # epochs that repeat each other would tell nothing
             own["seed"] = setup.settings.seed + 1000 * (job.epoch - 1)

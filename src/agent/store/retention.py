@@ -29,7 +29,7 @@ from agent.store.runs import FILE, ID, ids_in, journal_path, load_run
 from agent.store.sessions import runs_in_sessions
 from agent.user_files import whole_file, writing
 from mcp_tools.atomic import private_folder
-from mcp_tools.library.folder import sweep_places
+from mcp_tools.library.folder import sweep_data_folders
 from mcp_tools.small_files import RECORD, json_of, read_small
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def prune_daily(settings: Settings) -> str:
         return ""
     OwnRuns(settings).sweep()
     for places in ("libraries", "benchmarks"):
-        sweep_places(settings.data_dir / places)
+        sweep_data_folders(settings.data_dir / places)
     if found.is_whole:
         with suppress(OSError):
             private_folder(stamp.parent)

@@ -21,7 +21,7 @@ from agent.errors import SettingsError, StorageError
 from agent.store.databases import Database, Row, Values, open_store, place_of
 from mcp_tools.errors import LibraryError
 from mcp_tools.library.approvals import ApprovalsFile, Entries
-from mcp_tools.library.calls import BUG, LATELY, Stats, key_of, names_of, stats_of
+from mcp_tools.library.calls import BUG, RECENT_CALLS, Stats, key_of, names_of, stats_of
 from mcp_tools.library.folder import derived_folder
 from mcp_tools.library.library import Library
 from mcp_tools.serving.client_call import MAX_MARKERS, Markers
@@ -255,7 +255,7 @@ class StoredCalls:
             if ok and question:
                 database.rows(_QUESTION, row | {"question": question})
             database.rows(_LATELY, row | {"call": call})
-            database.rows(_SHORTEN, row | {"most": LATELY})
+            database.rows(_SHORTEN, row | {"most": RECENT_CALLS})
 
     def renew(self, name: str) -> None:
         """See `Calls`."""

@@ -12,7 +12,7 @@ from mcp_tools.checks.check import Report
 from mcp_tools.create.result_part import part_of, with_call
 from mcp_tools.errors import LibraryError
 from mcp_tools.library.dependencies import Needs
-from mcp_tools.library.library import Offer
+from mcp_tools.library.reader import Offer
 from mcp_tools.sandbox.protocol import Outcome
 from mcp_tools.text import one_line
 from mcp_tools.tool import Capabilities, Json, Tool, ToolSpec, call_text

@@ -94,7 +94,7 @@ class Intake:
                     one,
                     self._origin,
                     open_sandbox=self._open_sandbox,
-                    get=self._library.found,
+                    get=self._library.get_async,
                     not_allowed=self._not_allowed,
                 )
                 tool, repairs = made.tool, made.repairs

@@ -107,7 +107,7 @@ def packed(library: Library, names: Iterable[str], code: WrappedCode, *, private
 
 
 def _packed(library: Library, name: str, code: WrappedCode, private: bool) -> Parcel:
-    tool = library.standing(name)
+    tool = library.tool_or_flaw(name)
     if isinstance(tool, Flaw):
         raise LibraryError(f"{name} cannot be exported: {tool.message}", remedy=tool.remedy)
     is_approved = library.get(name).status is Status.VERIFIED

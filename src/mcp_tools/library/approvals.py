@@ -1,7 +1,7 @@
-"""Approvals: which source and definition of a tool somebody approved, and whether it may be served.
+"""Approvals: hashes of the tools that were approved. A tool is served only while its hashes match.
 
-The hashes are in one JSON file, which several libraries and processes may share, or where the caller keeps them for
-several machines. A damaged file approves nothing: the damage is reported, and the next approval moves the file aside.
+The hashes are in one JSON file, which several libraries and processes share, or in a store of the caller for several
+machines. While the file is damaged, no tool is approved; the next approval moves it aside and starts a new one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from mcp_tools.definition import Flag, canonical, definition_hash, definition_of, lint
 from mcp_tools.errors import LibraryError
 from mcp_tools.json_file import JsonFile
-from mcp_tools.library.folder import told
+from mcp_tools.library.folder import write_errors
 from mcp_tools.text import one_line
 from mcp_tools.tool import Capabilities, Status, Tool
 
@@ -29,9 +29,9 @@ from mcp_tools.tool import Capabilities, Status, Tool
 class _Content(BaseModel):
     version: Literal[1]
     libraries: dict[str, Any]
-    """By the path of each one's folder: what it holds of each tool."""
+    """The approvals of each library, by the path of its folder."""
     drafts: dict[str, Any] = {}
-    """By the same path: the drafts that alita itself wrote."""
+    """The drafts that alita itself wrote, by the same path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +41,26 @@ class ApprovedHashes:
     source: str
     definition: str
     capabilities: str
-    """SHA-256 of what it may touch, which the definition does not tell in full."""
+    """SHA-256 of the capabilities, which the definition does not list in full."""
     approved: str = ""
+    """Time of the approval in ISO format."""
     record: str = ""
-    """SHA-256 of what it says of its origin, which answers questions of its form; empty in earlier approvals."""
+    """SHA-256 of the other provenance, which includes the question template; empty in old approvals."""
     quarantined: str = ""
-    """Why it is not served although it was approved: its calls went wrong. A new approval ends that."""
+    """The reason for a quarantine; empty if there is none. A new approval ends it."""
     person: str = ""
-    """`yes` if a person approved it, and not its proof alone."""
+    """`yes` if a person approved the tool; empty if only its proof did."""
 
     @classmethod
     def of(cls, tool: Tool) -> ApprovedHashes:
-        """Return the approval of the tool in its present state."""
+        """Return the hashes of a tool in its present state."""
         others = {name: value for name, value in tool.provenance.items() if name != "capabilities"}
         record = hashlib.sha256(canonical(others)).hexdigest()
         moment = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(tool.source_hash, definition_hash(tool), _hash_of(tool.capabilities), moment, record)
 
     def differences(self, now: ApprovedHashes) -> list[str]:
-        """Return the parts that differ from the approval: `source`, `definition`, `capabilities`, or else `record`."""
+        """Return the names of the hashes that differ; `record` only if no other one does."""
         changed = [
             part for part in ("source", "definition", "capabilities") if getattr(self, part) != getattr(now, part)
         ]
@@ -71,7 +72,7 @@ _ALWAYS_HASHED = frozenset({"read", "hosts", "packages"})
 
 @functools.lru_cache(maxsize=256)
 def _hash_of(capabilities: Capabilities) -> str:
-    """Undeclared capabilities are left out, so that a new kind of capability changes no approval."""
+    """Hash the declared capabilities only, so that approvals stay valid when alita gets a new kind of capability."""
     declared = {
         field.name: value
         for field in fields(capabilities)
@@ -81,40 +82,40 @@ def _hash_of(capabilities: Capabilities) -> str:
 
 
 def errors_of(tool: Tool) -> tuple[Flag, ...]:
-    """Return the errors in a tool's definition, which must not be served."""
+    """Return the errors in a tool's definition. A tool with errors is never served."""
     return tuple(lint(definition_of(tool), warnings=False))
 
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """A tool that clients do not get."""
+    """A tool that is not served to clients, and the reason."""
 
     name: str
     reason: str
     remedy: str
     is_approvable: bool = True
-    """True if somebody may approve it with others, once it is as it should be; a draft is not for that."""
+    """True if `alita tools approve --all` may approve it, as soon as its files are correct."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The approvals of one library as the file holds them."""
+class CurrentApprovals:
+    """The approvals of one library at one moment."""
 
     by_name: Mapping[str, ApprovedHashes] = field(default_factory=dict)
     before: Mapping[str, ApprovedHashes] = field(default_factory=dict)
-    """The approvals of tools that are being replaced: the old files may still be in place."""
+    """The previous approvals of tools that are being replaced, because their old files may still be in place."""
     damage: str = ""
-    """Why the file cannot be believed; then nothing is approved."""
+    """The reason why the file cannot be used; no tool is approved then."""
 
     def approves(self, tool: Tool, now: ApprovedHashes) -> bool:
-        """Return True if a tool is served: nothing with an error is ever approved."""
+        """Return True if a tool with these hashes may be served."""
         approved = (self.by_name.get(tool.name), self.before.get(tool.name))
         return tool.status is Status.VERIFIED and any(
             one and not one.quarantined and not one.differences(now) for one in approved
         )
 
     def objection(self, tool: Tool, now: ApprovedHashes) -> Withheld:
-        """Why a tool is not served."""
+        """Return the reason why a tool is not served, and the remedy."""
         name = tool.name
         if tool.status is not Status.VERIFIED:
             remedy = f"ask for it again, or remove it: alita tools delete {name}"
@@ -136,27 +137,27 @@ class Found:
 
 
 class Entries(NamedTuple):
-    """Stored entries of one library's tools, by name."""
+    """The stored approvals of one library, by the names of the tools."""
 
     approvals: dict[str, Any]
-    """The approval of each tool, with the approvals of its older versions."""
+    """The approval of each tool, together with the approvals of its older versions."""
     drafts: dict[str, Any]
-    """The hash of each draft's source, if alita itself wrote the draft."""
+    """The source hash of each draft that alita itself wrote."""
 
 
 class ApprovalEntries(Protocol):
-    """Storage of the approvals of one library, and of alita's own drafts."""
+    """A store for the approvals of one library."""
 
     path: Path
-    """The file, or what messages call it instead."""
+    """The file, or a name for the store in messages."""
     waits: bool
-    """True if they are on another machine, so that each look at them takes a while."""
+    """True if reading is slow, because the store is on another machine."""
 
     def stamp(self) -> tuple[int, ...]:
-        """Return what changes with the entries; empty if there never were any.
+        """Return a value that changes whenever the entries change; empty if there have never been any.
 
         Raises:
-            OSError: They are on another machine, which cannot be reached.
+            OSError: The store cannot be reached.
         """
         ...
 
@@ -164,22 +165,22 @@ class ApprovalEntries(Protocol):
         """Return the entries.
 
         Raises:
-            OSError: They cannot be read.
-            ValueError: They are damaged.
+            OSError: The entries cannot be read.
+            ValueError: The entries are damaged.
         """
         ...
 
     def changing(self) -> AbstractContextManager[Entries]:
-        """The entries, to be changed by nobody else meanwhile. They are written when the block ends well.
+        """Lock the entries and yield them for changes. They are written if the block raises no exception.
 
         Raises:
-            OSError: They cannot be written.
+            OSError: The entries cannot be written.
         """
         ...
 
 
 class ApprovalsFile:
-    """The entries of one library in a file that several libraries share."""
+    """Stores the approvals of one library in a file that several libraries share."""
 
     waits = False
 
@@ -202,12 +203,12 @@ class ApprovalsFile:
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[Entries]:
-        """See `ApprovalEntries`. A damaged file is put aside."""
+        """See `ApprovalEntries`. A damaged file is moved aside."""
         with self._file.changing() as content:
             yield self._entries(content)
 
     def _entries(self, content: _Content) -> Entries:
-        """This library's own part of the file: what is odd in it is no reason to give up the parts of others."""
+        """Return this library's part of the file. If this part is damaged, it starts empty; the others are kept."""
         for part in (content.libraries, content.drafts):
             if not isinstance(part.get(self._key), dict):
                 part[self._key] = {}
@@ -219,40 +220,41 @@ class Approvals:
 
     def __init__(self, entries: ApprovalEntries) -> None:
         self.path = entries.path
-        self._kept = entries
-        self._seen: tuple[object, Found] | None = None
+        self._store = entries
+        self._cached: tuple[object, CurrentApprovals] | None = None
 
     def stamp(self) -> tuple[int, ...]:
-        """Return a stamp that changes with the approvals; empty without approvals.
-
-        Raises:
-            OSError: See `ApprovalEntries`.
-        """
-        return self._kept.stamp()
+        """See `ApprovalEntries`."""
+        return self._store.stamp()
 
     @property
     def waits(self) -> bool:
-        """True if a look at them takes a while."""
-        return self._kept.waits
+        """See `ApprovalEntries`."""
+        return self._store.waits
 
-    def read(self) -> Found:
+    def read(self) -> CurrentApprovals:
         """Return the present approvals."""
         try:
             stamp = self.stamp()
-            if self._seen is not None and self._seen[0] == stamp:
-                return self._seen[1]
-            entries = self._kept.read().approvals
+            if self._cached is not None and self._cached[0] == stamp:
+                return self._cached[1]
+            entries = self._store.read().approvals
             before = {name: _before(entry) for name, entry in entries.items()}
-            found = Found(_approvals(entries), _approvals(before))
+            found = CurrentApprovals(_approvals(entries), _approvals(before))
         except OSError as error:
-            return Found(damage=f"{self.path} cannot be read: {error.strerror or error}")
+            return CurrentApprovals(damage=f"{self.path} cannot be read: {error.strerror or error}")
         except ValueError as error:
-            found = Found(damage=f"{self.path} is damaged: {one_line(str(error), 200)}")
-        self._seen = (stamp, found)
+            found = CurrentApprovals(damage=f"{self.path} is damaged: {one_line(str(error), 200)}")
+        self._cached = (stamp, found)
         return found
 
     def put(self, name: str, approval: ApprovedHashes, *, before: ApprovedHashes | None = None) -> None:
-        """Keeps an approval in the place of an older one, which holds too while it is `before`.
+        """Store an approval, and move the previous one to the older versions.
+
+        Args:
+            name: The tool's name.
+            approval: The hashes to approve.
+            before: Hashes that are approved as well, while the tool's files are being replaced.
 
         Raises:
             LibraryError: The file cannot be written.
@@ -260,13 +262,13 @@ class Approvals:
         with self.changing() as entries:
             known, hashes = entries.approvals.get(name), asdict(approval)
             earlier = _earlier(known)
-            for one in [known, *earlier]:  # the same version, registered or restored
+            for one in [known, *earlier]:  # a person's approval of this version remains valid
                 if isinstance(one, dict) and one.get("source") == approval.source and one.get("person"):
                     hashes["person"] = "yes"
             if isinstance(known, dict):
                 last = {key: value for key, value in known.items() if key not in (_BEFORE, _EARLIER)}
                 earlier = [last, *(one for one in earlier if one != last)]
-            earlier = [one for one in earlier if one.get("source") != approval.source][:_MOST_EARLIER]
+            earlier = [one for one in earlier if one.get("source") != approval.source][:_MAX_EARLIER]
             hashes = {name: value for name, value in hashes.items() if value or name != "person"}
             older = {_BEFORE: asdict(before)} if before else {}
             entries.approvals[name] = hashes | older | ({_EARLIER: earlier} if earlier else {})
@@ -281,15 +283,15 @@ class Approvals:
             entries.drafts[name] = source
 
     def is_own_draft(self, name: str, source: str) -> bool:
-        """Return True if alita itself wrote this source, and nobody ever approved a tool of this name."""
+        """Return True if alita wrote this source as a draft, and no tool of this name was ever approved."""
         try:
-            entries = self._kept.read()
+            entries = self._store.read()
         except (OSError, ValueError):
             return False
         return entries.drafts.get(name) == source and name not in entries.approvals
 
     def was_approved(self, name: str, now: ApprovedHashes) -> bool:
-        """Return True if this very version of a tool is, or was, approved on this machine, and not quarantined."""
+        """Return True if exactly this version of a tool is or was approved on this machine, and not quarantined."""
         return any(not one.quarantined and not one.differences(now) for one in self.all_of(name))
 
     def is_quarantined(self, name: str, source: str) -> bool:
@@ -297,7 +299,7 @@ class Approvals:
         return any(one.source == source and one.quarantined for one in self.all_of(name))
 
     def quarantine(self, name: str, reason: str) -> None:
-        """Withhold a tool until somebody approves it again.
+        """Withhold a tool until a person approves it again.
 
         Raises:
             LibraryError: The file cannot be written.
@@ -307,46 +309,46 @@ class Approvals:
                 entry["quarantined"] = entry.get("quarantined") or reason
 
     def all_of(self, name: str) -> list[ApprovedHashes]:
-        """The approvals of all versions of a tool, as the file has them now."""
+        """Return the approvals of all versions of a tool."""
         try:
-            entry = self._kept.read().approvals.get(name)
+            entry = self._store.read().approvals.get(name)
         except (OSError, ValueError):
             return []
         return [*_approvals({str(number): one for number, one in enumerate([entry, *_earlier(entry)])}).values()]
 
     def drop(self, name: str) -> None:
-        """Forgets the approval of a tool that is gone."""
+        """Delete the approval of a tool that was deleted."""
         if name in self.read().by_name:
             with self.changing() as entries:
                 entries.approvals.pop(name, None)
 
     def entries(self) -> Entries:
-        """Return the entries as they are kept, to be copied elsewhere.
+        """Return the stored entries, for copying them to another machine.
 
         Raises:
-            LibraryError: They cannot be read.
+            LibraryError: The entries cannot be read.
         """
         try:
-            return self._kept.read()
+            return self._store.read()
         except (OSError, ValueError) as error:
             raise LibraryError(f"the approvals in {self.path} cannot be read: {one_line(str(error), 200)}") from None
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[Entries]:
-        """The entries, to be changed.
+        """Lock the entries and yield them for changes; see `ApprovalEntries`.
 
         Raises:
-            LibraryError: They cannot be written.
+            LibraryError: The entries cannot be written.
         """
         remedy = "make space, or make the file and its folder readable and writable"
-        with told(self.path, f"the approvals in {self.path}", remedy), self._kept.changing() as entries:
+        with write_errors(self.path, f"the approvals in {self.path}", remedy), self._store.changing() as entries:
             yield entries
 
 
 _BEFORE = "before"
 _EARLIER = "earlier"
-"""The approvals of older versions of a tool, newest first, so that a restored version is approved."""
-_MOST_EARLIER = 50
+"""Key of the approvals of older versions, newest first. A restored version is then approved again."""
+_MAX_EARLIER = 50
 
 
 def _before(entry: Any) -> Any:
@@ -359,7 +361,7 @@ def _earlier(entry: Any) -> list[dict[str, Any]]:
 
 
 def _approvals(entries: Mapping[str, Any]) -> dict[str, ApprovedHashes]:
-    """The approvals that entries hold; odd ones are left out."""
+    """Return the readable approvals in stored entries."""
     found = {}
     for name, entry in entries.items():
         values = (

@@ -1,4 +1,4 @@
-"""Arguments read as their inputSchema means them, and arguments and results checked, with messages to act on."""
+"""Converts arguments to the types of a tool's schema, and validates arguments and results."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ _OF_TYPE: dict[type, tuple[str, ...]] = {
     type(None): ("null",), bool: ("boolean",), int: ("integer", "number"), float: ("number",), str: ("string",),
     list: ("array",), dict: ("object",),
 }  # fmt: skip
-_DEEPEST = 50
-_LARGE = 20_000
-"""Characters of JSON: holding more against a schema takes so long that others would wait."""
+_MAX_DEPTH = 50
+_LARGE_CHARS = 20_000
+"""Validating more JSON than this would block other calls."""
 
 T = TypeVar("T")
 
 
 async def aside(value: Json, check: Callable[..., T], *given: Any) -> T:
-    """Call a check of a value; for a large value in a thread, so that other calls continue."""
-    if len(json.dumps(value, default=str)) <= _LARGE:
+    """Run a check of a value; in a thread if the value is large, so that other calls can continue."""
+    if len(json.dumps(value, default=str)) <= _LARGE_CHARS:
         return check(*given)
     return await asyncio.to_thread(check, *given)
 
 
 def surely_fits(value: Any, schema: Any, depth: int = 0) -> bool:
-    """True when the value fits; False when it does not, or when the schema says more than is known here.
+    """Return True if a value fits a schema. False may also mean that the schema uses an unsupported keyword.
 
-    It spares most calls the import of jsonschema, which takes longer than the call.
+    For most calls this saves the import of jsonschema, which takes longer than the call.
     """
-    if not isinstance(schema, dict) or depth > _DEEPEST:
+    if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         return False
     return all(_surely_keeps(keyword, wanted, value, schema, depth + 1) for keyword, wanted in schema.items())
 
@@ -80,17 +80,22 @@ def _surely_keeps(keyword: str, wanted: Any, value: Any, schema: dict[str, Any],
 
 
 _EXACT = 2**53
-"""Below it, a float holds every whole number exactly."""
+"""Floats below this represent every integer exactly."""
 
 
 def read_arguments(name: str, schema: dict[str, Json], arguments: dict[str, Json]) -> dict[str, Json]:
-    """Return the arguments of a tool without harmless habits of clients; misfits are unchanged.
+    """Correct harmless deviations of clients from a tool's schema. Other misfits are left for `validate_arguments`.
 
-    An optional argument that is null counts as absent. A text is read as JSON if the schema takes no text and the
-    result fits. A whole number that came as a float (`2.0`) is an integer where the schema wants one.
+    An optional argument that is null is dropped. A string is parsed as JSON if the schema does not allow strings and
+    the parsed value fits. A float without fraction (`2.0`) becomes an integer if the schema wants one.
 
     Raises:
-        ArgumentsError: A number is too large to be exact as a float.
+        ArgumentsError: An integer was sent as a float that is too large to be exact.
+
+    Example:
+        >>> schema = {"properties": {"n": {"type": "integer"}}, "required": ["n"]}
+        >>> read_arguments("double", schema, {"n": "21"})
+        {'n': 21}
     """
     try:
         read = _read(arguments, {**schema, "type": "object"}, schema, 0)
@@ -101,7 +106,7 @@ def read_arguments(name: str, schema: dict[str, Json], arguments: dict[str, Json
 
 def _read(value: Json, schema: Json, root: dict[str, Json], depth: int) -> Json:
     kinds = kinds_of(schema, root)
-    if depth > _DEEPEST or not isinstance(schema, dict):
+    if depth > _MAX_DEPTH or not isinstance(schema, dict):
         return value
     if isinstance(value, str) and not kinds & {"string"}:
         try:
@@ -157,8 +162,8 @@ def _with_definitions(schema: dict[str, Json], root: dict[str, Json]) -> dict[st
 def alternatives(
     schema: Json, root: dict[str, Json], depth: int = 0, followed: set[str] | None = None
 ) -> list[dict[str, Json]]:
-    """The schemas of which a value fits one, with references inside the schema resolved, each once."""
-    if not isinstance(schema, dict) or depth > _DEEPEST:
+    """Return the alternatives of a schema: the branches of `anyOf` and `oneOf`, with references resolved."""
+    if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         return [] if schema is False else [{}]
     followed = set() if followed is None else followed
     reference = schema.get("$ref")
@@ -177,7 +182,7 @@ def alternatives(
 
 
 def kinds_of(schema: Json, root: dict[str, Json]) -> set[str]:
-    """Return the JSON types that a schema admits; all types if it does not say."""
+    """Return the JSON types that a schema allows; all types if it names none."""
     return {kind for one in alternatives(schema, root) for kind in _own_kinds(one)}
 
 
@@ -192,20 +197,21 @@ def _own_kinds(schema: dict[str, Json]) -> set[str]:
 
 
 def _branch(schema: Json, root: dict[str, Json], kind: str) -> dict[str, Json]:
-    """The one alternative that admits values of a type; empty if there are several."""
+    """Return the only alternative that allows values of a type; empty if there are several."""
     found = [one for one in alternatives(schema, root) if kind in _own_kinds(one)]
     return found[0] if len(found) == 1 else {}
 
 
-_MOST_SHOWN = 8
-_LONGEST = 200
+_MAX_SHOWN = 8
+_MAX_MESSAGE_CHARS = 200
 
 
 def validate_arguments(name: str, schema: dict[str, Json], arguments: dict[str, Json]) -> None:
-    """Checks arguments against the inputSchema of a tool.
+    """Check arguments against a tool's inputSchema.
 
     Raises:
-        ArgumentsError: They do not fit; the message names each misfit, with its place, value and expected form.
+        ArgumentsError: The arguments do not fit. The message lists each error with its path, the value and the
+            expected type.
     """
     if not isinstance(arguments, dict):
         raise ArgumentsError(f"the arguments of {name!r} must be one JSON object", remedy=_usage(name, schema))
@@ -216,7 +222,7 @@ def validate_arguments(name: str, schema: dict[str, Json], arguments: dict[str, 
 
 
 def validate_result(tool: Tool, value: Json) -> list[str]:
-    """Return the misfits of a result with the tool's outputSchema; empty if all fits."""
+    """Return the errors of a result against the tool's outputSchema; empty if it fits."""
     return _misfits(tool.output_schema, {"result": value})
 
 
@@ -231,7 +237,7 @@ def _usage(name: str, schema: dict[str, Json]) -> str:
 
 
 def _expected(schema: Json) -> str:
-    """A schema in few words: integer, array of string, one of 1, 2."""
+    """Summarize a schema, such as "integer", "array of string" or "one of 1, 2"."""
     if not isinstance(schema, dict):
         return "anything"
     if isinstance(schema.get("enum"), list):
@@ -252,7 +258,7 @@ def _misfits(schema: dict[str, Json], value: Json) -> list[str]:
     from jsonschema.exceptions import SchemaError
     from referencing.exceptions import Unresolvable
 
-    from mcp_tools.library.validator import MOST_MISFITS, TooMuchWorkError, misfits_in
+    from mcp_tools.library.validator import MAX_MISFITS, TooMuchWorkError, misfits_in
 
     try:
         errors = misfits_in(schema, value)
@@ -261,17 +267,17 @@ def _misfits(schema: dict[str, Json], value: Json) -> list[str]:
     except TooMuchWorkError:
         return ["the tool's own schema cannot be used: it refers to itself too often"]
     except (SchemaError, Unresolvable) as error:
-        return [f"the tool's own schema cannot be used: {str(error).partition(chr(10))[0][:_LONGEST]}"]
+        return [f"the tool's own schema cannot be used: {str(error).partition(chr(10))[0][:_MAX_MESSAGE_CHARS]}"]
     errors.sort(key=lambda error: [str(part) for part in error.absolute_path])
     messages = list(dict.fromkeys(map(_described, errors)))
-    least = "at least " if len(errors) == MOST_MISFITS else ""
-    more = [f"and {least}{len(messages) - _MOST_SHOWN} more"] if len(messages) > _MOST_SHOWN else []
-    return messages[:_MOST_SHOWN] + more
+    least = "at least " if len(errors) == MAX_MISFITS else ""
+    more = [f"and {least}{len(messages) - _MAX_SHOWN} more"] if len(messages) > _MAX_SHOWN else []
+    return messages[:_MAX_SHOWN] + more
 
 
 def _described(error: ValidationError) -> str:
-    """An error with its place; of a long value in its message, the beginning is shown."""
+    """Return an error with its path. The middle of a long message is cut out."""
     place = error.json_path.removeprefix("$.") if error.absolute_path else "the arguments"
     text = error.message
-    half = _LONGEST // 2
-    return f"{place}: {text}" if len(text) <= _LONGEST else f"{place}: {text[:half]} … {text[-half:]}"
+    half = _MAX_MESSAGE_CHARS // 2
+    return f"{place}: {text}" if len(text) <= _MAX_MESSAGE_CHARS else f"{place}: {text[:half]} … {text[-half:]}"

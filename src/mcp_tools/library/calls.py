@@ -16,16 +16,16 @@ from typing import Any, Protocol
 from mcp_tools.database import open_database
 
 REFUSED = "refused"
-"""The class of calls that did not succeed and are no failures."""
+"""Outcome of a call with arguments that the tool rejects, as documented."""
 BUG = "bug"
-"""The class of calls that failed through the tool's own fault."""
+"""Outcome of a call that failed because of a bug in the tool."""
 _BUSY_SECONDS = 5.0
-_LABEL = 12
-"""Digits of a version's hash that are kept."""
-LATELY = 5
-"""Calls of a version of a tool that are remembered one by one, as the trigger has it."""
-_MANY_QUESTIONS = 3
-"""Distinct questions in which a tool succeeded, after which it is trusted."""
+_HASH_DIGITS = 12
+"""Length of a version's hash in the database."""
+RECENT_CALLS = 5
+"""Number of recent calls that are stored individually for each version. The trigger below has the same number."""
+_QUESTIONS_FOR_TRUST = 3
+"""A tool is trusted after it succeeded in this many different questions."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS calls (
     name TEXT NOT NULL, kind TEXT NOT NULL, count INTEGER NOT NULL, last REAL NOT NULL, PRIMARY KEY (name, kind)
@@ -54,36 +54,37 @@ _SET_APART = (
     "INSERT INTO calls SELECT :first, kind, count, last FROM calls WHERE name = :name"
     " ON CONFLICT DO UPDATE SET count = count + excluded.count, last = max(last, excluded.last)"
 )
-"""Counts of no version become those of earlier ones."""
+"""Turns counts without a version into counts of earlier versions."""
 _Statement = tuple[str, Mapping[str, object] | tuple[object, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """How the calls of the present version of a tool went."""
+    """Outcomes of a tool's calls. Unless stated otherwise, of its present version."""
 
     calls: int = 0
     successes: int = 0
     failures: dict[str, int] = field(default_factory=dict)
-    """By the class of their outcome."""
+    """Number of failed calls by kind of failure."""
     refused: int = 0
-    """Calls with arguments that the tool refused as documented."""
+    """Calls with arguments that the tool rejected as documented. They are not failures."""
     last: float | None = None
+    """Time of the last call of any version, in seconds since 1970."""
     questions: int = 0
-    """Distinct questions in which the present version succeeded."""
+    """Number of different questions in which the tool succeeded."""
     bugs_lately: int = 0
-    """Recent calls of the present version that failed through its own fault, each call once."""
+    """Number of different recent calls that failed because of a bug in the tool."""
     earlier: int = 0
-    """Calls of earlier versions."""
+    """Number of calls of earlier versions."""
 
     @property
     def is_trusted(self) -> bool:
-        """True if it succeeded in several questions, and lately had no bug."""
-        return self.questions >= _MANY_QUESTIONS and not self.bugs_lately
+        """True if the tool succeeded in several questions and had no bug recently."""
+        return self.questions >= _QUESTIONS_FOR_TRUST and not self.bugs_lately
 
 
 class Calls(Protocol):
-    """The counts of one library. Counting never fails a call: where nothing can be written, nothing is counted."""
+    """Counts the calls of one library's tools. If a count cannot be written, it is dropped without an error."""
 
     def record(
         self,
@@ -96,34 +97,44 @@ class Calls(Protocol):
         question: str = "",
         call: str = "",
     ) -> None:
-        """Counts calls of a version: successes, or failures of a kind; with digests of question and arguments."""
+        """Count calls with the same outcome.
+
+        Args:
+            name: The tool.
+            ok: True for successful calls.
+            kind: The kind of failure.
+            count: Number of calls.
+            version: Source hash of the version that was called.
+            question: Digest of the question.
+            call: Digest of the arguments.
+        """
         ...
 
     def renew(self, name: str) -> None:
-        """Forgets questions and last calls: another version takes the tool's place, or a person vouches for it."""
+        """Forget a tool's questions and recent calls, because it was replaced or a person approved it."""
         ...
 
     def stats(self, name: str, version: str) -> Stats:
-        """The counts of one tool whose present version has this hash; all zero for one that was never called."""
+        """Return the counts of a tool with this present version."""
         ...
 
     def close(self) -> None:
-        """Closes what is open. It is opened again when needed."""
+        """Close open files. They are opened again when needed."""
         ...
 
 
 def key_of(name: str, version: str) -> str:
-    """The name under which calls of a version are counted; without a version, that of the tool."""
-    return f"{name}@{version[:_LABEL]}" if version else name
+    """Return the database key for the calls of a version; the tool's name if there is no version."""
+    return f"{name}@{version[:_HASH_DIGITS]}" if version else name
 
 
 def names_of(name: str, version: str = "") -> dict[str, object]:
-    """The names under which a tool is counted: its own, that of a version, and the range of all versions."""
+    """Return SQL parameters: the tool's name, the key of a version, and the range of keys of all versions."""
     return {"name": name, "key": key_of(name, version), "first": f"{name}@", "after": f"{name}A"}
 
 
 def stats_of(name: str, version: str, kinds: Iterable[tuple[str, str, int, float]], questions: int, bugs: int) -> Stats:
-    """The counts of a tool from what is kept: by name and kind the count, and the time of the last such call."""
+    """Build the counts of a tool from database rows of key, kind, count and time of the last call."""
     now, earlier, moments, found = {name, key_of(name, version)}, 0, list[float](), Counter[str]()
     for key, kind, count, last in kinds:
         moments.append(last)
@@ -137,10 +148,10 @@ def stats_of(name: str, version: str, kinds: Iterable[tuple[str, str, int, float
 
 
 class CallsFile:
-    """The counts of one library, in a file that several processes share; it holds each count once it is made.
+    """Counts calls in a file that several processes share.
 
-    Counting never fails a call: where nothing can be written, nothing is counted. A damaged file is put aside.
-    The file stays open between calls: opening it takes as long as a call in the sandbox.
+    A damaged file is moved aside. The file stays open between calls, because opening it takes as long as a call in the
+    sandbox.
     """
 
     def __init__(self, path: Path) -> None:
@@ -160,17 +171,17 @@ class CallsFile:
         call: str = "",
     ) -> None:
         """See `Calls`."""
-        told, key = "" if ok else kind or "unknown", key_of(name, version)
+        outcome, key = "" if ok else kind or "unknown", key_of(name, version)
         work: list[_Statement] = [
             (
                 "INSERT INTO calls VALUES (?, ?, ?, ?)"
                 " ON CONFLICT DO UPDATE SET count = count + excluded.count, last = max(last, excluded.last)",
-                (key, told, count, time.time()),
+                (key, outcome, count, time.time()),
             )
         ]
         if ok and question:
             work.append(("INSERT OR IGNORE INTO questions VALUES (?, ?)", (key, question)))
-        work.append(("INSERT INTO lately (name, kind, call) VALUES (?, ?, ?)", (key, told, call)))
+        work.append(("INSERT INTO lately (name, kind, call) VALUES (?, ?, ?)", (key, outcome, call)))
         self._execute(*work)
 
     def renew(self, name: str) -> None:
@@ -183,20 +194,20 @@ class CallsFile:
     def stats(self, name: str, version: str) -> Stats:
         """See `Calls`."""
         rows: list[tuple[str, str, int, float | None]] = []
-        if os.path.exists(self._path):  # noqa: PTH110 - false as well where the folder cannot be entered
+        if os.path.exists(self._path):  # noqa: PTH110 - also false if the folder cannot be entered
             rows = self._execute((_STATS, names_of(name, version) | {"bug": BUG}))
         *counted, questions, bugs = rows or [("", "", 0, None)] * 2
         kinds = [(key, kind, count, last or 0.0) for key, kind, count, last in counted]
         return stats_of(name, version, kinds, questions[2], bugs[2])
 
     def close(self) -> None:
-        """Closes the file. It is opened again when needed."""
+        """See `Calls`."""
         if self._database is not None:
             self._database.close()
         self._database = None
 
     def _execute(self, *statements: _Statement) -> list[Any]:
-        """Execute one statement and return its rows, or several as one change."""
+        """Execute one statement and return its rows, or execute several in one transaction."""
         with self._threads, contextlib.suppress(OSError, sqlite3.Error):
             try:
                 return self._executed(statements)

@@ -1,4 +1,4 @@
-"""The tools of the library that some code imports, directly or through others."""
+"""Finds the tools that some code imports from the library, directly or through other tools."""
 
 from __future__ import annotations
 
@@ -14,68 +14,72 @@ from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, IMPORT_NAMES, impor
 from mcp_tools.tool import Status, Tool
 
 Get = Callable[[str], Awaitable[Tool]]
-"""Gives the tool of a name, as `Library.get` does."""
+"""Returns the tool of a name and raises `UnknownToolError` or `LibraryError`, like `Library.get`."""
 
-MOST_TOOLS = 50
-"""The most tools that one call imports."""
-_BEHIND = frozenset(map(import_name, (*BASE_PACKAGES, *FILE_PACKAGES))) | frozenset(IMPORT_NAMES.values())
+MAX_IMPORTED_TOOLS = 50
+_PROVIDED = frozenset(map(import_name, (*BASE_PACKAGES, *FILE_PACKAGES))) | frozenset(IMPORT_NAMES.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Tools that some code imports, and those that these import."""
+    """All tools that some code imports, directly or indirectly."""
 
     tools: tuple[Tool, ...] = ()
 
     @property
     def modules(self) -> dict[str, str]:
-        """Their sources by name."""
+        """The source of each tool, by its name."""
         return {tool.name: tool.source for tool in self.tools}
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The packages that they import."""
+        """The packages that the tools import."""
         found = (package for tool in self.tools for package in imported(tool.source, tool.capabilities.packages))
         return tuple(dict.fromkeys(found))
 
     def version_of(self, tool: Tool) -> str:
-        """The hash of a tool's source, and of all sources that run with it, each under its name."""
+        """Return a hash of a tool's source together with the sources that it imports."""
         if not self.tools:
             return tool.source_hash
         hashes = [tool.source_hash, *sorted(f"{one.name}:{one.source_hash}" for one in self.tools)]
         return hashlib.sha256(" ".join(hashes).encode()).hexdigest()
 
     def and_packages(self, packages: Iterable[str]) -> tuple[str, ...]:
-        """Packages of the code itself and theirs."""
+        """Return some packages and those of the tools, without duplicates."""
         return tuple(dict.fromkeys((*packages, *self.packages)))
 
 
 async def needs_of(names: Iterable[str], get: Get, *, of: str = "") -> Needs:
-    """The approved tools of these names and all that they import, for the tool `of` or for a program.
+    """Collect approved tools and all tools that they import.
+
+    Args:
+        names: The names of the tools.
+        get: Returns a tool.
+        of: The tool that imports them; empty for a program.
 
     Raises:
-        LibraryError: One is missing, damaged or not approved, or they import each other in a circle; the message names
-            the way to it.
+        LibraryError: A tool is missing, damaged or not approved, or tools import each other in a circle. The message
+            contains the chain of imports.
     """
     found: dict[str, Tool] = {}
 
     async def follow(name: str, way: tuple[str, ...]) -> None:
         if name in way:
-            raise LibraryError(f"{_way(way, name)}tools may not import each other in a circle")
+            raise LibraryError(f"{_chain(way, name)}tools may not import each other in a circle")
         if name in found:
             return
-        if len(found) + len(way) >= MOST_TOOLS:
-            raise LibraryError(f"{_way(way, name)}a call may bring {MOST_TOOLS} tools")
+        if len(found) + len(way) >= MAX_IMPORTED_TOOLS:
+            raise LibraryError(f"{_chain(way, name)}a call may import at most {MAX_IMPORTED_TOOLS} tools")
         try:
             tool = await get(name)
         except (UnknownToolError, LibraryError) as error:
             wrong = f"there is no tool {name!r}" if isinstance(error, UnknownToolError) else error.message
-            raise LibraryError(f"{_way(way, name)}{wrong}", remedy=error.remedy) from None
+            raise LibraryError(f"{_chain(way, name)}{wrong}", remedy=error.remedy) from None
         if tool.status is not Status.VERIFIED:
-            raise LibraryError(f"{_way(way, name)}{name} is a draft", remedy=f"alita tools approve {name}")
+            raise LibraryError(f"{_chain(way, name)}{name} is a draft", remedy=f"alita tools approve {name}")
         for inner in tool.capabilities.tools:
             await follow(inner, (*way, name))
-        if tool.name != name:  # an additional name, such as that of a merged tool
+        if tool.name != name:  # an alias
             await follow(tool.name, way)
             source = f"from {tool.name} import {tool.name} as {name}\n"
             tool = replace(tool, name=name, source=source)
@@ -86,29 +90,37 @@ async def needs_of(names: Iterable[str], get: Get, *, of: str = "") -> Needs:
     return Needs(tuple(found.values()))
 
 
-def _way(way: Sequence[str], name: str) -> str:
+def _chain(way: Sequence[str], name: str) -> str:
     return f"{' → '.join((*way, name))}: " if way else ""
 
 
 async def tools_imported(
     source: str, get: Get, *, declared: Sequence[str] = (), packages: Sequence[str] = ()
 ) -> list[str]:
-    """The tools that a source imports by name, from the library or declared by itself.
+    """Return the names of the tools that a source imports.
+
+    Args:
+        source: The source.
+        get: Returns a tool.
+        declared: Names that the source declares as tools. They count even if the library lacks them.
+        packages: Packages that the source declares.
 
     Raises:
-        LibraryError: It imports too many modules.
+        LibraryError: The source imports too many modules that may be tools.
     """
     return await tools_among(module_names(source, packages), get, declared=declared)
 
 
 async def tools_among(modules: Sequence[str], get: Get, *, declared: Sequence[str] = ()) -> list[str]:
-    """The same of the modules that a source imports; see `module_names`.
+    """Return those modules of a source that are tools; see `module_names` and `tools_imported`.
 
     Raises:
-        LibraryError: There are too many.
+        LibraryError: There are too many modules.
     """
-    if len(modules) > MOST_TOOLS:  # each is looked for
-        raise LibraryError(f"the code imports {len(modules):,} modules that may be tools; {MOST_TOOLS} are allowed")
+    if len(modules) > MAX_IMPORTED_TOOLS:  # each one is a lookup
+        raise LibraryError(
+            f"the code imports {len(modules):,} modules that may be tools; {MAX_IMPORTED_TOOLS} are allowed"
+        )
     found = []
     for name in modules:
         if name not in declared:
@@ -117,18 +129,18 @@ async def tools_among(modules: Sequence[str], get: Get, *, declared: Sequence[st
             except UnknownToolError:
                 continue
             except LibraryError:
-                pass  # `needs_of` says what is wrong with it
+                pass  # `needs_of` reports the damage
         found.append(name)
     return found
 
 
 def module_names(source: str, packages: Sequence[str] = ()) -> list[str]:
-    """The modules that a source imports and that may be tools: none of Python, of usual or of given packages."""
+    """Return the imported modules that may be tools: not from the standard library or from an available package."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    others = sys.stdlib_module_names | _BEHIND | {*map(import_name, packages)}
+    others = sys.stdlib_module_names | _PROVIDED | {*map(import_name, packages)}
     return [
         name
         for name in dict.fromkeys(module for _, module, _ in imports(tree))

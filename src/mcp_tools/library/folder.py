@@ -1,8 +1,8 @@
-"""A library's folder: nothing in it is read, written or removed through a link, and a tool's two files change as one.
+"""Safe access to a library's folder: links are never followed, and a tool's two files change together.
 
-Both files of a tool are first written whole to `pending/`. Then the source is moved into place, then the JSON file:
-that move is the commit. An unfinished write of a killed process is completed if its source is in place, and dropped
-otherwise. Everything happens under the library's lock.
+Both files are first written to `pending/`. Then the source is moved into place, then the JSON file, which commits the
+change. If a process is killed in between, the next one completes the change if the source is in place, and drops it
+otherwise. All changes happen under the library's lock.
 """
 
 from __future__ import annotations
@@ -23,28 +23,27 @@ from mcp_tools.errors import LibraryError
 from mcp_tools.small_files import read_small
 
 PRIVATE = ".alita"
-"""The folder in a library's folder that holds what is no tool."""
-LARGEST = 10_000_000
-"""Bytes: far more than any file of a tool has."""
+"""Subfolder for the lock, pending files and old versions."""
+MAX_FILE_BYTES = 10_000_000
 META_HASH = "alita/source-hash"
-"""Key in the `_meta` of a JSON file with the hash of its source."""
+"""Key of the source's hash in the `_meta` of a JSON file."""
 PENDING = (PRIVATE, "pending")
 VERSIONS = (PRIVATE, "versions")
 LOCK_SECONDS = 30.0
 _OWNER = "folder"
-_LONGEST_PATH = 4096
-_MOST_PLACES = 10_000
-_UNUSED = 30 * 86400.0
-"""Seconds: the folder may be on a disk that is not connected today."""
-_PLACES = ("lock", "pending", "versions")
-"""Places that must be no links; checked before anything is written."""
+_MAX_PATH_BYTES = 4096
+_MAX_SWEPT = 10_000
+_UNUSED_SECONDS = 30 * 86400.0
+"""Long enough, because the library may be on a disk that is not always connected."""
+_NEVER_LINKS = ("lock", "pending", "versions")
+"""Parts of the private folder that are checked for links before any write."""
 
 
 def require_own_place(folder: Path) -> None:
-    """A library's folder may be a link to a sibling or descendant folder, and to no other place.
+    """Check that a library's folder is not a link out of its parent folder.
 
     Raises:
-        LibraryError: It is a link that leads out of its parent folder.
+        LibraryError: It is such a link.
     """
     if folder.is_symlink() and not folder.resolve().is_relative_to(folder.parent.resolve()):
         raise LibraryError(
@@ -54,39 +53,39 @@ def require_own_place(folder: Path) -> None:
 
 
 def derived_folder(folder: Path, data: Path) -> Path:
-    """The folder in the user's data for what is derived from a library: a database in the library may be anybody's."""
-    return place_of(folder, data / "libraries")
+    """Return the user's folder for the databases of a library. Inside the library, others could plant them."""
+    return data_folder_of(folder, data / "libraries")
 
 
-def place_of(folder: Path, places: Path) -> Path:
-    """Return the path of the folder in `places` that belongs to another folder."""
-    return places / hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:24]
+def data_folder_of(folder: Path, parent: Path) -> Path:
+    """Return the subfolder of `parent` that is reserved for data about another folder."""
+    return parent / hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:24]
 
 
-def note_owner(place: Path, folder: Path) -> None:
-    """Makes the place of a folder, and writes down to which folder it belongs, so that it can be removed later."""
+def note_owner(data_folder: Path, folder: Path) -> None:
+    """Create a data folder with a note of the folder that it belongs to, so that `sweep_data_folders` can remove it."""
     with contextlib.suppress(OSError):
-        private_folder(place)
-        if not (place / _OWNER).exists():
-            write_whole(place / _OWNER, os.fsencode(folder.resolve()))
+        private_folder(data_folder)
+        if not (data_folder / _OWNER).exists():
+            write_whole(data_folder / _OWNER, os.fsencode(folder.resolve()))
 
 
-def sweep_places(places: Path) -> None:
-    """Remove places without their folder, if nothing in them has changed for 30 days."""
+def sweep_data_folders(parent: Path) -> None:
+    """Remove the data of folders that no longer exist, unless it changed within the last 30 days."""
     with contextlib.suppress(OSError):
-        for place in itertools.islice(places.iterdir(), _MOST_PLACES):
+        for data_folder in itertools.islice(parent.iterdir(), _MAX_SWEPT):
             with contextlib.suppress(OSError, ValueError):
-                owner = Path(os.fsdecode(read_small(place / _OWNER, _LONGEST_PATH, follow=False)))
-                newest = max(path.lstat().st_mtime for path in (place, *place.iterdir()))
-                if owner.is_absolute() and not owner.exists() and newest < time.time() - _UNUSED:
-                    shutil.rmtree(place)
+                owner = Path(os.fsdecode(read_small(data_folder / _OWNER, _MAX_PATH_BYTES, follow=False)))
+                newest = max(path.lstat().st_mtime for path in (data_folder, *data_folder.iterdir()))
+                if owner.is_absolute() and not owner.exists() and newest < time.time() - _UNUSED_SECONDS:
+                    shutil.rmtree(data_folder)
 
 
 def within(folder: Path, *names: str) -> Path:
-    """The path of something in a library's folder, for what opens files by path.
+    """Return a path in a library's folder after checking that no part of it is a link.
 
     Raises:
-        OSError: It is a link, or a folder that leads to it is one.
+        OSError: A part of the path is a link.
     """
     path = folder
     for name in names:
@@ -97,10 +96,10 @@ def within(folder: Path, *names: str) -> Path:
 
 
 def made(folder: Path, *names: str) -> Path:
-    """Return a folder in a library's folder, and make it if it is missing.
+    """Return a subfolder of a library's folder, and create it if necessary.
 
     Raises:
-        OSError: It cannot be made, or a part of the way is a link.
+        OSError: It cannot be created, or a part of its path is a link.
     """
     path = within(folder, *names)
     path.mkdir(parents=True, exist_ok=True)
@@ -108,12 +107,12 @@ def made(folder: Path, *names: str) -> Path:
 
 
 def read(path: Path) -> bytes:
-    """Return the content of a file; refuse a pipe, a device or a link.
+    """Return the content of a regular file.
 
     Raises:
-        OSError: It is not there, is no file, or is too large.
+        OSError: The file does not exist or is too large, or it is a link, a pipe or a device.
     """
-    return read_small(path, LARGEST, follow=False)
+    return read_small(path, MAX_FILE_BYTES, follow=False)
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -134,7 +133,7 @@ def _sync(folder: Path) -> None:
 
 @contextlib.contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Holds the lock of a library's folder; what a killed writer left is settled first.
+    """Hold the lock of a library's folder. Unfinished changes of a killed process are completed or dropped first.
 
     Raises:
         LibraryError: Another process holds the lock for too long, or the folder cannot be written.
@@ -143,17 +142,17 @@ def writing(folder: Path) -> Iterator[None]:
 
     require_own_place(folder)
     remedy = "make space or make the folder writable, or choose another with --tools-dir"
-    with told(folder, f"the tool library {folder}", remedy):
+    with write_errors(folder, f"the tool library {folder}", remedy):
         made(folder, PRIVATE)
-        lock, *_ = [within(folder, PRIVATE, name) for name in _PLACES]
+        lock, *_ = [within(folder, PRIVATE, name) for name in _NEVER_LINKS]
         with FileLock(lock, timeout=LOCK_SECONDS):
             _settle(folder)
             yield
 
 
 @contextlib.contextmanager
-def told(locked: Path, what: str, remedy: str) -> Iterator[None]:
-    """Turn failures of a lock or of writing into messages for the user."""
+def write_errors(locked: Path, what: str, remedy: str) -> Iterator[None]:
+    """Turn a lock timeout or a failed write into a `LibraryError`."""
     from filelock import Timeout
 
     try:
@@ -168,10 +167,10 @@ def told(locked: Path, what: str, remedy: str) -> Iterator[None]:
 
 
 def write_pair(folder: Path, name: str, source: bytes, document: bytes) -> None:
-    """Puts both files of a tool in place. Only under the lock.
+    """Write both files of a tool. The caller must hold the lock.
 
     Raises:
-        OSError: A file could not be written; the tool is as it was before.
+        OSError: A file could not be written. The tool is unchanged.
     """
     pending = made(folder, *PENDING)
     files = {f"{name}.py": source, f"{name}.json": document}
@@ -187,7 +186,9 @@ def write_pair(folder: Path, name: str, source: bytes, document: bytes) -> None:
 
 
 def remove_pair(folder: Path, name: str) -> None:
-    """Removes both files of a tool. Until its source is gone, settling puts its JSON file back. Only under the lock.
+    """Remove both files of a tool. The caller must hold the lock.
+
+    If the process is killed before the source is gone, the next one restores the JSON file.
 
     Raises:
         OSError: A file cannot be removed.
@@ -201,10 +202,11 @@ def remove_pair(folder: Path, name: str) -> None:
 
 
 def _settle(folder: Path) -> None:
+    """Complete or drop the unfinished change of a killed process; see the module's docstring."""
     pending = within(folder, *PENDING)
     found = sorted(pending.iterdir()) if pending.is_dir() else []
     left = [file for file in found if file.is_symlink() or not file.is_dir()]
-    for folder_left in {*found} - {*left}:  # no writer makes one, and it would be in the way of each
+    for folder_left in {*found} - {*left}:  # alita creates no folders here, and one could block every write
         shutil.rmtree(folder_left, ignore_errors=True)
     for document in left:
         source = folder / f"{document.stem}.py"
@@ -223,16 +225,16 @@ def _belongs(document: Path, source: Path) -> bool:
 
 
 def keep_version(folder: Path, name: str) -> None:
-    """Copy the unchanged files of a name to the folder of old versions. Only under the lock.
+    """Copy a tool's files to the old versions. The caller must hold the lock.
 
     Raises:
-        OSError: A file cannot be read, or none can be written.
+        OSError: A file cannot be read or written.
     """
     found: dict[str, bytes] = {}
     for suffix in (".py", ".json"):
         try:
             found[suffix] = read(folder / f"{name}{suffix}")
-        except OSError as error:  # a link, a pipe, a device or something huge is no version
+        except OSError as error:  # links, pipes, devices and huge files are not kept
             if error.errno not in {errno.ENOENT, errno.ELOOP, errno.EINVAL, errno.EFBIG}:
                 raise
     if not found:

@@ -1,4 +1,4 @@
-"""The search over a library: a SQLite FTS5 file derived from the tools' files. Deleting it loses nothing."""
+"""The search index of a library: a SQLite FTS5 file. It is built from the tools' files, so it may be deleted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mcp_tools.errors import LibraryError
 from mcp_tools.library import tool_files
 from mcp_tools.library.folder import PENDING, note_owner, writing
 from mcp_tools.library.meaning import packed, signs, word_vectors
-from mcp_tools.library.ranking import OF_A_PART, RANKED, RANKED_OF_A_PART, Found, Search
+from mcp_tools.library.ranking import MAX_RANKED, MAX_RANKED_PER_PART, SHOWN_PER_PART, Match, Search
 from mcp_tools.library.tool_files import Flaw, Stamps
 from mcp_tools.library.vocabulary import (
     acronyms,
@@ -29,7 +29,8 @@ from mcp_tools.library.vocabulary import (
 from mcp_tools.tool import Tool
 
 _SCHEMA_VERSION = 5
-_MOST_CHOICES = 50  # of one parameter, that are searched for
+_MAX_CHOICES = 50
+"""Limit of searchable choices of one parameter."""
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS tools (
@@ -48,8 +49,8 @@ PRAGMA user_version = {_SCHEMA_VERSION};
 COMMIT;
 """
 _BUSY_SECONDS = 10.0
-_MOST_OF_A_SENTENCE = 16
-_LETTERS_OF_A_SENTENCE = 4
+_MAX_SENTENCE_WORDS = 16
+_MAX_SENTENCE_ACRONYM_CHARS = 4
 _FIRST_SENTENCE = re.compile(r"\.\s|\n\s*\n")
 Read = Callable[[str], Tool | Flaw | None]
 
@@ -57,11 +58,12 @@ Read = Callable[[str], Tool | Flaw | None]
 class Index:
     """An index of tools, in a file that several processes share, or in memory.
 
-    Without a path it is in memory.
+    Args:
+        path: The file; None keeps the index in memory.
 
     Raises:
-        OSError: The file cannot be made.
-            sqlite3.Error: The file is damaged, of another version, or cannot be written.
+        OSError: The file cannot be created.
+        sqlite3.Error: The file is damaged, belongs to another version, or cannot be written.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -77,19 +79,19 @@ class Index:
             raise
         self._signs: dict[int, int] = {}
         self._signs_of = -1
-        """The version of the database that has these signs."""
+        """Version of the database from which `_signs` was read."""
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._database.close()
 
     def refresh(self, current: Stamps, read: Read) -> None:
-        """Update the index from the files, reading only files with new stamps."""
+        """Update the index from the files. Only files with new stamps are read."""
         if self._differing(current)[1:] == ([], []):
             return
         self._database.execute("BEGIN IMMEDIATE")
         with self._database:
-            known, gone, changed = self._differing(current)  # another process may have been first
+            known, gone, changed = self._differing(current)  # another process may have refreshed it meanwhile
             for name in [*gone, *(known.keys() & changed)]:
                 _remove(self._database, name)
             for name in changed:
@@ -97,7 +99,7 @@ class Index:
         self._signs_of = -1
 
     def _current_signs(self) -> dict[int, int]:
-        version = self._database.execute("PRAGMA data_version").fetchone()[0]  # changes with what others write
+        version = self._database.execute("PRAGMA data_version").fetchone()[0]  # changes if other processes write
         if self._signs_of != version:
             rows = self._database.execute("SELECT id, bits FROM signs") if word_vectors() else ()
             self._signs = {row: int.from_bytes(bits, "big") for row, bits in rows}
@@ -105,54 +107,59 @@ class Index:
         return self._signs
 
     def _differing(self, current: Stamps) -> tuple[dict[str, str], list[str], list[str]]:
-        """Return the indexed names, the removed names, and the new or changed names."""
+        """Return the indexed names with their stamps, the removed names, and the new or changed names."""
         known = dict(self._database.execute("SELECT name, stamp FROM tools"))
         changed = [name for name, stamp in current.items() if known.get(name) != stamp]
         return known, [name for name in known if name not in current], changed
 
     def names(self) -> list[str]:
-        """The names of all tools that have no flaw."""
+        """Return the names of all tools without a flaw."""
         rows = self._database.execute("SELECT name FROM tools WHERE flaw_kind IS NULL ORDER BY name")
         return [name for (name,) in rows]
 
     def count(self) -> int:
-        """The number of tools that have no flaw."""
+        """Return the number of tools without a flaw."""
         return int(self._database.execute("SELECT count(*) FROM tools WHERE flaw_kind IS NULL").fetchone()[0])
 
     def having(self, name: str) -> list[str]:
-        """The tools that have a word, such as another name, in one piece."""
+        """Return the names of tools that have this name or alias."""
         sql = "SELECT tools.name FROM short JOIN tools ON tools.id = short.rowid WHERE short MATCH ? LIMIT 20"
         return [found for (found,) in self._database.execute(sql, (f'whole : "{name}"',))]
 
     def flaws(self) -> list[Flaw]:
-        """Return the flaws of the folder."""
+        """Return the flaws of all damaged tools."""
         rows = self._database.execute(
             "SELECT name, flaw_kind, flaw_message, flaw_remedy FROM tools WHERE flaw_kind IS NOT NULL ORDER BY name"
         )
         return [Flaw(*row) for row in rows]
 
-    def search(self, query: str, limit: int, *, with_unlikely: bool = False) -> list[Found]:
-        """The usable tools that share most with the query, best first; a higher score is better.
+    def search(self, query: str, limit: int, *, with_unlikely: bool = False) -> list[Match]:
+        """Return the tools that match a query best, best first.
 
-        Each shared word counts the more, the fewer tools have it, and more in a name than in a description; to this the
-        likeness of the meanings is added. Tools that share too little are left out, and tools far behind the best,
-        except `with_unlikely`. The best of each part of a question is among the first.
+        A shared word counts more if few tools have it, and more in a name than in a description. The similarity of
+        meaning is added. The best tools for each part of a question come first. SQLite's bm25 is not used, because it
+        is twice as slow with 10,000 tools.
 
-        SQLite's own bm25 first counts every word's rows again and takes twice as long as all of this at 10,000 tools.
+        Args:
+            query: A question or a purpose.
+            limit: Maximum number of results.
+            with_unlikely: Include tools with a low score, or far below the best.
         """
         if limit < 1:
             return []
         search = Search(self._database, self._current_signs())
-        whole = search.ranked(query, max(RANKED, limit))
-        rows = [[one for one in search.ranked(part, RANKED_OF_A_PART) if one.fits] for part in parts_of(query)]
-        best, more = (_sorted(one for row in rows for one in row[start:end]) for start, end in ((0, 1), (1, OF_A_PART)))
+        whole = search.ranked(query, max(MAX_RANKED, limit))
+        rows = [[one for one in search.ranked(part, MAX_RANKED_PER_PART) if one.fits] for part in parts_of(query)]
+        best, more = (
+            _sorted(one for row in rows for one in row[start:end]) for start, end in ((0, 1), (1, SHOWN_PER_PART))
+        )
         fitting = [one for one in whole if one.fits]
         first = {one.name: one for one in [*fitting[:1], *best, *fitting[:3], *more, *fitting]}
         others = [one for one in whole if one.name not in first] if with_unlikely else []
         return [*first.values(), *others][:limit]
 
 
-def _sorted(found: Iterable[Found]) -> list[Found]:
+def _sorted(found: Iterable[Match]) -> list[Match]:
     return sorted(found, key=lambda one: -one.score)
 
 
@@ -193,15 +200,15 @@ def _put(database: sqlite3.Connection, name: str, stamp: str, tool: Tool | Flaw 
 
 
 def _other_names(tool: Tool) -> list[str]:
-    """Return the names in its docstring, and the names of merged tools."""
+    """Return the other names in a tool's docstring, and its aliases."""
     return [*also_known_as(tool.description), *tool.aliases]
 
 
 def _short_names(tool: Tool) -> tuple[str, str]:
-    """Acronyms of the name, of its other names and of the first sentence; words in one that may be in a question."""
+    """Return two texts for the table `short`: the tool's acronyms; and its names, with joined words."""
     name = plain_words(tool.name)
-    sentence = plain_words(tool.description.partition(". ")[0])[:_MOST_OF_A_SENTENCE]
-    found = acronyms(sentence, most=_LETTERS_OF_A_SENTENCE)
+    sentence = plain_words(tool.description.partition(". ")[0])[:_MAX_SENTENCE_WORDS]
+    found = acronyms(sentence, most=_MAX_SENTENCE_ACRONYM_CHARS)
     for row in (name, *map(plain_words, _other_names(tool))):
         found += acronyms(row)
     return " ".join(dict.fromkeys(found)), " ".join(dict.fromkeys([*name, *joined(name), *tool.aliases]))
@@ -213,27 +220,27 @@ def _parameter_words(tool: Tool) -> Iterator[str]:
         yield str(name)
         if isinstance(schema, dict):
             yield str(schema.get("description", ""))
-            choices = schema.get("enum")  # what a question may say: `Friday`, `EUR`
-            yield from map(str, choices[:_MOST_CHOICES] if isinstance(choices, list) else ())
+            choices = schema.get("enum")  # questions may contain them: `Friday`, `EUR`
+            yield from map(str, choices[:_MAX_CHOICES] if isinstance(choices, list) else ())
 
 
-_LOOK_AGAIN_SECONDS = 2.0
-"""Seconds for which an edit inside a file may go unseen; new, replaced and deleted files are seen immediately."""
-_SCAN_SHARE = 100
-"""Looking at every file takes at most this part of the time."""
-_SETTLED_NS = 50_000_000
-"""A folder changed so recently may change again within one tick of its clock."""
+_RESCAN_SECONDS = 2.0
+"""An edit inside a file may go unnoticed this long. New, replaced and deleted files are noticed immediately."""
+_SCAN_INTERVALS = 100
+"""After a scan, wait this many times its duration, so that scanning takes at most 1 % of the time."""
+_CLOCK_TICK_NS = 50_000_000
+"""A folder that changed this recently may change again without a new modification time."""
 
 T = TypeVar("T")
 
 
 class CurrentIndex:
-    """The index of one folder: updated from the files before each query, rebuilt if damaged.
+    """The index of one folder. It is updated from the files before each query, and rebuilt if it is damaged.
 
     Args:
-        folder: The folder, which need not exist.
-        path: The file of the index, outside of the folder.
-        read: Reads a tool by its name.
+        folder: The folder, which may not exist yet.
+        path: The index file, outside the folder.
+        read: Reads a tool by name.
     """
 
     def __init__(self, folder: Path, path: Path, read: Read) -> None:
@@ -242,7 +249,7 @@ class CurrentIndex:
         self._read = read
         self._index: Index | None = None
         self._existed = False
-        """True if there was a folder when the index was opened."""
+        """True if the folder existed when the index was opened."""
         self._stamps: Stamps = {}
         self._indexed: Stamps | None = None
         self._seen = -1
@@ -250,38 +257,38 @@ class CurrentIndex:
         self._threads = threading.RLock()
 
     def close(self) -> None:
-        """Closes the index; the next question opens it again."""
+        """Close the index. The next query opens it again."""
         with self._threads:
             if self._index is not None:
                 self._index.close()
             self._index, self._indexed = None, None
 
-    def asked(self, ask: Callable[[Index], T]) -> T:
-        """Asks the index. If it is damaged, it is rebuilt, then kept in memory.
+    def query(self, ask: Callable[[Index], T]) -> T:
+        """Run a query on the current index. A damaged index is rebuilt; if that fails, in memory.
 
         Raises:
             LibraryError: The folder cannot be read.
         """
         with self._threads:
             stamps = self.stamps()
-            for anew in (False, True):
+            for rebuild in (False, True):
                 with contextlib.suppress(OSError, sqlite3.Error):
-                    return ask(self._current(self._opened(anew=anew), stamps))
+                    return ask(self._refreshed(self._open(rebuild=rebuild), stamps))
             self.close()
             self._index = Index(None)
-            return ask(self._current(self._index, stamps))
+            return ask(self._refreshed(self._index, stamps))
 
-    def _current(self, index: Index, stamps: Stamps) -> Index:
+    def _refreshed(self, index: Index, stamps: Stamps) -> Index:
         if self._indexed is not stamps:
             index.refresh(stamps, self._read)
             self._indexed = stamps
         return index
 
-    def _opened(self, *, anew: bool) -> Index:
+    def _open(self, *, rebuild: bool) -> Index:
         exists = self._folder.is_dir()
-        if anew or self._index is None or exists != self._existed:
+        if rebuild or self._index is None or exists != self._existed:
             self.close()
-            for suffix in ("", "-wal", "-shm") if anew and exists else ():
+            for suffix in ("", "-wal", "-shm") if rebuild and exists else ():
                 with contextlib.suppress(OSError):
                     Path(f"{self._path}{suffix}").unlink()
             if exists:
@@ -290,7 +297,7 @@ class CurrentIndex:
         return self._index
 
     def is_due(self) -> bool:
-        """Return True if the stamps must be taken again."""
+        """Return True if the folder must be scanned again."""
         return self._changed() != self._seen or time.monotonic() >= self._due
 
     def _changed(self) -> int:
@@ -300,7 +307,7 @@ class CurrentIndex:
             return 0
 
     def stamps(self) -> Stamps:
-        """The stamps of all files, the same object while they are the same.
+        """Return the stamps of all tools. The same object is returned while nothing changes.
 
         Raises:
             LibraryError: The folder cannot be read.
@@ -313,7 +320,7 @@ class CurrentIndex:
             try:
                 if pending.is_dir() and any(pending.iterdir()):
                     with contextlib.suppress(LibraryError), writing(self._folder):
-                        pass  # a writer was killed: taking the lock settles what it left
+                        pass  # a writer was killed; taking the lock cleans up after it
                 stamps = tool_files.stamps(self._folder)
             except OSError as error:
                 raise LibraryError(
@@ -323,6 +330,6 @@ class CurrentIndex:
             if stamps != self._stamps:
                 self._stamps = stamps
             now = time.monotonic()
-            self._due = now + max(_LOOK_AGAIN_SECONDS, _SCAN_SHARE * (now - started))
-            self._seen = changed if time.time_ns() - changed > _SETTLED_NS else -1
+            self._due = now + max(_RESCAN_SECONDS, _SCAN_INTERVALS * (now - started))
+            self._seen = changed if time.time_ns() - changed > _CLOCK_TICK_NS else -1
             return self._stamps

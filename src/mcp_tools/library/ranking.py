@@ -1,4 +1,4 @@
-"""The ranking of a library's tools by the words that they share with a text, and by its meaning."""
+"""Ranks a library's tools by the words that they share with a text, and by its meaning."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from mcp_tools.library.meaning import likeness, nearest, word_vectors
-from mcp_tools.library.vocabulary import acronyms, is_slip, joined, plain_words, search_words, stems
+from mcp_tools.library.meaning import nearest, similarity, word_vectors
+from mcp_tools.library.vocabulary import acronyms, is_typo, joined, plain_words, search_words, stems
 
 
-class Found(NamedTuple):
-    """One match of a search."""
+class Match(NamedTuple):
+    """A tool found by a search."""
 
     name: str
     score: float
     fits: bool
-    """True if it is worth showing: its score is high enough, and not far behind the best."""
+    """True if the score is high enough, and not far below the best."""
 
 
 class Search:
-    """One search, with data that its parts share.
+    """One search. It caches what it has read, for the parts of the question.
 
     Args:
         database: The index.
-        signs: The signs of the tools' vectors by their rows; empty without word vectors.
+        signs: The signs of each tool's vector, by row; empty without word vectors.
     """
 
     def __init__(self, database: sqlite3.Connection, signs: Mapping[int, int]) -> None:
@@ -37,28 +37,29 @@ class Search:
         self._rows: dict[str, list[int]] = {}
         self._entries: dict[int, _Entry] = {}
 
-    def ranked(self, query: str, most: int) -> list[Found]:
-        """The tools that share words or meaning with a text, best first.
+    def ranked(self, query: str, most: int) -> list[Match]:
+        """Return the tools that share words or meaning with a text, best first.
 
-        A score is the shared part of the words' weight plus the likeness of the meaning, each at most about 1.
+        A score adds the share of the words' weight that a tool has, and the similarity of meaning. Each is at most
+        about 1.
         """
         units = self._units(query)
         total = sum(unit.weight for unit in units if not unit.is_extra) or 1.0
         vectors = word_vectors() if self._signs else None
         vector = vectors.of(query) if vectors else None
-        rows = dict.fromkeys(_telling_rows(units, most))
+        rows = dict.fromkeys(_best_rows(units, most))
         if vector:
             rows |= dict.fromkeys(nearest(vector, self._signs, _NEAREST))
         found = []
         for row, entry in self._read(rows).items():
             shared = sum([unit.weight * unit.share(row, entry) for unit in units]) / total
-            meaning = likeness(vector, entry.vector) if vector and entry.vector else 0.0
+            meaning = similarity(vector, entry.vector) if vector and entry.vector else 0.0
             if shared > 0 or meaning >= _FAINT:
                 found.append((entry.name, shared + meaning - entry.size * _LENGTH_WEIGHT))
         best = max((score for _, score in found), default=0.0)
         least = max(_FITS, _NEAR_BEST * best)
         return sorted(
-            (Found(name, score, score >= least) for name, score in found), key=lambda one: (-one.score, one.name)
+            (Match(name, score, score >= least) for name, score in found), key=lambda one: (-one.score, one.name)
         )
 
     def _read(self, rows: Iterable[int]) -> dict[int, _Entry]:
@@ -82,25 +83,25 @@ class Search:
         match = " OR ".join(f'"{term}"' for term in terms)
         if match not in self._rows:
             found = self._database.execute(_ROWS, (match, most)).fetchone()[0]
-            self._rows[match] = json.loads(f"[{found or ''}]")  # in half the time of reading row by row
+            self._rows[match] = json.loads(f"[{found or ''}]")  # twice as fast as reading row by row
         return self._rows[match]
 
     def _units(self, query: str) -> list[_Unit]:
-        """The words of a query, and what stands for them in the index, with the rows that have them."""
+        """Return the terms of a query with the rows that contain them."""
         units = []
         wanted = list(dict.fromkeys(one for word in search_words(query) for one in stems(word)))
         for one in wanted:
             rows = self._rows_with(one, most=_COMMON)
-            slips = self._near_terms(one) if not rows and len(one) >= _FEWEST_LETTERS else []
-            others = self._rows_with(*slips, most=_FREQUENT) if slips else []
+            typos = self._similar_terms(one) if not rows and len(one) >= _MIN_TYPO_CHARS else []
+            others = self._rows_with(*typos, most=_FREQUENT) if typos else []
             weight = self._weight(rows or others)
-            units.append(_Unit(one, slips, rows, others if len(others) < _FREQUENT else [], weight))
-        plain = plain_words(query)[:_MOST_PLAIN]
+            units.append(_Unit(one, typos, rows, others if len(others) < _FREQUENT else [], weight))
+        plain = plain_words(query)[:_MAX_PLAIN_WORDS]
         units += self._short(plain, "acronyms")
         return units + self._short([*joined(plain), *acronyms(plain)], "whole")
 
     def _short(self, terms: Sequence[str], column: str) -> list[_Unit]:
-        """Acronyms, or words in one, among the terms, with the tools that have them."""
+        """Return units for those terms that occur in a column of short names: acronyms or joined words."""
         if not terms:
             return []
         found: dict[str, list[int]] = {}
@@ -113,11 +114,11 @@ class Search:
         few = {term: rows for term, rows in found.items() if len(rows) <= _FEW}
         return [_Unit(term, [], rows, [], _NAME * self._weight(rows), is_extra=True) for term, rows in few.items()]
 
-    def _near_terms(self, word: str) -> list[str]:
-        """Words of the index that are written like one that it has not."""
+    def _similar_terms(self, word: str) -> list[str]:
+        """Return indexed words of which an unknown word may be a misspelling."""
         start = word[:_SAME_START]
         sql = "SELECT term FROM terms WHERE term >= ? AND term < ?"
-        return [term for (term,) in self._database.execute(sql, (start, f"{start}\U0010ffff")) if is_slip(word, term)]
+        return [term for (term,) in self._database.execute(sql, (start, f"{start}\U0010ffff")) if is_typo(word, term)]
 
 
 class _Entry(NamedTuple):
@@ -125,69 +126,69 @@ class _Entry(NamedTuple):
 
     name: str
     weights: dict[str, float]
-    """Weight of its words: the highest of the fields that have it."""
+    """The weight of each word in the tool: the highest weight among the fields with this word."""
     size: int
     vector: bytes | None
 
 
 class _Unit(NamedTuple):
-    """A word of a query."""
+    """A term of a query: a stem, an acronym or two joined words."""
 
     term: str
-    slips: list[str]
-    """Words of the index that are written nearly like it, if none is written like it."""
+    typos: list[str]
+    """Indexed words that are spelled similarly, if the term itself is not in the index."""
     rows: list[int]
     others: list[int]
-    """The rows that have one of these."""
+    """The rows that contain one of `typos`."""
     weight: float
     is_extra: bool = False
-    """Derived from several words of the query, which count by themselves."""
+    """True for a term derived from several words of the query, which are also counted themselves."""
 
     def share(self, row: int, entry: _Entry) -> float:
-        """The part of its weight that a tool has."""
+        """Return the share of the term's weight that a tool gets."""
         if self.is_extra:
             return 1.0 if row in self.rows else 0.0
         share = entry.weights.get(self.term, 0.0)
         return (
-            max([share, *(_SLIP_WEIGHT * entry.weights.get(term, 0.0) for term in self.slips)]) if self.slips else share
+            max([share, *(_TYPO_WEIGHT * entry.weights.get(term, 0.0) for term in self.typos)]) if self.typos else share
         )
 
 
-RANKED = 30
-RANKED_OF_A_PART = 15
-OF_A_PART = 2
+MAX_RANKED = 30
+MAX_RANKED_PER_PART = 15
+SHOWN_PER_PART = 2
 _FREQUENT = 1000
-"""Once there are enough candidates, a word that this many tools have adds no more."""
+"""A word that more tools contain adds no further candidates once there are enough."""
 _COMMON = 1500
-"""No more tools with a word are looked at."""
+"""Limit of tools that are looked up for one word."""
 _ROWS = "SELECT group_concat(rowid) FROM (SELECT rowid FROM words WHERE words MATCH ? LIMIT ?)"
 _MOST_SHORT = 300
 _FEW = 30
-"""Joined words and acronyms that more tools have tell nothing."""
-_MOST_PLAIN = 40
-_FEWEST_LETTERS = 5
+"""Acronyms and joined words that more tools have are ignored."""
+_MAX_PLAIN_WORDS = 40
+_MIN_TYPO_CHARS = 5
 _SAME_START = 3
 _NAME = 1.3
 _FIELDS = (_NAME, _NAME, 1.0, 0.8)
-"""The weights of a name, of other names, of a description, of parameters."""
-_SLIP_WEIGHT = 0.8
+"""Weights of a word in the name, in other names, in the description, and in parameters."""
+_TYPO_WEIGHT = 0.8
 _LENGTH_WEIGHT = 0.0001
-"""Per word: it only decides between equals."""
+"""Penalty per word, so small that it only breaks ties."""
 _NEAREST = 24
-"""Number of tools compared by meaning, besides those that share words."""
+"""Number of tools compared by meaning, in addition to those that share words."""
 _FITS = 0.3
 _FAINT = 0.15
-"""Texts that share no word and are less alike have nothing to do with each other."""
+"""Below this similarity, texts without a common word are unrelated."""
 _NEAR_BEST = 0.5
 
 
-def _telling_rows(units: list[_Unit], most: int) -> list[int]:
-    """The rows that share the most telling words. The rarest word comes first."""
+def _best_rows(units: list[_Unit], most: int) -> list[int]:
+    """Return the rows with the highest total weight of shared words, taking rare words first."""
     weights: dict[int, float] = {}
     for unit in sorted(units, key=lambda unit: len(unit.rows)):
-        for rows, weight in ((unit.rows, unit.weight), (unit.others, unit.weight * _SLIP_WEIGHT)):
-            is_telling = len(rows) <= _FREQUENT or len(weights) < most
-            for row in rows if is_telling else weights.keys() & rows:
+        for rows, weight in ((unit.rows, unit.weight), (unit.others, unit.weight * _TYPO_WEIGHT)):
+            adds_rows = len(rows) <= _FREQUENT or len(weights) < most
+            for row in rows if adds_rows else weights.keys() & rows:
                 weights[row] = weights.get(row, 0.0) + weight
     return heapq.nlargest(most, weights, key=weights.__getitem__)
 

@@ -1,7 +1,7 @@
-"""A tool as two files side by side: `<name>.py`, the source, and `<name>.json`, the MCP tool object.
+"""The two files of a tool: `<name>.py`, the source, and `<name>.json`, the MCP tool object.
 
-The JSON file says which source it belongs to by its SHA-256. A source without its JSON file, or with another hash,
-is a flaw, reported with its remedy.
+The JSON file contains the SHA-256 of its source. A missing file or a different hash is a flaw, which is reported with a
+remedy.
 """
 
 from __future__ import annotations
@@ -23,31 +23,36 @@ from mcp_tools.library.folder import META_HASH, read
 from mcp_tools.small_files import json_of
 from mcp_tools.tool import Capabilities, Json, Status, Tool
 
-_LONGEST = 64
-_SHAPE = re.compile(rf"[a-z][a-z0-9_]{{0,{_LONGEST - 1}}}", re.ASCII)
+_MAX_NAME_LENGTH = 64
+_NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{_MAX_NAME_LENGTH - 1}}}", re.ASCII)
 _RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
 
 
 def valid_name(text: str) -> bool:
-    """Return True if a tool may be called so: `^[a-z][a-z0-9_]{0,63}$`, no keyword and no builtin of Python."""
-    return _SHAPE.fullmatch(text) is not None and text not in _RESERVED
+    """Return True if a tool may have this name: `^[a-z][a-z0-9_]{0,63}$`, but no Python keyword or builtin."""
+    return _NAME.fullmatch(text) is not None and text not in _RESERVED
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """The name itself, or with the first of `_2`, `_3` … that is not taken, within the longest length."""
+    """Return the name, or the name with the first free suffix of `_2`, `_3`, and so on.
+
+    Example:
+        >>> free_name("area", {"area", "area_2"})
+        'area_3'
+    """
     if name not in taken:
         return name
     number = 2
-    while (candidate := f"{name[: _LONGEST - len(str(number)) - 1]}_{number}") in taken:
+    while (candidate := f"{name[: _MAX_NAME_LENGTH - len(str(number)) - 1]}_{number}") in taken:
         number += 1
     return candidate
 
 
 def renamed(source: str, old: str, new: str) -> str:
-    """Return the source with its top-level function `old`, and each use, renamed to `new`.
+    """Rename the top-level function `old` of a source to `new`, with all its uses and the `>>>` examples in docstrings.
 
-    Attributes, members of classes and keywords of the same name are unchanged, as are functions that bind the name
-    differently, texts and comments, except calls in a docstring after `>>>`.
+    Other things of the same name are left alone: attributes, class members, keyword arguments, local names, strings and
+    comments.
     """
     try:
         tree = ast.parse(source)
@@ -84,7 +89,7 @@ def _body(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Sequenc
 
 
 def _bound(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Iterator[str | None]:
-    """The names that a function binds, except by assignment: both sides of that are renamed alike."""
+    """Yield the names that a function binds locally, except by assignment, where renaming both sides is harmless."""
     yield from (part.arg for part in ast.iter_child_nodes(scope.args) if isinstance(part, ast.arg))
     parts = list(_body(scope))
     while parts:
@@ -104,14 +109,14 @@ META_STATUS = "alita/status"
 META_PROVENANCE = "alita/provenance"
 
 CAPABILITIES = "capabilities"
-"""The part of the JSON file that a person may edit: the capabilities. An approval puts it where it belongs."""
+"""Key that a person may add to the JSON file to change the capabilities. Approving moves it into the provenance."""
 
 FlawKind = Literal["corrupt", "changed", "incomplete", "unreadable", "name"]
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Why what stands in the folder is no tool."""
+    """The reason why files in the folder are not a usable tool, with a remedy."""
 
     name: str
     kind: FlawKind
@@ -125,12 +130,12 @@ def source_path(folder: Path, name: str) -> Path:
 
 
 def object_path(folder: Path, name: str) -> Path:
-    """Return the path of the MCP tool object."""
+    """Return the path of a tool's JSON file."""
     return folder / f"{name}.json"
 
 
 def as_document(tool: Tool) -> dict[str, Json]:
-    """The MCP tool object, with what alita knows of the tool under `_meta`."""
+    """Return the MCP tool object, with status, source hash and provenance under `_meta`."""
     title = tool.annotations.get("title")
     return {
         "name": tool.name,
@@ -144,10 +149,10 @@ def as_document(tool: Tool) -> dict[str, Json]:
 
 
 def encoded(tool: Tool) -> bytes:
-    """The JSON file of a tool, made to be read and compared.
+    """Return the content of a tool's JSON file, indented for people.
 
     Raises:
-        LibraryError: The tool holds something that JSON cannot carry.
+        LibraryError: A value of the tool is not a JSON value.
     """
     try:
         text = json.dumps(as_document(tool), indent=2, ensure_ascii=False, allow_nan=False)
@@ -157,7 +162,7 @@ def encoded(tool: Tool) -> bytes:
 
 
 def read_tool(folder: Path, name: str) -> Tool | Flaw | None:
-    """Return the tool of that name, the flaw of its files, or None if there are no files."""
+    """Read a tool; return its flaw if the files are damaged, or None if there are no files."""
     contents: dict[str, bytes | None] = {}
     for path in (source_path(folder, name), object_path(folder, name)):
         try:
@@ -188,7 +193,7 @@ def _restore(name: str) -> str:
 
 
 def parsed(name: str, source: bytes, document: bytes) -> Tool | Flaw:
-    """The tool that both files make, or why they make none."""
+    """Build a tool from the content of its two files, or return their flaw."""
     try:
         content = json_of(document)
         text = source.decode()
@@ -242,11 +247,11 @@ def _misfit(name: str, content: Json) -> str:
 
 
 Stamps = dict[str, str]
-"""The state of each name's files, by times, size and inode: what differs must be read again."""
+"""Times, size and inode of each tool's files as one text, by name. If it changes, the tool must be read again."""
 
 
 def stamps(folder: Path) -> Stamps:
-    """The names of all tools in the folder, flawed ones too, with their stamps. An absent folder is empty."""
+    """Return the stamps of all tools in a folder, including damaged ones; empty if there is no folder."""
     parts: dict[str, list[str]] = {}
     try:
         with os.scandir(folder) as entries:
@@ -265,7 +270,7 @@ def stamps(folder: Path) -> Stamps:
 
 
 def stamp(folder: Path, name: str) -> str:
-    """The stamp of one name, as `stamps` gives it; empty if there are no files."""
+    """Return the stamp of one tool; empty if it has no files."""
     found = []
     for extension in ("json", "py"):
         try:
@@ -276,5 +281,5 @@ def stamp(folder: Path, name: str) -> str:
 
 
 def _state(extension: str, state: os.stat_result) -> str:
-    """The time of the last change of any kind is in it: that one, nobody can set back."""
+    """Return the stamp of one file. It includes the ctime, which nobody can set back."""
     return f"{extension}:{state.st_mtime_ns}:{state.st_ctime_ns}:{state.st_size}:{state.st_ino}"

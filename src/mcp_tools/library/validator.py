@@ -1,7 +1,7 @@
-"""The validator of schemas and values that anybody may have written: no schema makes it take for ever.
+"""Validates values against untrusted schemas, in bounded time.
 
-It is jsonschema's, but it tries no `pattern`, follows a limited number of references, and compares many values by
-their JSON. A pattern that is not tried says nothing wrong: the tool itself decides what it takes.
+It is jsonschema's validator, except that it ignores `pattern`, follows a limited number of references, and compares
+large lists by their JSON. Ignoring patterns is harmless, because the tool itself checks its arguments.
 """
 
 from __future__ import annotations
@@ -18,40 +18,38 @@ from mcp_tools.tool import Json
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator, ValidationError
 
-MOST_MISFITS = 2_000
-"""Misfits that are looked for in one value."""
-_MOST_REFERENCES = 5_000
-"""References that are followed for one value."""
-_COMPARED = 50
-"""Items that jsonschema itself compares with each other: it takes the square of the time."""
+MAX_MISFITS = 2_000
+_MAX_REFERENCES = 5_000
+_MAX_COMPARED_ITEMS = 50
+"""Longer lists are compared by their JSON, because jsonschema needs quadratic time."""
 _references: ContextVar[int] = ContextVar("references")
 _Found = Iterator["ValidationError"]
 
 
 class TooMuchWorkError(Exception):
-    """A schema refers to itself so often that a value cannot be held against it."""
+    """A schema refers to itself too often for validation."""
 
 
 def misfits_in(schema: dict[str, Json], value: Json) -> list[ValidationError]:
-    """The first misfits of a value.
+    """Return the first `MAX_MISFITS` errors of a value.
 
     Raises:
-        SchemaError: The schema breaks the rules for schemas.
-        Unresolvable: A reference leads out of the schema; nothing is fetched.
-        TooMuchWorkError: It refers to itself too often.
-        RecursionError: It, or the value, is nested too deeply.
+        SchemaError: The schema is invalid.
+        Unresolvable: A reference points outside the schema. Nothing is fetched.
+        TooMuchWorkError: The schema refers to itself too often.
+        RecursionError: The schema or the value is nested too deeply.
     """
     validator = _validator(json.dumps(schema, sort_keys=True))
     token = _references.set(0)
     try:
-        return list(itertools.islice(validator.iter_errors(value), MOST_MISFITS))
+        return list(itertools.islice(validator.iter_errors(value), MAX_MISFITS))
     finally:
         _references.reset(token)
 
 
 @functools.lru_cache(maxsize=512)
 def _validator(schema: str) -> Draft202012Validator:
-    """The validator of a schema given as JSON text."""
+    """Return the validator of a schema, which is given as JSON so that it can be cached."""
     from jsonschema import Draft202012Validator
     from referencing import Registry
 
@@ -73,23 +71,23 @@ def _bounded() -> Any:
     own = Draft202012Validator.VALIDATORS
 
     def additional(validator: Any, wanted: Any, value: Any, schema: Any) -> _Found:
-        """Skipped if there are patterns of names: they decide which names are additional."""
+        """Skip the check if there are patterns for names, because these decide which names are additional."""
         if "patternProperties" not in schema:
             yield from own["additionalProperties"](validator, wanted, value, schema)
 
     def reference(validator: Any, wanted: Any, value: Any, schema: Any) -> _Found:
         _references.set(_references.get() + 1)
-        if _references.get() > _MOST_REFERENCES:
+        if _references.get() > _MAX_REFERENCES:
             raise TooMuchWorkError
         yield from own["$ref"](validator, wanted, value, schema)
 
     def any_of(validator: Any, wanted: Any, value: Any, schema: Any) -> _Found:
-        """Each branch is left at its first misfit: nobody reads all misfits of all branches."""
+        """Stop at the first error in each branch."""
         if not any(validator.evolve(schema=branch).is_valid(value) for branch in wanted):
             yield ValidationError(f"{value!r} is not valid under any of the given schemas")
 
     def unique(validator: Any, wanted: Any, value: Any, schema: Any) -> _Found:
-        if not isinstance(value, list) or len(value) <= _COMPARED:
+        if not isinstance(value, list) or len(value) <= _MAX_COMPARED_ITEMS:
             yield from own["uniqueItems"](validator, wanted, value, schema)
         elif wanted and len({json.dumps(_with_integers(item), sort_keys=True) for item in value}) < len(value):
             yield ValidationError(f"{value!r} has non-unique elements")
@@ -98,7 +96,7 @@ def _bounded() -> Any:
         if not isinstance(value, str | int | float) or value not in [one for one in wanted if type(one) is type(value)]:
             yield from own["enum"](validator, wanted, value, schema)
 
-    return validators.extend(  # type: ignore[no-untyped-call]  # it has no annotations
+    return validators.extend(  # type: ignore[no-untyped-call]  # not annotated
         Draft202012Validator,
         {
             "pattern": _untried,
@@ -115,7 +113,7 @@ def _bounded() -> Any:
 
 
 def _with_integers(value: Json) -> Json:
-    """A value with whole floats as integers, so that equal values have equal JSON."""
+    """Replace floats without fraction by integers, so that equal values have equal JSON."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, dict):

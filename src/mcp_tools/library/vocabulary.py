@@ -1,4 +1,4 @@
-"""The words by which tools are found: stems, acronyms, and the parts of a question."""
+"""Splits texts into the terms that the search uses: words, stems, acronyms, and the parts of a question."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MIXED = re.compile(r"(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
-"""Words of scripts that put no space between words: they are searched by pairs of characters."""
-_LONGEST = 20_000
-_MOST = 24
-"""Words of a query that count: a long question says what it wants early and often."""
+"""Text in a script without spaces between words. It is searched by pairs of characters."""
+_MAX_TEXT_CHARS = 20_000
+_MAX_QUERY_WORDS = 24
+"""Later words of a query are ignored, because a long question says early what it wants."""
 
 _VAGUE_WORDS = words(
     """
@@ -26,15 +26,15 @@ _VAGUE_WORDS = words(
     tell result results number numbers function tool question
     """
 )
-"""Words that most tools have: dropped when anything else is left."""
+"""Words that most tools contain. They are dropped unless the query has no others."""
 
 
 def search_words(text: str) -> list[str]:
-    """The words of a text that are worth searching for, each once, in order."""
-    found = list(dict.fromkeys(word.lower() for word in _WORD.findall(text[:_LONGEST])))
+    """Return the words of a text that are worth searching for, in order and without duplicates."""
+    found = list(dict.fromkeys(word.lower() for word in _WORD.findall(text[:_MAX_TEXT_CHARS])))
     kept = [word for word in found if word not in FUNCTION_WORDS]
-    telling = [word for word in kept if word not in _VAGUE_WORDS and not word.isdigit() and len(word) > 1]
-    return (telling or kept)[:_MOST]
+    specific = [word for word in kept if word not in _VAGUE_WORDS and not word.isdigit() and len(word) > 1]
+    return (specific or kept)[:_MAX_QUERY_WORDS]
 
 
 _ENDINGS = sorted(
@@ -48,7 +48,7 @@ _ENDINGS = sorted(
     key=len,
     reverse=True,
 )
-_SHORTEST_STEM = 4
+_MIN_STEM_CHARS = 4
 _IRREGULAR = {
     form: stem
     for stem, forms in {
@@ -65,26 +65,26 @@ _IRREGULAR = {
     }.items()
     for form in forms.split()
 }  # fmt: skip
-"""Forms that no ending explains, by the stem that stands for them."""
+"""The stems of irregular forms."""
 
 
 @functools.lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """The part of a word that its forms share: `calcul` for calculate, calculates and calculation."""
+    """Return the stem that the forms of a word share: `calcul` for calculate, calculates and calculation."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+        if word.endswith(ending) and len(word) - len(ending) >= _MIN_STEM_CHARS:
             kept = word[: -len(ending)]
-            return kept[:-1] if len(kept) > _SHORTEST_STEM and kept[-1] == kept[-2] else kept
+            return kept[:-1] if len(kept) > _MIN_STEM_CHARS and kept[-1] == kept[-2] else kept
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return word[:-1]
     return word
 
 
 def plain_words(text: str) -> list[str]:
-    """All words of a text in their order, in small letters and without accents."""
-    text = _CAMEL.sub(" ", text[:_LONGEST])
+    """Return all words of a text in order, in lower case and without accents."""
+    text = _CAMEL.sub(" ", text[:_MAX_TEXT_CHARS])
     if text.isascii():
         return _WORD.findall(text.lower())
     text = unicodedata.normalize("NFKD", text)
@@ -99,7 +99,7 @@ def plain_words(text: str) -> list[str]:
 
 
 def stems(text: str) -> list[str]:
-    """The stems of a text's words, in their order, also of both parts of a word such as sha256."""
+    """Return the stems of a text's words in order. A word such as sha256 also gives its parts."""
     found = []
     for word in plain_words(text):
         if word not in FUNCTION_WORDS:
@@ -108,34 +108,39 @@ def stems(text: str) -> list[str]:
     return found
 
 
-_MOST_LETTERS = 6
-_FEWEST_LETTERS = 3
+_MAX_ACRONYM_CHARS = 6
+_MIN_ACRONYM_CHARS = 3
 
 
-def acronyms(row: Sequence[str], *, most: int = _MOST_LETTERS) -> list[str]:
-    """The first letters of words that follow each other, with and without function words: `irr`."""
+def acronyms(row: Sequence[str], *, most: int = _MAX_ACRONYM_CHARS) -> list[str]:
+    """Return all acronyms of consecutive words, with and without function words.
+
+    Example:
+        >>> acronyms(["internal", "rate", "of", "return"])
+        ['iror', 'ror', 'irr']
+    """
     found: dict[str, None] = {}
-    everything = [word for word in row[: 2 * _MOST] if not word.isdigit()]
-    telling = [word for word in everything if word not in FUNCTION_WORDS]
-    for part in (everything, telling) if len(telling) < len(everything) else (everything,):
+    everything = [word for word in row[: 2 * _MAX_QUERY_WORDS] if not word.isdigit()]
+    specific = [word for word in everything if word not in FUNCTION_WORDS]
+    for part in (everything, specific) if len(specific) < len(everything) else (everything,):
         letters = "".join(word[0] for word in part)
         is_end = [word not in FUNCTION_WORDS for word in part]
-        for at in range(len(part) - _FEWEST_LETTERS + 1):
-            for end in range(at + _FEWEST_LETTERS, min(at + most, len(part)) + 1) if is_end[at] else ():
+        for at in range(len(part) - _MIN_ACRONYM_CHARS + 1):
+            for end in range(at + _MIN_ACRONYM_CHARS, min(at + most, len(part)) + 1) if is_end[at] else ():
                 if is_end[end - 1]:
                     found[letters[at:end]] = None
     return list(found)
 
 
 def joined(row: Sequence[str]) -> Iterator[str]:
-    """Neighbouring words as one: `timezone` for time zone, `sha256` for SHA-256."""
+    """Yield each two consecutive words as one: `timezone` for time zone, `sha256` for SHA-256."""
     for first, second in pairwise(row):
         if 4 <= len(first + second) <= 24:
             yield first + second
 
 
-def is_slip(one: str, other: str) -> bool:
-    """Return True if two words differ by one letter, or by two that changed places."""
+def is_typo(one: str, other: str) -> bool:
+    """Return True if two words differ by one letter or by two swapped letters."""
     if abs(len(one) - len(other)) > 1 or one == other:
         return False
     start = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
@@ -155,20 +160,20 @@ _PART = re.compile(
     r"|,\s+and\s+|;|\s+and\s+(?=[a-z]+\s+(?:the|a|an|all|each|every|its|their|how|what|my|me)\b)",
     re.IGNORECASE,
 )
-_MOST_PARTS = 12
-_FEWEST_WORDS = 2
+_MAX_PARTS = 12
+_MIN_PART_WORDS = 2
 
 
 def parts_of(question: str) -> list[str]:
-    """Return the parts of a question that may each need a separate tool; nothing if it has one part."""
-    found = [part for part in _PART.split(question[:_LONGEST]) if len(search_words(part)) >= _FEWEST_WORDS]
-    return found[:_MOST_PARTS] if len(found) > 1 else []
+    """Return the parts of a question that may each need their own tool; empty if it has only one part."""
+    found = [part for part in _PART.split(question[:_MAX_TEXT_CHARS]) if len(search_words(part)) >= _MIN_PART_WORDS]
+    return found[:_MAX_PARTS] if len(found) > 1 else []
 
 
 _ALSO = re.compile(r"(?im)^\s*(?:also known as|alias(?:es)?|aka)\s*:\s*(.+)$")
 
 
 def also_known_as(description: str) -> list[str]:
-    """The other names that a description gives: `Also known as: IRR, internal return`."""
+    """Return the names in a line of a description such as `Also known as: IRR, internal return`."""
     found = [name.strip(" .`'\"") for line in _ALSO.findall(description) for name in re.split(r"[,;]", line)]
     return [name for name in dict.fromkeys(found) if name]

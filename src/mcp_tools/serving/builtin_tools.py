@@ -281,7 +281,7 @@ class BuiltinTools:
     async def _search(self, call: ClientCall) -> ClientReply:
         await self._catalogue.renew()
         library = self._catalogue.library
-        hits = await library.aside(library.search, call.arguments["query"], _SEARCHED)
+        hits = await library.run_async(library.search, call.arguments["query"], _SEARCHED)
         names = [hit.tool.name for hit in hits if self._catalogue.offers(hit.tool.name, can_ask(call.context))]
         found = [self._catalogue.definition(name) for name in names[: call.arguments.get("limit", 10)]]
         brief = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in found]
@@ -293,7 +293,7 @@ class BuiltinTools:
         tool = await self._catalogue.tool(name)
         if tool is None:
             return self._unknown(name)
-        stats = await self._catalogue.library.aside(self._catalogue.library.stats, name)
+        stats = await self._catalogue.library.run_async(self._catalogue.library.stats, name)
         calls = {name: value for name, value in asdict(stats).items() if name != "last"}
         examiner = tool.provenance.get("examiner")
         parts = dict[str, Json]()
@@ -363,7 +363,7 @@ class BuiltinTools:
             if code.hosts:
                 message = f"run_code reaches no host, and this program declares {', '.join(code.hosts)}"
                 return error_reply("denied", message, remedy=_TO_REACH)
-            needs = await needs_of(await tools_among(code.modules, library.found), library.found)
+            needs = await needs_of(await tools_among(code.modules, library.get_async), library.get_async)
         except UnreadableCodeError as unread:
             return error_reply("cpu_time", unread.message)
         except LibraryError as lacking:
@@ -392,7 +392,7 @@ class BuiltinTools:
         except (NotPermittedError, PolicyError) as error:
             return refusal_reply(error)
         if outcome.called:
-            await library.aside(library.record_calls, outcome.called)
+            await library.run_async(library.record_calls, outcome.called)
         meta = outcome_meta(outcome)
         if outcome.problem is not None:
             remedy = _TO_REACH if outcome.problem.message.startswith("network is not granted") else None

@@ -61,11 +61,11 @@ class Catalogue:
         Raises:
             LibraryError: The folder or the approvals cannot be read; what was offered stays.
         """
-        aside = self.library.aside
-        if await aside(self.library.is_still, self._seen):
+        aside = self.library.run_async
+        if await aside(self.library.is_unchanged, self._seen):
             return
         async with self._renewing:
-            if not await aside(self.library.is_still, self._seen):
+            if not await aside(self.library.is_unchanged, self._seen):
                 is_first = not self.readings
                 if await asyncio.to_thread(self._renew) and not is_first:
                     self.changed.set()
@@ -123,10 +123,10 @@ class Catalogue:
         Raises:
             LibraryError: The folder or the approvals cannot be read.
         """
-        found = await self.library.aside(self._approved, name)
+        found = await self.library.run_async(self._approved, name)
         if found is None:
             await self.renew()  # it may have come or changed since the last look
-            found = await self.library.aside(self._approved, name)
+            found = await self.library.run_async(self._approved, name)
         return found
 
     def _approved(self, name: str) -> Tool | None:

@@ -20,7 +20,8 @@ from mcp_tools.tool import ALIASES, Capabilities, Json, Status, Tool
 
 if TYPE_CHECKING:
     from mcp_tools.create.interfaces import Proposal, Test
-    from mcp_tools.library.library import Library, Offer
+    from mcp_tools.library.library import Library
+    from mcp_tools.library.reader import Offer
 
 CLIENT = "client "
 """Before the name of a client, where a record names the examiner of a tool."""

@@ -198,7 +198,7 @@ class ToolProposals:
         from mcp_tools.header import declared
         from mcp_tools.library.dependencies import needs_of, tools_imported
 
-        wanted, found = declared(code), self._catalogue.library.found
+        wanted, found = declared(code), self._catalogue.library.get_async
         names = await tools_imported(code, found, declared=wanted.tools, packages=wanted.packages)
         return Proposal(
             question="",  # no question of the user's is answered by it unasked

@@ -64,7 +64,7 @@ class ToolParts:
             return await self._server(tool)
         told = {key: tool.provenance[key] for key in _TOLD if key in tool.provenance}
         library = self._catalogue.library
-        calls = asdict(await library.aside(library.stats, tool.name))
+        calls = asdict(await library.run_async(library.stats, tool.name))
         meta = self._catalogue.definition(tool.name)["_meta"]
         return {"name": tool.name, "status": str(tool.status), **told, "calls": calls, "_meta": meta}
 

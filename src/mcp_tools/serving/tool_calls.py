@@ -90,7 +90,7 @@ class ToolRunner:
             IsolationError: The sandbox is out of order.
         """
         try:
-            needs = await needs_of(tool.capabilities.tools, self._catalogue.library.found, of=tool.name)
+            needs = await needs_of(tool.capabilities.tools, self._catalogue.library.get_async, of=tool.name)
         except LibraryError as lacking:
             return error_reply("dependency", lacking.message, remedy=lacking.remedy)
         read: tuple[Path, ...] = ()
@@ -132,9 +132,9 @@ class ToolRunner:
         count = partial(
             library.record_call, tool.name, outcome.ok, ended, version=tool.source_hash, arguments=arguments
         )
-        await library.aside(count)  # before the answer: a call that was answered is counted
+        await library.run_async(count)  # before the answer: a call that was answered is counted
         if outcome.called:
-            await library.aside(library.record_calls, outcome.called)
+            await library.run_async(library.record_calls, outcome.called)
         if problem is not None:
             remedy = REMEDIES["denied"] if NOT_ALLOWED in problem.message else None
             return problem_reply(problem, who=tool.name, meta=meta, remedy=remedy)

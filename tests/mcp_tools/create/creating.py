@@ -10,7 +10,8 @@ from mcp_tools.checks.check import Report
 from mcp_tools.create.examiner import ModelExaminer
 from mcp_tools.create.interfaces import Creation, Progress, Proposal
 from mcp_tools.create.prove import prove
-from mcp_tools.library.library import Library, Offer
+from mcp_tools.library.library import Library
+from mcp_tools.library.reader import Offer
 from mcp_tools.sandbox.protocol import Outcome, Sandbox
 from mcp_tools.tool import Json, Tool, ToolSpec, call_text
 

@@ -16,7 +16,7 @@ import pytest
 from library_tools import make_tool
 
 from mcp_tools.errors import LibraryError, UnknownToolError
-from mcp_tools.library.folder import sweep_places
+from mcp_tools.library.folder import sweep_data_folders
 from mcp_tools.library.library import Library
 
 
@@ -368,7 +368,7 @@ def test_every_verb_refuses_a_name_that_is_a_path(tmp_path: Path, name: str) -> 
     before = sorted((tmp_path / "outside").rglob("*"))
     verbs: list[Callable[[str], object]] = [
         library.get,
-        library.standing,
+        library.tool_or_flaw,
         library.path,
         library.source,
         library.approve,
@@ -411,5 +411,5 @@ def test_what_was_derived_from_a_library_that_is_gone_is_removed(library: Librar
         shutil.rmtree(library.folder)
     for path in (*place.iterdir(), place) if old else ():
         os.utime(path, (time.time() - 40 * day,) * 2)
-    sweep_places(place.parent)
+    sweep_data_folders(place.parent)
     assert place.exists() is not removed

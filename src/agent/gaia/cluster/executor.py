@@ -27,7 +27,7 @@ from agent.gaia.question_run import AttemptJob, AttemptResult, Listener, empty_l
 from agent.store.runs import ID
 from agent.store.tool_records import open_library
 from mcp_tools.errors import os_errors_as
-from mcp_tools.library.folder import place_of
+from mcp_tools.library.folder import data_folder_of
 from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class RayExecutor:
         own = self.setup.settings
         if job.own_folder is None:
             return own
-        data = place_of(job.own_folder, own.data_dir / "benchmarks")
+        data = data_folder_of(job.own_folder, own.data_dir / "benchmarks")
         return own.model_copy(update={"tools_dir": job.own_folder / "tools", "data_dir": data, "database_url": None})
 
     def send(self, job: AttemptJob, holder: str) -> tuple[Any, Files]:

@@ -103,7 +103,7 @@ def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson
     library = _library(settings)
     with contextlib.suppress(AlitaError):
         name = library.get(name).name  # also by another name that it has
-    standing, path, warnings = library.standing(name), str(library.path(name)), []
+    standing, path, warnings = library.tool_or_flaw(name), str(library.path(name)), []
     form: dict[str, Any]
     if isinstance(standing, Flaw):  # its source may be what is wrong with it
         try:
@@ -199,7 +199,7 @@ async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...
     tool: Tool | str = _source(named) if _is_file(named) else library.get(named)
     arguments = _arguments(text)
     if isinstance(tool, str):
-        needs = await needs_of(tools_in(library, tool, declared(tool)), library.found)
+        needs = await needs_of(tools_in(library, tool, declared(tool)), library.get_async)
     else:
         needs = await needed_by(library, tool)
     async with AsyncExitStack() as opened:

@@ -37,7 +37,7 @@ def versions(name: Name, tools_dir: options.ToolsDir = None, as_json: options.As
     library = _library()
     kept, standing = library.versions(name), _standing(library, name)
     if not kept and standing is None:
-        library.standing(name)  # lists the versions
+        library.tool_or_flaw(name)  # lists the versions
     form, rows = [], []
     for version in kept:
         is_current = standing is not None and version.source_hash == standing.source_hash
