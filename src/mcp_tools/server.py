@@ -1,6 +1,6 @@
-"""The MCP server: every client gets the tools of the library, and a few built-in ones.
+"""The MCP server, which offers the library's tools and a few built-in ones to every client.
 
-Tools run in the sandbox, never in this process. Failures are results that a model can act on.
+Tools run in the sandbox, never in this process. A failed call returns an error that the calling model can act on.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ INSTRUCTIONS = (
 )
 
 BUILTIN_TOOLS = ("search_tools", "describe_tool", "call_tool", "propose_tool", "create_tool", "ask", "run_code")
-"""The names that no tool of the library is listed under."""
+"""Names that library tools are not listed under."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """Further tools of each kind."""
+    """Additional tools, prompts and resources of a server."""
 
     tools: Sequence[BuiltinTool] = ()
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
@@ -58,10 +58,10 @@ class Extra:
 
 
 class ToolServer(Server[dict[str, Any]]):
-    """A low-level server that promises clients of 2025, too, to tell of changes."""
+    """The SDK's low-level server, which also declares `listChanged` to clients of the 2025 protocol."""
 
     ready: Callable[[], Awaitable[None]]
-    """Raises if no call could be taken now."""
+    """Raises if the server cannot take calls now."""
 
     def create_initialization_options(
         self,
@@ -69,9 +69,9 @@ class ToolServer(Server[dict[str, Any]]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        """State of a new connection."""
-        told = notification_options or NotificationOptions(tools_changed=True, resources_changed=True)
-        return super().create_initialization_options(told, experimental_capabilities, extensions)
+        """Return the initialization options with `listChanged` for tools and resources."""
+        changes = notification_options or NotificationOptions(tools_changed=True, resources_changed=True)
+        return super().create_initialization_options(changes, experimental_capabilities, extensions)
 
 
 def build_server(
@@ -89,13 +89,25 @@ def build_server(
     proposals: ProposalRules | None = None,
     markers: Markers | None = None,
 ) -> ToolServer:
-    """The server of a library, ready to be run over any transport.
+    """Build a server for a library. It can run over any transport.
 
-    `offered` is `all`, `meta` for the built-in tools alone, or patterns of names, separated by commas. The sandbox is
-    open, and closed by the caller. Without an agent `ask` and `create_tool` say that they cannot. Without `outputs`, no
-    file that a tool writes is kept; without `carried`, no host is reached. Programs, and tools that open files, may
-    read `folder` unasked. Clients' proposals are kept as `proposals` says; without it they become drafts.
-    Without `markers`, an answer to a question counts only at the server that asked it.
+    Example:
+        async with BubblewrapSandbox() as sandbox:
+            await serve_stdio(build_server(library, sandbox))
+
+    Args:
+        library: The library that is served.
+        sandbox: An open sandbox. The caller closes it.
+        offered: `all`, `meta` to list only built-in tools, or name patterns separated by commas.
+        agent: Answers `ask` and `create_tool`. Without it, they return an error.
+        audit: Gets one line per call.
+        limits: Limits of messages and calls.
+        extra: Additional tools, prompts and resources.
+        outputs: Collects files that tools write. Without it, they are lost.
+        carried: Permits and carries requests to hosts. Without it, no host can be reached.
+        folder: A folder that programs, and tools that open files, may read without asking the user.
+        proposals: Rules for tools that clients propose. Without it, proposals become drafts.
+        markers: Memory shared by replicas. Without it, only the server that asked a question accepts its answer.
     """
     limits, extra = limits or ServerLimits(), extra or Extra()
     catalogue = Catalogue(library, offered, {*BUILTIN_TOOLS, *(tool.name for tool in extra.tools)})
@@ -127,12 +139,12 @@ def build_server(
 
 
 async def _without_exceptions(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Middleware that hides the texts of exceptions from clients: the SDK would send them to clients of 2025."""
+    """Middleware that hides exception texts from clients. The SDK would send them to clients of the 2025 protocol."""
     try:
         return await call_next(ctx)
     except (MCPError, ValidationError):
         raise
-    except Exception as failure:  # noqa: BLE001 - the boundary to the client: told on stderr, with its id
+    except Exception as failure:  # noqa: BLE001 - the client gets only an id; the text goes to stderr
         error_id = secrets.token_hex(4)
         text = "".join(traceback.format_exception(failure))
         print(f"alita: error {error_id} in {ctx.method}: {text}", file=sys.stderr, flush=True)
@@ -140,8 +152,8 @@ async def _without_exceptions(ctx: ServerRequestContext[Any, Any], call_next: Ca
 
 
 async def serve_stdio(server: ToolServer, limits: ServerLimits | None = None) -> None:
-    """Serves one client over this process's stdin and stdout, until it leaves."""
+    """Serve one client over this process's stdin and stdout until it closes stdin."""
     from mcp_tools.serving.stdio import stdio
 
-    async with stdio((limits or ServerLimits()).message_bytes) as wire:
-        await server.run(wire, wire, server.create_initialization_options())
+    async with stdio((limits or ServerLimits()).message_bytes) as transport:
+        await server.run(transport, transport, server.create_initialization_options())

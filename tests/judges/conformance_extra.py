@@ -12,7 +12,7 @@ from mcp_types import ElicitResult, InputRequiredResult
 from mcp_tools.server import Extra
 from mcp_tools.serving.builtin_tools import definition
 from mcp_tools.serving.client_call import COMPLETE, BuiltinTool, ClientCall, ClientReply, error_reply, value_reply
-from mcp_tools.serving.elicitation import can_ask, elicited
+from mcp_tools.serving.elicitation import ask_user, can_ask
 from mcp_tools.serving.resources import Prompt, ToolResources
 from mcp_tools.tool import Json
 
@@ -93,7 +93,7 @@ def _asking(
             return error_reply("denied", "this client cannot ask a person")
         if key in (given := call.params.input_responses or {}) and keys:
             call.params = call.params.model_copy(update={"input_responses": {**given, keys[0]: given[key]}})
-        answer = await elicited(call, str(call.arguments.get("message", question)), form, _SECONDS)
+        answer = await ask_user(call, str(call.arguments.get("message", question)), form, _SECONDS)
         if isinstance(answer, InputRequiredResult):
             [(unguessable, asked)] = (answer.input_requests or {}).items()
             keys[:] = [unguessable]

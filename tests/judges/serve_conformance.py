@@ -22,5 +22,5 @@ if __name__ == "__main__":
     parser.add_argument("--no-token", action="store_true", help="always so")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="alita-") as folder, conformance_library(Path(folder)) as library:
-        listen = listen_options(arguments.http, token="", token_file=None, no_token=True, names=())
+        listen = listen_options(arguments.http, token="", token_file=None, no_token=True, host_names=())
         run(read_settings(), "all", listen, Own(library, conformance_extra()))

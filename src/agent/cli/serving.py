@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agent.answer import Answer
 from agent.events import Event, ModelStarting, Note, ToolRefused
 from agent.question import NOT_KEPT, Wish
-from mcp_tools.serving.builtin_tools import Tell
+from mcp_tools.serving.builtin_tools import ReportProgress
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
@@ -34,15 +34,17 @@ class ServedAlita:
         """Opened when first needed."""
         self._working: set[asyncio.Task[Any]] = set()
 
-    async def ask(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Json]:
+    async def ask(self, question: str, *, files: Sequence[Path] = (), report: ReportProgress) -> dict[str, Json]:
         """Answers a question.
 
         Raises:
             AlitaError: The question is invalid, or a model or the sandbox is unavailable.
         """
-        return _answer_for_client(await self._answered(question, files, tell, "answer"))
+        return _answer_for_client(await self._answered(question, files, report, "answer"))
 
-    async def create_tool(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Json]:
+    async def create_tool(
+        self, question: str, *, files: Sequence[Path] = (), report: ReportProgress
+    ) -> dict[str, Json]:
         """Makes the tool that answers questions of this kind, or finds it in the library.
 
         Raises:
@@ -54,7 +56,7 @@ class ServedAlita:
             if isinstance(event, ToolRefused | Note):
                 reasons.append(event.reason if isinstance(event, ToolRefused) else event.text)
 
-        answer = await self._answered(question, files, tell, "create", note)
+        answer = await self._answered(question, files, report, "create", note)
         created, reused = list(answer.tools_created), [t for t in answer.tools_used if t not in answer.tools_created]
         if not created and not reused:
             why = reasons[-1] if reasons else answer.error or "nothing fitted"
@@ -75,14 +77,14 @@ class ServedAlita:
             await self._alita.aclose()
 
     async def _answered(
-        self, question: str, files: Sequence[Path], tell: Tell, wish: Wish, watch: Listener | None = None
+        self, question: str, files: Sequence[Path], report: ReportProgress, wish: Wish, watch: Listener | None = None
     ) -> Answer:
         """The answer. A caller that goes away ends the work, which saves its state in a separate task."""
         if self._turn.locked():
-            await tell("waiting for another question to be answered")
+            await report("waiting for another question to be answered")
         lines: asyncio.Queue[str] = asyncio.Queue()
         task = self._started(self._work(question, files, _listener(lines, watch), wish))
-        telling = self._started(_tell_all(lines, tell))
+        telling = self._started(_report_all(lines, report))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -129,13 +131,13 @@ def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:
     return listen
 
 
-async def _tell_all(lines: asyncio.Queue[str], tell: Tell) -> None:
+async def _report_all(lines: asyncio.Queue[str], report: ReportProgress) -> None:
     said = ""
     with contextlib.suppress(Exception):  # nobody listens any more: the work continues until it is cancelled
         while True:
             if (line := await lines.get()) != said:
                 said = line
-                await tell(line)
+                await report(line)
 
 
 def _answer_for_client(answer: Answer) -> dict[str, Json]:

@@ -80,7 +80,7 @@ def open_library(settings: Settings) -> Library:
 
 
 def open_markers(settings: Settings) -> Markers | None:
-    """The notes that all replicas share; None if the settings name no database for several machines."""
+    """Return the markers that all replicas share; None without a shared database (`ALITA_DATABASE_URL`)."""
     return None if settings.database_url is None else StoredMarkers(_Records(settings))
 
 
@@ -288,7 +288,7 @@ class StoredCalls:
 
 
 class StoredMarkers:
-    """The notes of the servers of one library (`Markers`). In `places`, `seen` is when a note expires."""
+    """Implements `Markers` in the shared database, per library. In `places`, `seen` holds the expiry time."""
 
     def __init__(self, records: _Records) -> None:
         self._records = records

@@ -1,1 +1,1 @@
-"""The sandbox, in which all tool code runs under the same limits, in tests and in every later call."""
+"""The sandbox: all model-written code runs here, under the same limits in tests and in later calls."""

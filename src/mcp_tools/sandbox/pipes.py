@@ -1,4 +1,4 @@
-"""The pipes between the host and a child, none of which can block the event loop."""
+"""The pipes between the host and a child. None of them can block the event loop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHUNK = 1 << 18
 
 
 class FrameError(Exception):
-    """A frame is no message of the sandbox's own code."""
+    """The bytes from a child are not a valid message, so code inside must have forged them."""
 
     def __init__(
         self, message: str = "the code wrote into the sandbox's own channel: return and print values instead"
@@ -26,40 +26,40 @@ class FrameError(Exception):
 
 
 class Inlet:
-    """A pipe from a child, read from `start` to `stop`. Each piece calls `changed`, and so does its end."""
+    """A pipe from a child, read between `start` and `stop`. `changed` is called after each chunk and at the end."""
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         self.ended = False
-        """True if the child's end is closed."""
+        """True after end of file."""
         self._changed = changed
         self._ours, self.theirs = os.pipe()
         os.set_blocking(self._ours, False)
         self._reading = False
 
     def _got(self, chunk: bytes) -> None:
-        """Takes a piece of what came."""
+        """Handle a chunk."""
         raise NotImplementedError
 
     def start(self) -> None:
-        """Begins to read."""
+        """Start reading."""
         if self._ours >= 0:
             self._reading = True
             asyncio.get_running_loop().add_reader(self._ours, self._read)
 
     def stop(self) -> None:
-        """Stops reading."""
+        """Stop reading."""
         if self._reading:
             self._reading = False
             asyncio.get_running_loop().remove_reader(self._ours)
 
     def rest(self) -> None:
-        """Reads what is in the pipe at this moment, though more may be coming."""
+        """Read what is in the pipe now, without waiting for more."""
         left = int.from_bytes(fcntl.ioctl(self._ours, termios.FIONREAD, bytes(4)), "little") if self._reading else 0
         while left > 0 and self._reading:
             left -= self._read(left)
 
     def close(self) -> None:
-        """Closes our end."""
+        """Close our end."""
         self.stop()
         if self._ours >= 0:
             os.close(self._ours)
@@ -80,25 +80,25 @@ class Inlet:
 
 
 class Output(Inlet):
-    """Printed output, of which the beginning and the end are kept."""
+    """Captured output, of which only the beginning and the end are kept."""
 
     _half = _left_out = 0
     _head = _tail = bytearray()
 
     def capture(self, limit: int) -> None:
-        """Begin to read the output, and keep this many bytes."""
+        """Start reading, and keep at most `limit` bytes."""
         self._half, self._left_out = limit // 2, 0
         self._head, self._tail = bytearray(), bytearray()
         self.start()
 
     @property
     def cut(self) -> bool:
-        """True if there was more than is kept."""
+        """True if some output was left out."""
         return self._left_out > 0
 
     @property
     def text(self) -> str:
-        """The kept output, with a mark for each gap."""
+        """The kept output. A line in it says how much was left out."""
         if not self.cut:
             return (self._head + self._tail).decode(errors="replace")
         head, tail = self._head.decode(errors="replace"), self._tail.decode(errors="replace")
@@ -114,12 +114,12 @@ class Output(Inlet):
 
 
 class Frames(Inlet):
-    """Messages from inside: `MAGIC`, eight bytes of length, JSON. See `Pipes`."""
+    """Messages from a child: `MAGIC`, the length in eight bytes, JSON. See `Pipes` for the arguments."""
 
     def __init__(self, take: Callable[[bytes], None], broken: Callable[[str], None], largest: int) -> None:
         super().__init__()
         self.data = bytearray()
-        """Result of the next frame."""
+        """Bytes of the next, still incomplete frame."""
         self._take = take
         self._broken = broken
         self._largest = largest
@@ -150,32 +150,32 @@ class Frames(Inlet):
 
 
 class Messages:
-    """The pipe to the inside: eight bytes of length, JSON."""
+    """Messages to a child: the length in eight bytes, then JSON."""
 
     def __init__(self) -> None:
         self.theirs, self._ours = os.pipe()
         os.set_blocking(self._ours, False)
         self._waiting = bytearray()
-        self._full = False  # until there is room again
+        self._full = False  # True while the pipe has no room
 
     @property
     def unsent(self) -> int:
-        """Bytes that wait for room."""
+        """Number of bytes that do not fit into the pipe yet."""
         return len(self._waiting)
 
     def send(self, message: dict[str, Any]) -> None:
-        """Sends a message as soon as there is room."""
+        """Send a message as soon as the pipe has room."""
         self.put(json.dumps(message).encode())
 
     def put(self, data: bytes) -> None:
-        """Sends JSON as soon as there is room."""
+        """Send encoded JSON as soon as the pipe has room."""
         if self._ours >= 0:
             self._waiting += len(data).to_bytes(8, "big") + data
             if not self._full:
                 self._write()
 
     def close(self) -> None:
-        """Closes our end."""
+        """Close our end."""
         if self._ours >= 0:
             self._set_full(full=False)
             os.close(self._ours)
@@ -188,7 +188,7 @@ class Messages:
         except BlockingIOError:
             return self._set_full(full=True)
         except OSError:
-            self._waiting.clear()  # nobody reads any more: the end of the process explains the rest
+            self._waiting.clear()  # the child has closed its end; how it exits explains why
         return self._set_full(full=False)
 
     def _set_full(self, *, full: bool) -> None:
@@ -201,13 +201,13 @@ class Messages:
 
 
 class Pipes:
-    """The four pipes of a child.
+    """The four pipes of a child: messages to it, messages from it, stdout and stderr.
 
     Args:
-        take: Gets the JSON of each message.
-        broken: Called with the reason after input that is no frame.
-        largest: Bytes of the largest message.
-        changed: Called after output, and at its end.
+        take: Called with the JSON bytes of each message.
+        broken: Called with the reason if the child sends bytes that are not a frame.
+        largest: Limit of one frame, in bytes.
+        changed: Called after each chunk of output, and at its end.
     """
 
     def __init__(
@@ -224,32 +224,32 @@ class Pipes:
 
     @property
     def theirs(self) -> list[int]:
-        """The child's ends."""
+        """The child's ends of the pipes, in the order that `child.live` expects."""
         return [self.messages.theirs, *(inlet.theirs for inlet in self._inlets)]
 
     @property
     def cut(self) -> bool:
-        """True if more was printed than is kept."""
+        """True if some output was left out."""
         return self.output.cut or self.errors.cut
 
     def start(self, output_bytes: int) -> None:
-        """Begin to read, and keep this many bytes of output."""
+        """Start reading, and keep at most `output_bytes` of stdout and of stderr."""
         self.frames.start()
         for output in (self.output, self.errors):
             output.capture(output_bytes)
 
     def rest(self) -> None:
-        """Reads what is in the pipes at this moment."""
+        """Read what is in the pipes now."""
         for inlet in self._inlets:
             inlet.rest()
 
     def stop(self) -> None:
-        """Stops reading."""
+        """Stop reading."""
         for inlet in self._inlets:
             inlet.stop()
 
     def close(self) -> None:
-        """Closes our ends."""
+        """Close our ends."""
         self.messages.close()
         for inlet in self._inlets:
             inlet.close()

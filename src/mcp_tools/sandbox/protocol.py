@@ -1,4 +1,4 @@
-"""The seam of the sandbox: run this source with these arguments under these limits, get a typed outcome."""
+"""The interface of the sandbox: run source code with arguments under limits, and get a typed outcome."""
 
 from __future__ import annotations
 
@@ -13,54 +13,55 @@ from mcp_tools.tool import CallCount, Json, Tool
 
 
 class Level(StrEnum):
-    """Strength of the isolation of model-written code from the machine."""
+    """How strongly model-written code is isolated from the machine."""
 
     STRONG = "strong"
-    """Namespaces around, and rlimits, Landlock and seccomp in each child."""
+    """Namespaces around the interpreter; rlimits, Landlock and seccomp in each child."""
     MEDIUM = "medium"
-    """No namespaces, but rlimits, Landlock and seccomp, and not root."""
+    """No namespaces, but rlimits, Landlock and seccomp, and never as root."""
     WEAK = "weak"
-    """A fresh process with limits only. Runs only where the user named the risk."""
+    """A fresh process with resource limits only. Used only if the user asked for it by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """The isolation that is in force: probed by trying, never assumed."""
+    """The isolation in force. Each layer was tested when the sandbox opened, never assumed."""
 
     level: Level
     backend: str
     """`bubblewrap`, `sandlock` or `none`."""
     layers: tuple[str, ...] = ()
-    """The layers in force: `namespaces`, `landlock`, `seccomp`, `rlimits`, `supervisor` …"""
+    """Layers in force: `namespaces`, `sandlock`, `landlock`, `seccomp`, `rlimits`, `supervisor`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one call. At any limit, the call ends with a problem that names it."""
+    """Limits of one call. A call that reaches one ends with a problem that names it."""
 
     wall_seconds: float = 10.0
     cpu_seconds: float = 10.0
     memory_mb: int = 512
     """Address space beyond what the interpreter had at the start of the call, in MiB."""
     output_bytes: int = 1_000_000
-    """Captured stdout and stderr, each; of more, the beginning and the end are kept, and the outcome says so."""
+    """Limit for stdout and stderr each. Of longer output, only the beginning and the end are kept; see
+    `Outcome.cut`."""
     result_bytes: int = 10_000_000
     file_bytes: int = 64_000_000
-    """The largest file that the call may write in its scratch folder."""
+    """Size limit of any file that the call writes."""
 
 
 OUTPUT_BYTES, OUTPUT_FILES = 1_000_000_000, 2_000
-"""The most that programs may leave for the user."""
+"""Default limits of a folder that programs write into."""
 
 
 @dataclass(frozen=True, slots=True)
 class Writable:
-    """A folder that code may write into, and how much it may hold."""
+    """A folder that code may write into, with the limits of its content."""
 
     folder: Path
     bytes: int = OUTPUT_BYTES
     entries: int = OUTPUT_FILES
-    """Files and folders."""
+    """Limit for the number of files and folders."""
 
 
 ProblemKind = Literal[
@@ -83,167 +84,190 @@ ProblemKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why there is no value, in words a model or a person can act on."""
+    """The reason why a call gave no value, in words that a model or a person can act on."""
 
     kind: ProblemKind
     message: str
     """One or two sentences: what happened, which limit or line."""
     traceback: str = ""
-    """The code's own traceback, frames of the tool's file only."""
+    """The traceback, reduced to frames of the tool and its modules."""
     line: int | None = None
     """The line of the tool's source where it happened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One call."""
+    """One call of model-written code."""
 
     source: str
     entry: str | None
-    """The function to call with `arguments`; None runs the source as a program."""
+    """The function to call with `arguments`. None runs the source as a program."""
     arguments: dict[str, Json] = field(default_factory=dict)
     read: tuple[Path, ...] = ()
-    """Files or folders that may be read, seen inside at the same absolute path."""
+    """Files or folders that may be read. They have the same absolute paths inside."""
     write: Path | None = None
-    """A folder that may be read and written, in which the call begins; its scratch folder if None."""
+    """The call's working directory, which it may read and write. None means its scratch folder."""
     modules: dict[str, str] = field(default_factory=dict)
-    """Sources of library tools that it may import by name."""
+    """Source code of the library tools that it may import, by module name."""
     packages: tuple[str, ...] = ()
-    """Packages of the host's environment wanted inside, read-only. The base packages need not be named."""
+    """Packages to make importable, in addition to the base packages."""
     limits: Limits = field(default_factory=Limits)
     calls: tuple[dict[str, Json], ...] = ()
-    """Arguments of several calls instead of one: all in one process, each with the source executed again. The value is
-    the list of what they gave, as `mcp_tools.sandbox.call.outcomes` reads it; the first that is late is the last."""
+    """Arguments of several calls to make in one process, instead of `arguments`. The source is executed again for each.
+    `mcp_tools.sandbox.call.outcomes` reads the value. A call that exceeds its time ends the sequence."""
     call_seconds: float = 0.0
-    """Processor time of each call in seconds; after three times as long, no further call begins. Loading packages is
-    apart."""
+    """Processor time limit of each of `calls`, without loading packages. After three times this wall time, no further
+    call starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Outcome of one call."""
+    """The outcome of one call."""
 
     ok: bool
     isolation: Isolation
     value: Json = None
-    """The function's result as JSON; for a program, None."""
+    """The function's result as JSON. None for a program."""
     problem: Problem | None = None
     stdout: str = ""
     stderr: str = ""
     cut: bool = False
-    """True if output was longer than the limit."""
+    """True if stdout or stderr was longer than the limit."""
     seconds: float = 0.0
-    """Wall time of the call, from outside: nothing that runs inside can change it."""
+    """Wall time, measured outside the sandbox so that the code cannot falsify it."""
     called: tuple[CallCount, ...] = ()
-    """Calls of tools among the modules, as the process counted them; none of one that was killed."""
+    """Calls of imported tools, as counted inside. Empty if the process was killed."""
     requests: int = 0
-    """Requests to hosts that were answered."""
+    """Number of answered requests to hosts."""
     exchanges: tuple[Json, ...] = ()
-    """These requests with their responses, as `mcp_tools.hosts.recorded` takes them; none if they are large."""
+    """These requests with their responses, in the form of `mcp_tools.hosts.recorded`. Empty if they are too large."""
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The real signature and docstring of a function, derived inside the sandbox."""
+    """A function's name, description and schemas, derived inside the sandbox from its signature and docstring."""
 
     name: str
     description: str
-    """The docstring's summary and body, without its Args section."""
+    """The docstring without its sections on arguments, result and examples."""
     input_schema: dict[str, Json]
     output_schema: dict[str, Json]
 
     def as_tool(self, source: str, provenance: dict[str, Json]) -> Tool:
-        """The tool that the described source makes, not yet proved."""
+        """Return a tool with this description, not yet proved."""
         return Tool(self.name, self.description, self.input_schema, self.output_schema, source, provenance=provenance)
 
 
 Host = Callable[[str, dict[str, Json]], Awaitable[Json]]
-"""Answers a call from inside a session: the function's name and arguments. The message of an `AlitaError` that it
-raises becomes an exception there; every other error ends the block and is raised by `Session.run`."""
+"""Answers a call from code in a session. Gets the function's name and arguments.
+
+If it raises `AlitaError`, the code gets an exception with the same message. Any other error ends the block, and
+`Session.run` raises it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The one value that a block printed or ends with."""
+    """The only value that a block printed, or the value of its last expression."""
 
     said: Json
-    """As a person writes it: dates, fractions and decimals are text."""
+    """As a person would write it: dates, fractions and decimals are text."""
     plain: Json
-    """As JSON: a decimal is a number where that is exact."""
+    """As JSON: a decimal is a number if the conversion is exact."""
     text: str
     """The printed text."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionOutcome:
-    """Outcome of one block of code in a session."""
+    """The outcome of one block of code in a session."""
 
     problem: Problem | None = None
-    """Why the block did not come to its end; `line` counts in this block."""
+    """The reason why the block did not finish. `line` counts within this block."""
     value: str = ""
-    """The `repr` of the expression that the block ends with, if nothing was printed."""
+    """The `repr` of the block's last expression, if nothing was printed."""
     result: Result | None = None
-    """The value for answers; None if the block gave no value, or printed several."""
+    """The block's value. None if it has none, or printed several."""
     stdout: str = ""
-    """The printed text; above the limit, its beginning and its end."""
+    """The printed text. Beyond the limit, only its beginning and its end."""
     stderr: str = ""
     cut: bool = False
     """True if printed output was longer than the limit."""
     seconds: float = 0.0
-    """Wall time of the block without what the host's functions took, from outside."""
+    """Wall time without the time spent in functions of the host, measured outside the sandbox."""
     fresh: bool = False
-    """True if a new process ran it because the last one ended: variables of earlier blocks are gone."""
+    """True if the previous process had ended, so that the variables of earlier blocks are lost."""
     called: tuple[CallCount, ...] = ()
-    """Calls of tools among the modules, as the process counted them; none of one that was killed."""
+    """Calls of imported tools, as counted inside. Empty if the process was killed."""
 
     @property
     def ok(self) -> bool:
-        """True if the block came to its end."""
+        """True if the block finished without a problem."""
         return self.problem is None
 
 
 class Session(Protocol):
-    """One sandboxed Python process that keeps its variables between calls."""
+    """A sandboxed Python process that keeps its variables between blocks of code."""
 
     def offer(self, name: str, source: str) -> None:
-        """Makes a further module importable from the next block on."""
+        """Make a module importable from the next block on."""
 
     def import_from(self, folder: Path) -> None:
-        """Makes the packages of a folder importable from the next block on; the session may read it."""
+        """Make the packages in a folder importable from the next block on. The session must be allowed to read it."""
 
     async def run(self, code: str, *, limits: Limits, hosts: bool = False) -> SessionOutcome:
-        """Runs a block of code; blocks wait for each other.
+        """Run a block of code. Blocks run one at a time.
 
-        With `hosts`, requests of `urllib.request` become calls of the host's function `fetch`, also in later blocks.
+        A block that exceeds its wall time is interrupted, which keeps the variables. If that does not end it, its
+        process is killed. The limits for memory and files are those of the process's first block. Processor time is
+        not limited.
 
-        A block that takes too long is interrupted, so that variables stay; where that does not help, its process is
-        ended. The limits on memory and files hold from the first block of a process on; processor time has none.
+        Args:
+            code: The block.
+            limits: Its limits.
+            hosts: If true, from this block on requests of `urllib.request` become calls of the host's function `fetch`.
 
         Raises:
             IsolationError: The sandbox is broken or closed.
         """
 
     async def aclose(self) -> None:
-        """Ends the process."""
+        """End the process."""
 
 
 class Sandbox(Protocol):
-    """Runs model-written code, always under the same isolation."""
+    """Runs model-written code, always under the same isolation.
+
+    Example:
+        async with BubblewrapSandbox() as sandbox:
+            outcome = await sandbox.run(Job("def f(n: int): return n * 2", "f", {"n": 4}))
+        assert outcome.value == 8
+    """
 
     @property
     def isolation(self) -> Isolation:
         """The isolation in force."""
 
     async def run(self, job: Job, *, carry: Carry | None = None) -> Outcome:
-        """Runs one call. Code that fails gives an outcome; only a broken sandbox raises `IsolationError`.
+        """Run one call.
 
-        `carry` answers the requests that the code makes with `urllib.request`. Without it, there is no network.
+        Args:
+            job: The code, its arguments and its limits.
+            carry: Carries out the requests that the code makes with `urllib.request`. Without it, there is no network.
+
+        Returns:
+            The outcome, also if the code fails.
+
+        Raises:
+            IsolationError: The sandbox is broken.
         """
 
     async def describe(
         self, source: str, function: str, *, packages: tuple[str, ...] = (), modules: Mapping[str, str] | None = None
     ) -> Description | Problem:
-        """Derives both schemas from the real signature, inside the sandbox, where it may import both."""
+        """Derive a function's schemas from its signature.
+
+        The source is executed inside the sandbox, where it may import `packages` and `modules`.
+        """
 
     def session(
         self,
@@ -254,20 +278,21 @@ class Sandbox(Protocol):
         functions: Sequence[str] = (),
         host: Host | None = None,
     ) -> Session:
-        """A session that is not started yet. Base packages and packages for files can be imported in it.
+        """Return a session, which starts with its first block. It can import base packages and packages for files.
 
         Args:
-            read: Files and folders that may be read, also what comes into the folders later.
-            write: Folders that code may write into; it begins in the first. Without one, what it writes is gone with
-                the process.
-            modules: Sources of library tools by the name to import.
-            functions: Functions of the host that code may call: `search(query, limit=5)`, or a bare name where all
-                arguments are given by name. Defaults stay with the host: only what a call gives is sent.
+            read: Files and folders that may be read, including files added to the folders later.
+            write: Folders that code may write into. The first one is its working directory. Without any, written files
+                are lost with the process.
+            modules: Source code of library tools, by module name.
+            functions: Functions of the host that code may call, as signatures such as `search(query, limit=5)`, or as
+                bare names that take keyword arguments only. Only the given arguments are sent; the host applies its
+                own defaults.
             host: Answers these calls.
 
         Raises:
-            ValueError: A function is not written as a name or a signature.
+            ValueError: A function is neither a name nor a signature.
         """
 
     async def aclose(self) -> None:
-        """Ends every process of the sandbox."""
+        """End all processes of the sandbox."""

@@ -1,4 +1,4 @@
-"""The host's end of a session: a process that stays, the blocks of code it is given, and its calls to the host."""
+"""The host's side of a session: a long-lived process, its blocks of code, and its calls to the host."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mcp_tools.errors import AlitaError, IsolationError
-from mcp_tools.sandbox.call import call_counts, death, decoded, is_problem, passed
+from mcp_tools.sandbox.call import call_counts, decoded, is_problem, problem_of_exit, time_limit_message
 from mcp_tools.sandbox.environment import Environment, GrantError
-from mcp_tools.sandbox.inside.session import CALLS_AT_ONCE, LARGEST_REQUEST
+from mcp_tools.sandbox.inside.session import CALLS_AT_ONCE, MAX_REQUEST_BYTES
 from mcp_tools.sandbox.pipes import FrameError, Pipes
 from mcp_tools.sandbox.protocol import Host, Limits, Problem, ProblemKind, Result, SessionOutcome, Writable
 from mcp_tools.sandbox.zygote import Ending, Zygote
 from mcp_tools.tool import CallCount, Json
 
 INTERRUPT_SECONDS = 1.0
-"""Seconds until the process of an interrupted block is killed."""
+"""Time for an interrupted block to end before its process is killed."""
 STOP_SECONDS = 0.15
-"""Seconds for a block of a stopped run to end by itself; then its process is killed."""
-LARGEST_FRAME = 4_000_000
-LARGEST_ASK = LARGEST_REQUEST + 1_000
-"""Bytes of a call with its name and number: code of ours sends none that is larger."""
-LARGEST_ANSWER = 32_000_000
-"""Bytes of JSON that a function of the host may answer."""
-MOST_UNREAD = 2 * LARGEST_ANSWER
-"""Bytes of answers that code may leave unread."""
-_LOOK_SECONDS = 1.0
+"""The same for a block whose caller was cancelled."""
+MAX_FRAME_BYTES = 4_000_000
+MAX_CALL_BYTES = MAX_REQUEST_BYTES + 1_000
+"""Limit of a call with its name and number. Our code inside never sends a larger one."""
+MAX_ANSWER_BYTES = 32_000_000
+"""Limit of one answer from the host, as JSON."""
+MAX_UNREAD_BYTES = 2 * MAX_ANSWER_BYTES
+"""Limit for answers that the code has not read yet."""
+_CPU_CHECK_SECONDS = 1.0
 _IMPORTS_MB = 384
-"""Address space of importing all packages; the memory limit comes on top."""
+"""Address space for importing packages, in addition to the memory limit."""
 
 
 class Interpreters(Protocol):
-    """Warm interpreters, by their environments; a warm sandbox has them."""
+    """The part of `WarmSandbox` that a session needs."""
 
     async def interpreter(self, environment: Environment) -> Zygote:
         """Return the warm interpreter of an environment.
@@ -50,14 +50,14 @@ class Interpreters(Protocol):
         """
 
     def next_call(self) -> int:
-        """Return a number for a call."""
+        """Return a new call number."""
 
     def retire(self, environment: Environment, zygote: Zygote) -> None:
-        """Take an interpreter out of service; it ends when its last call has ended."""
+        """Take an interpreter out of service. It ends after its last running call."""
 
 
 class LiveSession:
-    """A session of a warm sandbox; `Sandbox.session` says what its arguments are."""
+    """A session of a warm sandbox. `Sandbox.session` documents the arguments."""
 
     def __init__(
         self,
@@ -73,29 +73,29 @@ class LiveSession:
             raise ValueError("functions need a host that answers them")
         self._sandbox = sandbox
         self._read, self._write = tuple(read), tuple(write)
-        self._functions = [_form(text) for text in functions]
+        self._functions = [_parse_function(text) for text in functions]
         self._host = host
         self._modules = dict(modules)
-        self._unknown = dict(modules)  # modules that the process does not know yet
+        self._unknown = dict(modules)  # not sent to the process yet
         self._paths: list[str] = []
         self._process: _Process | None = None
-        self._turn = asyncio.Lock()
-        self._held: tuple[Environment, Zygote] | None = None
+        self._running = asyncio.Lock()
+        self._interpreter: tuple[Environment, Zygote] | None = None
         self._blocks = 0
         self._closed = False
 
     def offer(self, name: str, source: str) -> None:
-        """Makes a further module importable from the next block on."""
+        """Make a module importable from the next block on."""
         if self._modules.get(name) != source:
             self._modules[name] = self._unknown[name] = source
 
     def import_from(self, folder: Path) -> None:
-        """Makes the packages of a folder importable from the next block on; see `Session`."""
+        """Make the packages in a folder importable from the next block on; see `Session.import_from`."""
         self._paths = [str(folder), *(path for path in self._paths if path != str(folder))]
 
     async def run(self, code: str, *, limits: Limits, hosts: bool = False) -> SessionOutcome:
-        """Runs a block of code; see `Session`."""
-        async with self._turn:
+        """Run a block of code; see `Session.run`."""
+        async with self._running:
             process, fresh = self._process, False
             if process is None or process.ended:
                 fresh = process is not None
@@ -109,68 +109,68 @@ class LiveSession:
                 block = {"run": self._blocks, "code": code, "modules": modules, "paths": self._paths, "hosts": hosts}
                 outcome = await process.run(block, limits)
             finally:
-                if not process.trusted and self._held is not None:
-                    self._sandbox.retire(*self._held)
+                if not process.trusted and self._interpreter is not None:
+                    self._sandbox.retire(*self._interpreter)
             return replace(outcome, fresh=fresh)
 
     async def aclose(self) -> None:
-        """Ends the process."""
+        """End the process."""
         self._closed = True
         if self._process is not None:
             await self._process.end()
         if (
-            self._held is not None and (self._read or self._write) and not self._held[1].busy
-        ):  # nobody else has these folders
-            self._sandbox.retire(*self._held)
+            self._interpreter is not None and (self._read or self._write) and not self._interpreter[1].busy
+        ):  # no other session uses this interpreter
+            self._sandbox.retire(*self._interpreter)
 
     async def _start(self, limits: Limits) -> _Process:
         if self._closed:
             raise IsolationError("the session is closed")
         environment = await asyncio.to_thread(Environment.of_session, self._read, self._write)
         zygote = await self._sandbox.interpreter(environment)
-        self._held = environment, zygote
+        self._interpreter = environment, zygote
         self._unknown = dict(self._modules)
         return _Process(zygote, self._sandbox.next_call(), self._functions, self._host, limits, self._write)
 
 
 class _Block:
-    """One running block of code, with its clock, which is paused while the host works for it."""
+    """A running block of code. Its clock is paused while the host answers its calls."""
 
     def __init__(self, number: int, limits: Limits) -> None:
         self.number = number
         self.limits = limits
         self.settled = asyncio.Event()
         self.tasks: dict[int, asyncio.Task[None]] = {}
-        """The calls to the host under way, by the numbers that they have inside."""
+        """Running calls to the host, by the number that the process gave them."""
         self.late = False
-        """True if its time is over."""
+        """True after its time limit."""
         self.timer: asyncio.TimerHandle | None = None
-        """For the end of its time, then for the end of its process after an interrupt that did not help."""
+        """First for the time limit, then for killing the process if the interrupt did not help."""
         self.watch: asyncio.TimerHandle | None = None
-        """For the next look at how long it has computed."""
+        """For the next check of its processor time."""
         self.begun = False
-        """True once the process was sent the code."""
+        """True once the code was sent to the process."""
         self.done = False
         self.value = ""
         self.data: Result | None = None
         self.called: tuple[CallCount, ...] = ()
         self.problem: Problem | None = None
         self.error: Exception | None = None
-        """A bug of the host's functions."""
+        """An unexpected exception in a function of the host."""
         self.has_waited = False
-        """True if it has called the host: meanwhile its threads may compute."""
+        """True if it has called the host. Its threads may compute while its clock is paused."""
         self.cpu: float | None = None
-        """The processor time of its process at its beginning."""
+        """Processor time of the process when the block started, in seconds."""
         self._spent = 0.0
         self._since: float | None = None
 
     @property
     def seconds(self) -> float:
-        """Its run time in seconds."""
+        """Elapsed time, without pauses of the clock."""
         return self._spent + (0.0 if self._since is None else time.monotonic() - self._since)
 
     def run_clock(self, *, run: bool) -> None:
-        """Starts the clock, or stops it."""
+        """Start or stop the clock."""
         self._spent, self._since = self.seconds, time.monotonic() if run else None
 
 
@@ -187,14 +187,14 @@ class _Process:
         self._zygote = zygote
         self._write = write
         self.trusted = True
-        """False after a surprise in the protocol: the interpreter is replaced."""
+        """False after a protocol violation. The interpreter is then replaced."""
         self._call = call
         self._names = {name for name, _ in functions}
         self._host = host
         self._block: _Block | None = None
         self._modules: set[str] = set()
         self._killed = False
-        self._pipes = Pipes(self._take, self._break, LARGEST_FRAME)
+        self._pipes = Pipes(self._take, self._break, MAX_FRAME_BYTES)
         self._gone = zygote.send(call, self._pipes.theirs)
         self._gone.add_done_callback(self._went)
         given = {"memory_mb": limits.memory_mb, "imports_mb": _IMPORTS_MB, "file_bytes": limits.file_bytes}
@@ -202,11 +202,11 @@ class _Process:
 
     @property
     def ended(self) -> bool:
-        """True if it can run no more blocks."""
+        """True if the process cannot run more blocks."""
         return self._killed or self._gone.done()
 
     async def run(self, message: dict[str, Any], limits: Limits) -> SessionOutcome:
-        """Runs a block of code."""
+        """Run a block of code."""
         block = self._block = _Block(message["run"], limits)
         self._modules |= message["modules"].keys()
         self._pipes.start(limits.output_bytes)
@@ -214,7 +214,7 @@ class _Process:
         try:
             either: list[asyncio.Future[Any]] = [self._zygote.resume(self._call), self._gone]
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            self._look(block)
+            self._check_cpu(block)
             self._pipes.messages.send(message)
             block.begun = True
             await block.settled.wait()
@@ -241,7 +241,7 @@ class _Process:
         )
 
     async def _stop(self, block: _Block) -> None:
-        """End a block that nobody waits for; its process is kept if an interrupt ends the block quickly."""
+        """End a block whose caller was cancelled. The process is kept if an interrupt ends the block quickly."""
         if block.begun and not self.ended:
             block.late = True
             self._pipes.messages.send({"interrupt": block.number})
@@ -273,7 +273,7 @@ class _Process:
             self._zygote.pause(self._call)
 
     async def end(self) -> None:
-        """Kills it, if it still runs."""
+        """Kill the process if it still runs."""
         self._kill()
         await asyncio.wait([self._gone])
         if self._block is None:
@@ -285,7 +285,7 @@ class _Process:
 
     def _went(self, _: asyncio.Future[Ending]) -> None:
         if self._block is not None:
-            self._pipes.frames.rest()  # what it said at last
+            self._pipes.frames.rest()  # it may have sent a last message
             self._block.settled.set()
 
     def _set_clock(self, block: _Block, *, run: bool) -> None:
@@ -298,16 +298,16 @@ class _Process:
             block.timer = loop.call_later(left, self._interrupt, block) if run else None
 
     def _interrupt(self, block: _Block) -> None:
-        """Ends a block that is late: its process is killed if that does not help soon."""
+        """Interrupt a block after its time limit, and kill its process if it does not end soon."""
         block.late = True
         self._pipes.messages.send({"interrupt": block.number})
         block.timer = asyncio.get_running_loop().call_later(INTERRUPT_SECONDS, self._kill)
 
-    def _look(self, block: _Block) -> None:
-        """Check the run time of a block once a second; the clock is paused only for the host's work."""
+    def _check_cpu(self, block: _Block) -> None:
+        """Check the processor time once a second, since threads can compute while the clock is paused."""
         if self._block is block and not self.ended:
             self._zygote.ask_time(self._call, partial(self._computed, block))
-            block.watch = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look, block)
+            block.watch = asyncio.get_running_loop().call_later(_CPU_CHECK_SECONDS, self._check_cpu, block)
 
     def _computed(self, block: _Block, seconds: float) -> None:
         block.cpu = seconds if block.cpu is None else block.cpu
@@ -323,8 +323,8 @@ class _Process:
             raise FrameError
         problem = message.get("problem")
         if message.keys() == {"ask", "name", "arguments"}:
-            if len(body) > LARGEST_ASK:
-                raise FrameError(f"a call of more than {LARGEST_ASK:,} bytes came out of the sandbox")
+            if len(body) > MAX_CALL_BYTES:
+                raise FrameError(f"a call of more than {MAX_CALL_BYTES:,} bytes came out of the sandbox")
             self._serve(block, message["ask"], message["name"], message["arguments"])
         elif message.keys() == {"end", "value", "data", "problem", "called"} and (
             problem is None or is_problem(problem)
@@ -341,7 +341,7 @@ class _Process:
             raise FrameError
 
     def _break(self, message: str, kind: ProblemKind = "result") -> None:
-        """After what only code forges: nothing of the process is believed any more."""
+        """Stop trusting the process after a message that only code inside can have forged."""
         self.trusted = False
         if self._block is not None:
             self._block.problem = Problem(kind, message)
@@ -350,7 +350,7 @@ class _Process:
     def _serve(self, block: _Block, number: Json, name: Json, arguments: Json) -> None:
         if not (isinstance(number, int) and isinstance(name, str) and isinstance(arguments, dict)):
             raise FrameError
-        # an interrupt ends the wait for an answer inside, though not the work for it
+        # twice as many, because an interrupted call stops waiting inside while the host still works on it
         if number in block.tasks or name not in self._names or len(block.tasks) >= 2 * CALLS_AT_ONCE:
             raise FrameError
         block.has_waited = True
@@ -358,17 +358,17 @@ class _Process:
         block.tasks[number] = asyncio.create_task(self._answer(block, number, name, arguments))
 
     async def _answer(self, block: _Block, number: int, name: str, arguments: dict[str, Json]) -> None:
-        assert self._host is not None, "a session with functions has a host"
+        assert self._host is not None, "a session with functions needs a host"
         try:
             value = await self._host(name, arguments)
             data = json.dumps({"answer": number, "value": value}).encode()
-            if len(data) > LARGEST_ANSWER or self._pipes.messages.unsent + len(data) > MOST_UNREAD:
-                message = f"the result of {name}() takes more than {LARGEST_ANSWER:,} bytes, or others were not read"
+            if len(data) > MAX_ANSWER_BYTES or self._pipes.messages.unsent + len(data) > MAX_UNREAD_BYTES:
+                message = f"the result of {name}() takes more than {MAX_ANSWER_BYTES:,} bytes, or others were not read"
                 data = json.dumps({"answer": number, "error": message}).encode()
             self._pipes.messages.put(data)
         except AlitaError as error:
             self._pipes.messages.send({"answer": number, "error": str(error)})
-        except Exception as error:  # noqa: BLE001 - a bug: raised by the run of the block
+        except Exception as error:  # noqa: BLE001 - a bug, which `run` raises
             block.error = error
             block.settled.set()
         finally:
@@ -379,10 +379,10 @@ class _Process:
         found, limits = block.problem, block.limits
         if block.late:
             where = (found.traceback, found.line) if found is not None else ("", None)
-            found = Problem("wall_time", passed("wall_time", limits), *where)
+            found = Problem("wall_time", time_limit_message("wall_time", limits), *where)
         elif found is None and not block.done:
-            # a session's processor time has no limit: each block has its wall time
-            found = death(replace(self._gone.result(), cpu_seconds=0.0), limits, self._write)
+            # sessions have no limit of processor time, since each block has a wall time
+            found = problem_of_exit(replace(self._gone.result(), cpu_seconds=0.0), limits, self._write)
         if found is None or not self.ended:
             return found
         return replace(found, message=f"{found.message}. The process was ended: its variables are gone")
@@ -396,7 +396,7 @@ def _result(data: Json) -> Result | None:
     return Result(data["said"], data["plain"], data["text"])
 
 
-def _form(text: str) -> tuple[str, str]:
+def _parse_function(text: str) -> tuple[str, str]:
     signature = text if "(" in text else f"{text}(**arguments)"
     try:
         (function,) = ast.parse(f"def {signature}: ...").body

@@ -1,4 +1,4 @@
-"""A sandbox of warm interpreters: one per environment, each forking a child per call."""
+"""A sandbox of warm interpreters: one per environment, which forks a child for each call."""
 
 from __future__ import annotations
 
@@ -33,53 +33,53 @@ from mcp_tools.sandbox.zygote import CALLS_AT_ONCE, Ready, Zygote
 from mcp_tools.tool import Json
 
 KEPT_ENVIRONMENTS = 6
-"""Above it, the least recently used interpreters are ended, except the plain one."""
+"""Beyond this number, the least recently used idle interpreters are ended, except the default one."""
 
 _DESCRIBE_LIMITS = Limits(wall_seconds=10, cpu_seconds=10)
 _LOADING_SECONDS, _LOADING_MB = 20.0, 1_024
-"""Additional limits of a call that loads its own packages."""
+"""Added to the limits of calls with a locked environment, which load their packages themselves."""
 
 
 class WarmSandbox:
-    """Common part of the back ends. A sandbox belongs to the event loop in which it was opened."""
+    """Base class of the back ends. A sandbox belongs to the event loop that opened it."""
 
     calls_per_zygote = 2000
-    """Number of calls after which an interpreter is replaced."""
+    """An interpreter is replaced after this number of calls."""
 
     def __init__(self) -> None:
         self.environments: Environments | None = None
-        """For packages that do not come with alita; without them, calls have none."""
+        """Provides packages that do not come with alita. None if such packages are unavailable."""
         self._zygotes: OrderedDict[Environment, asyncio.Task[Zygote]] = OrderedDict()
         self._retired: dict[asyncio.Task[None], Zygote] = {}
         self._numbers = itertools.count(1)
-        self._real: dict[str, str] = {}  # where the links of each granted path led at first
-        self._places = asyncio.Semaphore(CALLS_AT_ONCE)
+        self._real: dict[str, str] = {}  # the first resolved target of each granted path
+        self._slots = asyncio.Semaphore(CALLS_AT_ONCE)
         self._isolation: Isolation | None = None
         self._closed = False
 
     @property
     def isolation(self) -> Isolation:
-        """The isolation in force; known once the sandbox is open."""
+        """The isolation in force. Raises `IsolationError` before the sandbox is open."""
         if self._isolation is None:
             raise IsolationError("the sandbox was not opened", remedy="await sandbox.open() first")
         return self._isolation
 
     async def open(self) -> None:
-        """Starts the plain interpreter, which is also the probe.
+        """Start the default interpreter, which also tests all layers.
 
         Raises:
-            IsolationError: The isolation of this back end is unavailable here.
+            IsolationError: This back end does not work here.
         """
         await self._zygote(Environment())
 
     async def run(self, job: Job, *, carry: Carry | None = None) -> Outcome:
-        """Runs one call; see `Sandbox`."""
+        """Run one call; see `Sandbox.run`."""
         return await self._run(job, "call", carry)
 
     async def describe(
         self, source: str, function: str, *, packages: tuple[str, ...] = (), modules: Mapping[str, str] | None = None
     ) -> Description | Problem:
-        """Derives both schemas; see `Sandbox`."""
+        """Derive both schemas; see `Sandbox.describe`."""
         job = Job(source, function, modules=dict(modules or {}), packages=packages, limits=_DESCRIBE_LIMITS)
         outcome = await self._run(job, "describe")
         return _description(outcome.value) if outcome.problem is None else outcome.problem
@@ -93,11 +93,11 @@ class WarmSandbox:
         functions: Sequence[str] = (),
         host: Host | None = None,
     ) -> LiveSession:
-        """A session that is not started yet; see `Sandbox`."""
+        """Return a session that is not started yet; see `Sandbox.session`."""
         return LiveSession(self, read=read, write=write, modules=modules or {}, functions=functions, host=host)
 
     async def interpreter(self, environment: Environment) -> Zygote:
-        """The warm interpreter of an environment.
+        """Return the warm interpreter of an environment.
 
         Raises:
             GrantError: This back end cannot grant a path.
@@ -107,35 +107,35 @@ class WarmSandbox:
         return await self._zygote(environment)
 
     def next_call(self) -> int:
-        """A number for a call."""
+        """Return a new call number."""
         return next(self._numbers)
 
     async def aclose(self) -> None:
-        """Ends every process of the sandbox."""
+        """End all processes of the sandbox."""
         self._closed = True
         tasks = list(self._zygotes.values())
         self._zygotes.clear()
         for task in tasks:
-            task.cancel()  # those that still start
+            task.cancel()  # interpreters that are still starting
         started = [found for found in map(_result, tasks) if found is not None]
         await asyncio.gather(*(zygote.end() for zygote in (*started, *self._retired.values())))
         await asyncio.gather(*tasks, *self._retired, return_exceptions=True)
 
     async def __aenter__(self) -> Self:
-        """Opens the sandbox."""
+        """Open the sandbox."""
         await self.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Closes it."""
+        """Close the sandbox."""
         await self.aclose()
 
     def _create(self, environment: Environment) -> Zygote:
-        """A new interpreter for an environment, not yet started."""
+        """Return a new interpreter for an environment, not yet started."""
         raise NotImplementedError
 
     def _judge(self, ready: Ready) -> Isolation:
-        """The isolation that an interpreter has, from what it found when it tried.
+        """Return the isolation that results from an interpreter's test of its layers.
 
         Raises:
             IsolationError: A layer of this back end is missing.
@@ -143,10 +143,10 @@ class WarmSandbox:
         raise NotImplementedError
 
     def _check(self, environment: Environment) -> None:
-        """Looks for what this back end cannot offer.
+        """Check that this back end can grant all paths.
 
         Raises:
-            GrantError: It cannot grant a path.
+            GrantError: It cannot grant one of them.
         """
         for grant in environment.read:
             first = self._real.setdefault(grant.path, grant.real)
@@ -163,7 +163,7 @@ class WarmSandbox:
             return self._refusal("denied", str(error))
         if environment.built:
             job = replace(job, limits=_for_loading(job.limits))
-        async with self._places:
+        async with self._slots:
             try:
                 zygote = await self._zygote(environment)
             except GrantError as error:
@@ -178,10 +178,10 @@ class WarmSandbox:
         return outcome
 
     async def _built(self, job: Job) -> str:
-        """The folder of a job's packages, built now if need be; empty if they come with alita.
+        """Return the folder of a job's packages, and build it if necessary. Empty if all packages come with alita.
 
         Raises:
-            GrantError: They are unavailable.
+            GrantError: The packages are unavailable.
         """
         packages = packages_of(job)
         if all(map(is_provided, packages)):
@@ -197,12 +197,12 @@ class WarmSandbox:
         return Outcome(ok=False, isolation=self.isolation, problem=Problem(kind, message))
 
     async def _zygote(self, environment: Environment) -> Zygote:
-        """Return the interpreter of an environment; start one if none can be used."""
+        """Return the interpreter of an environment, and start a new one if necessary."""
         while not self._closed:
             task = self._zygotes.get(environment)
             if task is None:
                 task = self._zygotes[environment] = asyncio.create_task(self._start(environment))
-                self._make_room()
+                self._retire_unused()
             self._zygotes.move_to_end(environment)
             try:
                 zygote = await asyncio.shield(task)
@@ -224,7 +224,7 @@ class WarmSandbox:
         try:
             ready = await zygote.start()
         except IsolationError as error:
-            if any(grant.real in error.message for grant in environment.read):  # it was not there at this moment
+            if any(grant.real in error.message for grant in environment.read):  # removed in the meantime
                 raise GrantError(error.message) from error
             raise
         try:
@@ -245,17 +245,17 @@ class WarmSandbox:
         return zygote
 
     def retire(self, environment: Environment, zygote: Zygote) -> None:
-        """Takes an interpreter out of service; it ends when its last call has ended."""
+        """Take an interpreter out of service. It ends after its last running call."""
         task = self._zygotes.get(environment)
         if task is not None and _result(task) is zygote:
             del self._zygotes[environment]
         if not zygote.retired:
             zygote.retired = True
-            burial = asyncio.create_task(zygote.end_when_idle())
-            self._retired[burial] = zygote
-            burial.add_done_callback(self._retired.pop)
+            ending = asyncio.create_task(zygote.end_when_idle())
+            self._retired[ending] = zygote
+            ending.add_done_callback(self._retired.pop)
 
-    def _make_room(self) -> None:
+    def _retire_unused(self) -> None:
         for environment, task in list(self._zygotes.items()):
             zygote = _result(task)
             if len(self._zygotes) > KEPT_ENVIRONMENTS and zygote and not zygote.busy and environment != Environment():
@@ -263,7 +263,7 @@ class WarmSandbox:
 
 
 def _result(task: asyncio.Task[Zygote]) -> Zygote | None:
-    """The interpreter that a start gave, if it is done and did."""
+    """Return the started interpreter; None if the task is unfinished or failed."""
     return None if not task.done() or task.cancelled() or task.exception() is not None else task.result()
 
 
@@ -280,15 +280,18 @@ _KEYWORDS = frozenset(
     {"type", "enum", "properties", "required", "additionalProperties", "items", "prefixItems", "minItems", "maxItems"}
     | {"uniqueItems", "propertyNames", "anyOf", "format", "title", "description", "default"}
 )
-"""The keywords of the schemas that `inside.schema` derives."""
-_DEEPEST_SCHEMA = 60
+"""The schema keywords that `inside.schema` writes."""
+_MAX_SCHEMA_DEPTH = 60
 
 
 def _is_derived(schema: Json, depth: int = 0) -> bool:
-    """True if a schema has only what the derivation writes: no pattern or reference, which may take for ever."""
+    """Return True if a schema has only keywords that we derive.
+
+    Code inside can forge a schema, and a `pattern` or `$ref` could make validation run forever.
+    """
     if isinstance(schema, bool):
         return True
-    if not isinstance(schema, dict) or depth > _DEEPEST_SCHEMA or not schema.keys() <= _KEYWORDS:
+    if not isinstance(schema, dict) or depth > _MAX_SCHEMA_DEPTH or not schema.keys() <= _KEYWORDS:
         return False
     properties, rows = schema.get("properties", {}), [schema.get(key, []) for key in ("prefixItems", "anyOf")]
     if not isinstance(properties, dict) or not all(isinstance(row, list) for row in rows):
@@ -298,7 +301,7 @@ def _is_derived(schema: Json, depth: int = 0) -> bool:
 
 
 def _description(value: Json) -> Description | Problem:
-    """Return the reply if it has the right form; importing the source has run its code."""
+    """Check the form of a reply, which untrusted code may have forged, since its source was executed."""
     match value:
         case {
             "name": str() as name,

@@ -1,4 +1,4 @@
-"""The host's end of a warm interpreter: start it, give it calls, kill them, end it."""
+"""The host's side of a warm interpreter: start it, send it calls, kill them, end it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ from mcp_tools.sandbox.environment import DEVICES, PRELOADED, VARIABLES, Environ
 from mcp_tools.sandbox.inside import scratch
 
 CALLS_AT_ONCE = max(4, 4 * (os.cpu_count() or 1))
-"""More have to wait."""
 SCRATCHES = CALLS_AT_ONCE + 8
-"""Maximum number of call folders of an interpreter, including those being removed."""
-LEAVING_SECONDS = 0.05
-"""Seconds until a child that has answered is killed."""
+"""Number of scratch folders per interpreter. Some are still being emptied when new calls start."""
+EXIT_SECONDS = 0.05
+"""Time for a child that has answered to exit by itself before it is killed."""
 GRACE_SECONDS = 2.0
-"""Seconds until the interpreter of a killed child that does not end is ended, too."""
+"""If a killed child has not ended after this time, its interpreter is ended too."""
 START_SECONDS = 30.0
-"""A start takes some 30 ms, with large packages on a cold disk seconds."""
+"""A start takes about 30 ms, but seconds with large packages on a cold disk."""
 
 _BOOTSTRAP = """
 import sys
@@ -42,81 +41,83 @@ del sys.path[0]
 main()
 """
 _DEFAULTS = {
-    "layers": (),  # `landlock`, `seccomp`: what each child is put under besides limits
-    "scratch_is_private": False,  # True if each scratch folder is a separate file system, False if all are one folder
-    "users": (),  # become the first of these that is possible, when started as root
-    "user_is_private": True,  # whether threads counted for the user are the sandbox's alone
+    "layers": (),  # layers of each child besides rlimits: `landlock`, `seccomp`
+    "scratch_is_private": False,  # True if each scratch folder is a separate file system
+    "users": (),  # user ids to switch to when started as root; the first that works is used
+    "user_is_private": True,  # True if only the sandbox runs processes as this user, so RLIMIT_NPROC works
 }
 
 
 def interpreter_command(environment: Environment, *, before: str = "", **settings: Any) -> list[str]:
-    """The command line of a warm interpreter.
+    """Return the command line of a warm interpreter.
 
     Args:
         environment: The paths and packages of its calls.
-        before: Python to run before the loop begins: what a back end puts around the interpreter from within.
-        settings: `scratch`, folders as seen inside of which a call has one while it runs, and what `_DEFAULTS` lists.
+        before: Python code that runs before the first call, with which a back end confines the interpreter from within.
+        settings: `scratch`, the scratch folders as seen inside, and the options of `_DEFAULTS`.
     """
     parent, package = os.path.split(inside_source())
     start = _BOOTSTRAP.format(path=list(environment.search_path), parent=parent, package=package, before=before)
     own = ("session", "schema") if environment.live else ("schema",)
-    told = {
+    options = {
         **_DEFAULTS,
         **settings,
         "readable": environment.readable,
         "granted": [(grant.path, grant.device, grant.inode) for grant in (*environment.read, *environment.write)],
         "devices": DEVICES,
         "writable": [(grant.path, *room) for grant, room in zip(environment.write, environment.rooms, strict=True)],
-        # packages of a locked environment are strangers: only a child, which is confined, runs their code
+        # only confined children run code of a locked environment's packages
         "packages": () if environment.live or environment.built else [*map(import_name, environment.packages)],
         "library": len(library_folders()),
-        "strangers": environment.strangers,
+        "untrusted": environment.untrusted,
         "absent": environment.absent,
         "preload": [*(f"{package}.{name}" for name in own), *PRELOADED],
     }
-    return [child.executable(), "-I", "-S", "-X", "utf8", "-c", start, json.dumps(told)]
+    return [child.executable(), "-I", "-S", "-X", "utf8", "-c", start, json.dumps(options)]
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The end of a child."""
+    """How a child process ended."""
 
     status: int
-    """As `os.waitpid` gives it."""
+    """The status that `os.waitpid` returned."""
     cpu_seconds: float = 0.0
     over_quota: bool = False
-    """True if it was killed for what it put into its scratch folder."""
+    """True if it was killed because its folders were too full."""
     lost: bool = False
-    """True if the whole interpreter ended, taking the call along."""
+    """True if the whole interpreter ended, and the call with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Result of the interpreter's test of its layers."""
+    """The result of an interpreter's test of its layers."""
 
     layers: list[str]
     landlock_abi: int
-    """Version that the kernel offers; 0 for none."""
+    """Landlock version of the kernel. 0 if it has none."""
     root: bool
-    """True if calls run as root of the machine or of a namespace."""
+    """True if calls run as root, of the machine or of a namespace."""
     faults: list[str]
-    """Layers that could not be put on, or did not hold."""
+    """Layers that could not be applied, or that the test could bypass."""
     changed: list[str]
-    """Granted paths with another file than the granted one."""
+    """Granted paths that now have a different file."""
 
 
 class Zygote:
-    """One warm interpreter, started by a command line with the isolation around it.
+    """One warm interpreter, started by a command line that includes the isolation.
 
-    With it goes the host's folder for its calls, `scratch`; None if it is a separate file system.
+    Args:
+        command: The command line.
+        scratch: The host's folder for scratch files, removed at the end. None if they are in a separate file system.
     """
 
     def __init__(self, command: list[str], scratch: str | None = None) -> None:
         self.scratch = scratch
         self.calls = 0
-        """Number of its calls."""
+        """Number of calls so far."""
         self.retired = False
-        """True if it should get no more calls."""
+        """True if it must not get new calls."""
         self._command = command
         self._waiting: dict[int, asyncio.Future[Ending]] = {}
         self._control: socket.socket | None = None
@@ -131,90 +132,95 @@ class Zygote:
 
     @property
     def pid(self) -> int:
-        """The outermost process."""
+        """Process id of the outermost process."""
         return self._process.pid if self._process else 0
 
     @property
     def busy(self) -> int:
-        """Calls under way."""
+        """Number of running calls."""
         return len(self._waiting)
 
     @property
     def alive(self) -> bool:
-        """True if it can still be given calls."""
+        """True if it can take calls."""
         return self._control is not None and not self.retired and not self._faulty
 
     async def start(self) -> Ready:
-        """Starts the interpreter and waits until it is ready.
+        """Start the interpreter and wait until it is ready.
 
         Raises:
-            IsolationError: It did not start; the message is what it or its wrapping said.
+            IsolationError: It did not start. The message contains its stderr, or that of its wrapper.
         """
         loop = asyncio.get_running_loop()
         self._ready = loop.create_future()
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.setblocking(False)
         self._errors = os.memfd_create("sandbox-errors")
         loop.add_reader(self._control.fileno(), self._listen)
         try:
-            with theirs:
-                # without the event loop, which takes longer to start a process
-                self._process = child.popen(self._command, env=VARIABLES, stdin=theirs.fileno(), stderr=self._errors)
+            with child_end:
+                # faster than starting it through the event loop
+                self._process = child.popen(self._command, env=VARIABLES, stdin=child_end.fileno(), stderr=self._errors)
             return await asyncio.wait_for(self._ready, START_SECONDS)
-        except OSError as error:  # also of an interpreter that ended, or took too long
-            said = os.pread(self._errors, 4000, max(0, os.fstat(self._errors).st_size - 4000)).decode(errors="replace")
+        except OSError as error:  # includes ConnectionError and TimeoutError of the interpreter
+            stderr = os.pread(self._errors, 4000, max(0, os.fstat(self._errors).st_size - 4000)).decode(
+                errors="replace"
+            )
             await self.end()
             if self._process is None:
                 raise IsolationError(f"{self._command[0]} could not be started: {error}") from error
-            raise IsolationError(f"the sandbox did not start: {said.strip() or 'no answer'}") from None
+            raise IsolationError(f"the sandbox did not start: {stderr.strip() or 'no answer'}") from None
         except BaseException:
             await self.end()
             raise
 
     def send(self, call: int, descriptors: list[int]) -> asyncio.Future[Ending]:
-        """Start a child for a call; the future gets its end.
+        """Start a child for a call. The future is done when the child has ended.
 
-        The descriptors are for the job, the result, output and errors. They are closed here.
+        The descriptors are the child's ends of its pipes: job, result, stdout, stderr. This process closes them.
         """
         ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         self._waiting[call] = ended
         self.calls += 1
-        self._tell(b"r %d" % call, descriptors)
+        self._send_command(b"r %d" % call, descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
         return ended
 
     def pause(self, call: int) -> None:
-        """Stop the child of a session, so that none of its threads computes between two blocks."""
-        self._tell(b"p %d" % call)
+        """Stop the child of a session, so that its threads do not compute between blocks."""
+        self._send_command(b"p %d" % call)
 
     def resume(self, call: int) -> asyncio.Future[None]:
-        """Let it continue once the future is done, since a pending stop would cut its output."""
+        """Let the child of a session continue.
+
+        Wait for the future before sending the next block. Otherwise a pending stop could cut off its output.
+        """
         resumed = self._resumed[call] = asyncio.get_running_loop().create_future()
-        self._tell(b"c %d" % call)
+        self._send_command(b"c %d" % call)
         return resumed
 
     def ask_time(self, call: int, then: Callable[[float], None]) -> None:
-        """Asks for the processor time that a call has used, in seconds; nothing comes of one that has ended."""
+        """Request the processor time of a call. `then` gets it in seconds, unless the call has ended."""
         self._used[call] = then
-        self._tell(b"u %d" % call)
+        self._send_command(b"u %d" % call)
 
     def release(self, call: int) -> None:
-        """Leaves the child of an answered call a moment to end by itself, which saves a message, then kills it."""
+        """Kill the child of an answered call unless it exits by itself within a moment, which saves a message."""
         if call in self._waiting and call not in self._due:
-            self._due[call] = asyncio.get_running_loop().call_later(LEAVING_SECONDS, self.kill, call)
+            self._due[call] = asyncio.get_running_loop().call_later(EXIT_SECONDS, self.kill, call)
 
     def kill(self, call: int) -> None:
-        """Kills the child of a call, if it still runs; one that is not gone soon takes its interpreter along."""
+        """Kill the child of a call if it still runs. If it does not end soon, the interpreter is ended too."""
         if call not in self._waiting:
             return
         if due := self._due.pop(call, None):
             due.cancel()
-        if self._tell(b"k %d" % call):
+        if self._send_command(b"k %d" % call):
             self._due[call] = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._ending)
 
-    def _tell(self, message: bytes, descriptors: list[int] | None = None) -> bool:
-        """Sends a message, or finds that the interpreter is gone."""
+    def _send_command(self, message: bytes, descriptors: list[int] | None = None) -> bool:
+        """Send a command. Returns False if the interpreter is gone."""
         try:
             if self._control is not None:
                 socket.send_fds(self._control, [message], descriptors or [])
@@ -225,13 +231,13 @@ class Zygote:
         return False
 
     async def end_when_idle(self) -> None:
-        """Waits for the calls under way, each of which is killed at its deadline, and ends the interpreter."""
+        """Wait for the running calls, each of which has a deadline, then end the interpreter."""
         if self._waiting:
             await asyncio.wait(list(self._waiting.values()))
         await self.end()
 
     async def end(self) -> None:
-        """Ends the interpreter and every process in it, and removes what its calls left."""
+        """End the interpreter and all its processes, and remove its scratch folder."""
         await asyncio.shield(self._ending())
 
     def _ending(self) -> asyncio.Task[None]:
@@ -246,12 +252,12 @@ class Zygote:
         process = self._process
         if process is not None:
             deadline = time.monotonic() + 1.0
-            while process.poll() is None and time.monotonic() < deadline:  # noqa: ASYNC110 - nothing tells of it sooner
+            while process.poll() is None and time.monotonic() < deadline:  # noqa: ASYNC110 - there is no event to wait for
                 await asyncio.sleep(0.002)
             if process.poll() is None:
                 with contextlib.suppress(OSError):
-                    _kill_children(process.pid)  # bubblewrap's children have a separate group
-            # the group, too: children of a back end without namespaces
+                    _kill_children(process.pid)  # bubblewrap's children are in another process group
+            # the group also has the children of back ends without namespaces
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             if process.poll() is None:
@@ -292,7 +298,7 @@ class Zygote:
             ended.set_result(ending)
 
     def _lose(self) -> None:
-        """Closes the socket, which ends the interpreter, and gives up the calls under way."""
+        """Close the socket, which ends the interpreter, and mark the running calls as lost."""
         if self._control is not None:
             asyncio.get_running_loop().remove_reader(self._control.fileno())
             self._control.close()

@@ -1,4 +1,4 @@
-"""The tools of the server itself: those over the library, `run_code`, and the agent behind `ask` and `create_tool`."""
+"""The built-in tools: search, describe, call and propose library tools; `run_code`; `ask` and `create_tool`."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from mcp_tools.serving.client_call import (
     value_reply,
 )
 from mcp_tools.serving.code_reader import CodeReader, UnreadableCodeError
-from mcp_tools.serving.elicitation import FILES_SCHEMA, can_ask, granted
-from mcp_tools.serving.propose_tool import MOST_EXAMPLES, ProposalRules, ToolProposals
+from mcp_tools.serving.elicitation import FILES_SCHEMA, ask_to_read, can_ask
+from mcp_tools.serving.propose_tool import MAX_EXAMPLES, ProposalRules, ToolProposals
 from mcp_tools.serving.resources import PARTS, ToolParts
 from mcp_tools.serving.served_files import files_of_call
 from mcp_tools.serving.tool_calls import ToolRunner
@@ -49,11 +49,17 @@ def definition(
     acts: bool = False,
     is_open: bool | None = None,
 ) -> dict[str, Json]:
-    """An MCP tool object, of a tool that only looks and computes unless it acts.
+    """Return the MCP tool object of a built-in tool.
 
-    A tool that acts is open to the world, unless `is_open` says otherwise.
-
-    All members of `output` are always in its result.
+    Args:
+        name: The name that clients call.
+        title: A short label.
+        description: The text for the model.
+        properties: Schemas of the arguments.
+        required: Names of required arguments.
+        output: Schemas of the result's members, all of which are required.
+        acts: True if the tool changes something; false for a read-only tool.
+        is_open: The `openWorldHint`. Defaults to `acts`.
     """
     return {
         "name": name,
@@ -70,40 +76,42 @@ def definition(
     }
 
 
-Tell = Callable[[str], Awaitable[None]]
+ReportProgress = Callable[[str], Awaitable[None]]
 
 
 class Agent(Protocol):
-    """Answers questions and makes tools. Both raise `AlitaError` for what a person can act on."""
+    """Answers questions and creates tools. Both methods raise `AlitaError` for problems that a person can fix."""
 
-    async def ask(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Json]:
-        """Answers a question.
+    async def ask(self, question: str, *, files: Sequence[Path] = (), report: ReportProgress) -> dict[str, Json]:
+        """Answer a question.
 
         Returns:
-            `answer`, `status`, `tools_created`, `tools_used` and what it took.
+            `answer`, `status`, `tools_created`, `tools_used`, and the cost of the run.
         """
         ...
 
-    async def create_tool(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Json]:
-        """Makes the tool that answers questions of this kind, or finds it in the library.
+    async def create_tool(
+        self, question: str, *, files: Sequence[Path] = (), report: ReportProgress
+    ) -> dict[str, Json]:
+        """Create a tool that answers questions of this kind, or find one in the library.
 
         Returns:
-            `created` and `reused`, names of tools, and the `answer` to the question.
+            Tool names under `created` and `reused`, and the `answer` to the question.
         """
         ...
 
 
-_LONGEST_QUESTION = 100_000
-_LONGEST_LINE = 300
-_LONGEST_SOURCE = 200_000
-_LONGEST_TOOL = 32_768
-"""It is parsed many times."""
-_MOST_FOUND = 50
-_MOST_TESTS = 20
-_SEARCHED = 200
-"""So many matches of the whole library are looked through for those that are offered."""
+_MAX_QUESTION_CHARS = 100_000
+_MAX_PROGRESS_CHARS = 300
+_MAX_SOURCE_CHARS = 200_000
+_MAX_TOOL_CHARS = 32_768
+"""Smaller than for programs, because a proof parses the code many times."""
+_MAX_RESULTS = 50
+_MAX_TESTS = 20
+_SEARCH_POOL = 200
+"""Number of best matches in the library among which offered tools are looked for."""
 
-_TO_REACH = "Call a tool of the library that reaches the host, by its name; create_tool makes one."
+_HOST_REMEDY = "Call a tool of the library that reaches the host, by its name; create_tool makes one."
 
 _NAME: dict[str, Json] = {"type": "string", "maxLength": 128, "description": "The tool's name."}
 
@@ -114,7 +122,7 @@ _SEARCH = definition(
     "Use it before asking for a new tool; call what it finds with call_tool.",
     {
         "query": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "The task, in a few words."},
-        "limit": {"type": "integer", "minimum": 1, "maximum": _MOST_FOUND, "description": "How many at most; 10."},
+        "limit": {"type": "integer", "minimum": 1, "maximum": _MAX_RESULTS, "description": "How many at most; 10."},
     },
     required=["query"],
     output={"tools": {"type": "array", "items": {"type": "object"}}, "total": {"type": "integer"}},
@@ -152,7 +160,7 @@ _CALL = definition(
     required=["name"],
     output={"result": {}},
 )
-_QUESTION: dict[str, Json] = {"type": "string", "minLength": 1, "maxLength": _LONGEST_QUESTION}
+_QUESTION: dict[str, Json] = {"type": "string", "minLength": 1, "maxLength": _MAX_QUESTION_CHARS}
 _NAMES: dict[str, Json] = {"type": "array", "items": {"type": "string"}}
 
 _CREATE = definition(
@@ -180,7 +188,7 @@ _RUN_CODE = definition(
     "Runs a one-off Python program in the sandbox: no network, no files of the machine. Print the result, or define "
     "a function and give its arguments to get its value back. It may import tools of the library by name.",
     {
-        "source": {"type": "string", "minLength": 1, "maxLength": _LONGEST_SOURCE, "description": "The program."},
+        "source": {"type": "string", "minLength": 1, "maxLength": _MAX_SOURCE_CHARS, "description": "The program."},
         "arguments": {"type": "object", "description": "Arguments of the function to call, by name."},
         "function": {"type": "string", "maxLength": 128, "description": "Which one to call; the last one defined."},
         "packages": {
@@ -214,13 +222,13 @@ _PROPOSE = definition(
         "code": {
             "type": "string",
             "minLength": 1,
-            "maxLength": _LONGEST_TOOL,
+            "maxLength": _MAX_TOOL_CHARS,
             "description": "The whole module.",
         },
         "examples": {
             "type": "array",
             "minItems": 1,
-            "maxItems": MOST_EXAMPLES,
+            "maxItems": MAX_EXAMPLES,
             "items": object_schema(
                 {
                     "arguments": {"type": "object", "description": "Each argument by name."},
@@ -249,13 +257,13 @@ _PROPOSE = definition(
 
 
 class BuiltinTools:
-    """Find, describe and call tools of the library, run a program; and, with an agent, ask it or have a tool made."""
+    """Implements the seven built-in tools."""
 
     def __init__(
         self, catalogue: Catalogue, runner: ToolRunner, agent: Agent | None, limits: ServerLimits, rules: ProposalRules
     ) -> None:
         self._reader = CodeReader()
-        self._forge = ToolProposals(catalogue, runner.sandbox, limits, rules, self._reader)
+        self._proposals = ToolProposals(catalogue, runner.sandbox, limits, rules, self._reader)
         self._catalogue = catalogue
         self._parts = ToolParts(catalogue)
         self._runner = runner
@@ -263,25 +271,25 @@ class BuiltinTools:
         self._limits = limits
 
     def tools(self) -> list[BuiltinTool]:
-        """Return all built-in tools; without an agent, the two that need one say so."""
+        """Return all built-in tools. Without an agent, `ask` and `create_tool` return an error that says so."""
         return [
             BuiltinTool(_SEARCH, self._search),
             BuiltinTool(_DESCRIBE, self._describe),
             BuiltinTool(_CALL, self._call),
-            BuiltinTool(_PROPOSE, self._forge.propose),
+            BuiltinTool(_PROPOSE, self._proposals.propose),
             BuiltinTool(_CREATE, self._ask),
             BuiltinTool(_ASK, self._ask),
-            BuiltinTool(_RUN_CODE | self._of_folder(), self._run),
+            BuiltinTool(_RUN_CODE | self._readable_folder(), self._run),
         ]
 
-    def _of_folder(self) -> dict[str, Json]:
+    def _readable_folder(self) -> dict[str, Json]:
         folders = ", ".join(map(str, self._runner.readable))
         return {"description": f"{_RUN_CODE['description']} It may read {folders}."} if folders else {}
 
     async def _search(self, call: ClientCall) -> ClientReply:
         await self._catalogue.renew()
         library = self._catalogue.library
-        hits = await library.run_async(library.search, call.arguments["query"], _SEARCHED)
+        hits = await library.run_async(library.search, call.arguments["query"], _SEARCH_POOL)
         names = [hit.tool.name for hit in hits if self._catalogue.offers(hit.tool.name, can_ask(call.context))]
         found = [self._catalogue.definition(name) for name in names[: call.arguments.get("limit", 10)]]
         brief = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in found]
@@ -302,8 +310,8 @@ class BuiltinTools:
                 found = await self._parts.part(tool, kind)
             except LibraryError as error:
                 return error_reply("denied", error.message, remedy=f"Leave {kind} out of include.")
-            is_long = isinstance(found, list) and len(found) > _MOST_TESTS
-            parts[kind] = {"first": found[:_MOST_TESTS], "total": len(found)} if is_long else found
+            is_long = isinstance(found, list) and len(found) > _MAX_TESTS
+            parts[kind] = {"first": found[:_MAX_TESTS], "total": len(found)} if is_long else found
         about = {"tool": self._catalogue.definition(name), "calls": calls, "examiner": examiner}
         return self._reply({**about, "parts": parts})
 
@@ -313,7 +321,7 @@ class BuiltinTools:
         if tool is None:
             return self._unknown(name)
         if files and not tool.capabilities.read:
-            return error_reply("denied", f"{name} reads no files", remedy="Call it without files.")
+            return error_reply("denied", f"{name} does not read files", remedy="Call it without files.")
         return await self._runner.run(tool, call.arguments.get("arguments", {}), call, files=files)
 
     def _unknown(self, name: str) -> ClientReply:
@@ -321,33 +329,35 @@ class BuiltinTools:
         return error_reply("unknown_tool", f"there is no tool {name!r}", remedy=f"{hint}search_tools finds the tools.")
 
     async def _ask(self, call: ClientCall) -> ClientReply | InputRequiredResult:
-        """Both calls of the agent: `ask` and `create_tool`."""
+        """Handle `ask` and `create_tool`."""
         if self._agent is None:
             return error_reply(
-                "no_agent", "this server has no agent", remedy="Use its library, or hand in code: propose_tool."
+                "no_agent",
+                "this server has no agent",
+                remedy="Use its library tools, or submit code with propose_tool.",
             )
         creates = call.params.name == _CREATE["name"]
         files: tuple[Path, ...] = ()
         if names := call.arguments.get("files"):
             who = "a new tool" if creates else "alita"
-            answer = await granted(call, names, who, self._limits.consent_seconds)
+            answer = await ask_to_read(call, names, who, self._limits.consent_seconds)
             if not isinstance(answer, tuple):
                 return answer
             files = answer
 
-        async def tell(text: str) -> None:
-            await call.tell(one_line(text, _LONGEST_LINE))
+        async def report(text: str) -> None:
+            await call.report_progress(one_line(text, _MAX_PROGRESS_CHARS))
 
         act = self._agent.create_tool if creates else self._agent.ask
         try:
             async with asyncio.timeout(self._limits.agent_seconds):
-                content = await act(call.arguments["question"], files=files, tell=tell)
+                content = await act(call.arguments["question"], files=files, report=report)
         except TimeoutError:
             message = f"no answer within {self._limits.agent_seconds:.0f} s"
             return error_reply("wall_time", message, remedy="Ask for less at once.")
         except IsolationError:
             raise
-        except AlitaError as error:  # written for people, without keys
+        except AlitaError as error:  # its text is written for people, and contains no keys
             return error_reply("failed", error.message, remedy=error.remedy)
         if failure := content.pop("error", None):
             kind, remedy = str(content.get("status", "failed")), str(content.get("remedy", ""))
@@ -361,8 +371,8 @@ class BuiltinTools:
         try:
             code = await self._reader.read(source, packages)
             if code.hosts:
-                message = f"run_code reaches no host, and this program declares {', '.join(code.hosts)}"
-                return error_reply("denied", message, remedy=_TO_REACH)
+                message = f"run_code cannot reach hosts, but this program declares {', '.join(code.hosts)}"
+                return error_reply("denied", message, remedy=_HOST_REMEDY)
             needs = await needs_of(await tools_among(code.modules, library.get_async), library.get_async)
         except UnreadableCodeError as unread:
             return error_reply("cpu_time", unread.message)
@@ -395,7 +405,7 @@ class BuiltinTools:
             await library.run_async(library.record_calls, outcome.called)
         meta = outcome_meta(outcome)
         if outcome.problem is not None:
-            remedy = _TO_REACH if outcome.problem.message.startswith("network is not granted") else None
+            remedy = _HOST_REMEDY if outcome.problem.message.startswith("network is not granted") else None
             reply = problem_reply(outcome.problem, who="the program", meta=meta, remedy=remedy)
             if printed := outcome.stdout[-4000:]:
                 reply.result["content"].append({"type": "text", "text": f"It printed before:\n{printed}"})

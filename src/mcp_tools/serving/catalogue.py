@@ -1,4 +1,4 @@
-"""The tools of a library that a server offers: a snapshot, renewed when the library changes."""
+"""The tools that a server offers: a snapshot of the library, and notifications when it changes."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ META_PARENT = "alita/parent-version"
 
 
 class Catalogue:
-    """The tools that are offered now.
+    """A snapshot of the tools that a server offers.
 
     Args:
-        library: The library.
-        offered: `all`, `meta` for the built-in tools alone, or patterns of names, separated by commas.
-        reserved: Names of built-in tools: a tool of the library under such a name is reached through `call_tool` only.
+        library: The library that is served.
+        offered: `all`, `meta` to list only built-in tools, or name patterns separated by commas.
+        reserved: Names of built-in tools. Library tools with these names can be reached only through `call_tool`.
     """
 
     def __init__(self, library: Library, offered: str, reserved: Container[str]) -> None:
@@ -46,26 +46,28 @@ class Catalogue:
         self.names: list[str] = []
         self.shadowed: list[str] = []
         self.readings = 0
+        """Number of times the library has been read."""
         self.changed = asyncio.Event()
         self._offered = offered
         self._reserved = reserved
         self._packed: dict[str, bytes] = {}
-        """Each definition as compressed JSON: 10,000 of them must not fill the memory."""
+        """Definitions as compressed JSON, because a library can have 10,000 tools."""
         self._readers: set[str] = set()
+        """Names of tools that read files."""
         self._seen: tuple[object, ...] | None = None
         self._renewing = asyncio.Lock()
 
     async def renew(self) -> None:
-        """Looks whether the library changed. Cheap when nothing happened.
+        """Read the library again if it has changed. Cheap if it has not.
 
         Raises:
-            LibraryError: The folder or the approvals cannot be read; what was offered stays.
+            LibraryError: The folder or the approvals cannot be read. The snapshot is kept.
         """
-        aside = self.library.run_async
-        if await aside(self.library.is_unchanged, self._seen):
+        run_async = self.library.run_async
+        if await run_async(self.library.is_unchanged, self._seen):
             return
         async with self._renewing:
-            if not await aside(self.library.is_unchanged, self._seen):
+            if not await run_async(self.library.is_unchanged, self._seen):
                 is_first = not self.readings
                 if await asyncio.to_thread(self._renew) and not is_first:
                     self.changed.set()
@@ -91,41 +93,41 @@ class Catalogue:
         return packed != before
 
     def definition(self, name: str) -> dict[str, Json]:
-        """The MCP tool object of an offered tool.
+        """Return the MCP tool object of an offered tool.
 
         Raises:
-            KeyError: It is not offered.
+            KeyError: The tool is not offered.
         """
         found: dict[str, Json] = json.loads(zlib.decompress(self._packed[name]))
         return found
 
     def __contains__(self, name: str) -> bool:
-        """Return True if a tool is offered, listed or not."""
+        """Return True if a tool is offered, even if it is not listed."""
         return name in self._packed
 
     def offers(self, name: str, can_ask: bool) -> bool:
-        """Return True if a client can call a tool; one that reads files needs a person to ask."""
+        """Return True if a client can call a tool. Tools that read files need a client that can ask its user."""
         return name in self._packed and (can_ask or name not in self._readers)
 
     def is_reserved(self, name: str) -> bool:
-        """Return True for the name of a built-in tool."""
+        """Return True if this is the name of a built-in tool."""
         return name in self._reserved
 
     def all_names(self) -> list[str]:
-        """The tools that can be found and called, sorted."""
+        """Return the names of all tools that can be called, sorted."""
         return sorted(self._packed)
 
     async def tool(self, name: str) -> Tool | None:
-        """Return an offered tool in its approved state; None if the library has no such tool.
+        """Return an offered tool in its approved version, or None.
 
-        Its `source` is what was hashed: run that, never the file.
+        Run its `source`, which is the text that was hashed; never read the file again.
 
         Raises:
             LibraryError: The folder or the approvals cannot be read.
         """
         found = await self.library.run_async(self._approved, name)
         if found is None:
-            await self.renew()  # it may have come or changed since the last look
+            await self.renew()  # it may be new or changed
             found = await self.library.run_async(self._approved, name)
         return found
 
@@ -136,12 +138,12 @@ class Catalogue:
             found = self.library.get(name)
             if found.status is Status.VERIFIED and found.name == name:
                 return found
-        self._seen = None  # it is listed no longer
+        self._seen = None  # forces a new reading, which unlists it
         return None
 
 
 def page_of(names: Sequence[str], cursor: str | None, size: int) -> tuple[Sequence[str], dict[str, str]]:
-    """The sorted names after a cursor, which is a name, and the next cursor as a part of the result."""
+    """Return the sorted names after a cursor, which is itself a name, and the `nextCursor` member if more follow."""
     start = 0 if cursor is None else bisect_right(names, cursor)
     page = names[start : start + size]
     return page, {"nextCursor": page[-1]} if start + size < len(names) else {}
@@ -158,40 +160,43 @@ def _packed(tool: Tool, approval: ApprovedHashes) -> bytes:
 _LOOK_SECONDS = 0.5
 _DEBOUNCE_SECONDS = 0.1
 _NOTIFY_SECONDS = 2.0
-_MOST_TOLD = 5
-_WIDTH = 300
+_MAX_REPORTED = 5
+_LINE_CHARS = 300
 
 
 class ChangeNotifier:
-    """Looks after the library while anybody is connected.
+    """Watches the library while a client is connected, and announces changes.
 
-    Clients of 2026 get changes over their subscriptions, clients of 2025 over their connections. The operator reads
-    on stderr what is not served, each time that it changes.
+    Clients of the 2026 protocol are notified through subscriptions, clients of 2025 through their connections. Tools
+    that are not served are reported to the operator on stderr.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.bus = InMemorySubscriptionBus()
         self._catalogue = catalogue
         self._connections: weakref.WeakSet[Connection] = weakref.WeakSet()
-        self._told: list[str] = []
-        self._complaint = ""
-        self._reported = 0
+        self._reported_lines: list[str] = []
+        self._last_error = ""
+        self._reported_reading = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._users = 0
 
     async def remember_connection(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """A middleware that remembers connections of 2025, which have no subscriptions."""
+        """Middleware that remembers connections of the 2025 protocol, which has no subscriptions."""
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            # the session is a proxy for one request: only the connection behind it lasts
+            # `ctx.session` lives for one request; the connection behind it stays
             self._connections.add(ctx.session._connection)
         return await call_next(ctx)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Meanwhile the library is watched. Several connections may watch: the first begins, the last ends."""
+        """Watch the library during the block.
+
+        Blocks may overlap: the first one starts watching, and the last one stops.
+        """
         self._users += 1
         if self._users == 1:
-            self._tasks = [asyncio.create_task(self._look()), asyncio.create_task(self._announce())]
+            self._tasks = [asyncio.create_task(self._poll()), asyncio.create_task(self._announce())]
         try:
             yield
         finally:
@@ -201,22 +206,22 @@ class ChangeNotifier:
                     task.cancel()
                 await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         while True:
-            complaint = ""
+            message = ""
             try:
                 await self._catalogue.renew()
                 await asyncio.sleep(_LOOK_SECONDS)
                 await self._report()
             except (AlitaError, OSError) as error:
-                complaint = str(error)
+                message = str(error)
                 await asyncio.sleep(_LOOK_SECONDS)
-            if complaint and complaint != self._complaint:
-                _tell(complaint)
-            self._complaint = complaint
+            if message and message != self._last_error:
+                _print_note(message)
+            self._last_error = message
 
     async def _announce(self) -> None:
-        """Changes soon after are announced with it. Nobody is waited for."""
+        """Notify clients of changes. Changes in quick succession are announced together."""
         changed = self._catalogue.changed
         while True:
             await changed.wait()
@@ -228,27 +233,29 @@ class ChangeNotifier:
             await asyncio.gather(*map(_notify, ready), return_exceptions=True)
 
     async def _report(self) -> None:
-        """Report withheld tools and tools hidden by built-in ones, if the catalogue was read again."""
-        if self._reported == self._catalogue.readings:
+        """After a new reading, print which tools are withheld or hidden by a built-in tool, unless already printed."""
+        if self._reported_reading == self._catalogue.readings:
             return
-        self._reported = self._catalogue.readings
+        self._reported_reading = self._catalogue.readings
         withheld = await asyncio.to_thread(self._catalogue.library.withheld)
-        lines = [f"{one.name} is not served: {one.reason}; {one.remedy}" for one in withheld[:_MOST_TOLD]]
-        if len(withheld) > _MOST_TOLD:
-            lines.append(f"{len(withheld) - _MOST_TOLD} more tools are not served; alita tools list tells why")
-        lines += [f"{name} is a tool of the server: call_tool reaches yours" for name in self._catalogue.shadowed]
+        lines = [f"{one.name} is not served: {one.reason}; {one.remedy}" for one in withheld[:_MAX_REPORTED]]
+        if len(withheld) > _MAX_REPORTED:
+            lines.append(f"{len(withheld) - _MAX_REPORTED} more tools are not served; to see why: alita tools list")
+        lines += [
+            f"{name} is also a built-in tool; clients reach yours through call_tool"
+            for name in self._catalogue.shadowed
+        ]
         for line in lines:
-            if line not in self._told:
-                _tell(line)
-        self._told = lines
+            if line not in self._reported_lines:
+                _print_note(line)
+        self._reported_lines = lines
 
 
 async def _notify(connection: Connection) -> None:
-    """A client that does not read must not keep the others waiting."""
-    async with asyncio.timeout(_NOTIFY_SECONDS):
+    async with asyncio.timeout(_NOTIFY_SECONDS):  # a client that does not read must not delay the others
         await connection.notify("notifications/tools/list_changed", None)
         await connection.notify("notifications/resources/list_changed", None)
 
 
-def _tell(text: str) -> None:
-    print(f"alita: {one_line(text, _WIDTH)}", file=sys.stderr, flush=True)
+def _print_note(text: str) -> None:
+    print(f"alita: {one_line(text, _LINE_CHARS)}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""A call from a client: its limits, its progress, and its result in MCP's form."""
+"""A `tools/call` from a client: its limits, its progress, and its result in MCP form."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 COMPLETE: dict[str, Json] = {"resultType": "complete"}
 FRESH: dict[str, Json] = {**COMPLETE, "ttlMs": 0, "cacheScope": "private"}
-"""May not be kept by the client: the library grows while it is served."""
+"""The client must not cache this result, because the library changes while it is served."""
 FIXED: dict[str, Json] = {**COMPLETE, "ttlMs": 3_600_000, "cacheScope": "public"}
 
 META_SANDBOX = "alita/sandbox"
 META_SECONDS = "alita/seconds"
 META_ERROR = "alita/error"
 
-_LESS = "Ask for less at once, or call it with smaller arguments."
+_SMALLER_CALL = "Ask for less at once, or call it with smaller arguments."
 REMEDIES = {
     "exception": "Call it with other arguments; if they are right, the tool is wrong: create_tool makes another.",
     "syntax": "Correct the program.",
@@ -37,11 +37,11 @@ REMEDIES = {
     "arguments": "Call it with arguments that fit its inputSchema.",
     "result": "The tool's result is not what it promises: create_tool makes another.",
     "result_size": "Ask for less at once.",
-    "wall_time": _LESS,
-    "cpu_time": _LESS,
-    "memory": _LESS,
+    "wall_time": _SMALLER_CALL,
+    "cpu_time": _SMALLER_CALL,
+    "memory": _SMALLER_CALL,
     "exit": "Call it with other arguments.",
-    "quota": _LESS,
+    "quota": _SMALLER_CALL,
     "denied": "Only the user can allow this: tell them what the message says; or do without it.",
     "sandbox": "Try again; if it happens again, the operator runs: alita doctor",
 }
@@ -49,11 +49,11 @@ REMEDIES = {
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """The limits of a server. At any limit, a call ends with an error that names it."""
+    """The limits of a server. A call that reaches one ends with an error that names it."""
 
     argument_bytes: int = 1_000_000
     result_bytes: int = 1_000_000
-    """The result of one call as JSON: what a client can still use."""
+    """Size of one result as JSON. Clients cannot use larger ones."""
     message_bytes: int = 4 * 1024 * 1024
     page: int = 1000
     call: Limits = field(default_factory=lambda: Limits(wall_seconds=30.0, cpu_seconds=30.0))
@@ -63,27 +63,27 @@ class ServerLimits:
 
 
 MAX_MARKERS = 2_000
-"""Limit of notes; those that expire first are dropped."""
+"""Beyond this number, the markers that expire first are dropped."""
 
 
 class Markers(Protocol):
-    """Markers, each with the time at which it expires. All replicas have the same."""
+    """Short-lived strings that all replicas share: questions that wait for an answer, proposals that were sent back."""
 
     async def put(self, marker: str, seconds: float) -> None:
-        """Keeps a note for some seconds."""
+        """Store a marker, which expires after `seconds`."""
         ...
 
     async def has(self, marker: str) -> bool:
-        """True if there is such a note."""
+        """Return True if the marker is stored and has not expired."""
         ...
 
     async def take(self, marker: str) -> bool:
-        """Removes a note. Returns True to one caller only."""
+        """Remove a marker. Of several concurrent callers, only one gets True."""
         ...
 
 
 class InMemoryMarkers:
-    """The markers of one process."""
+    """Markers of a single process, in memory."""
 
     def __init__(self) -> None:
         self._until: dict[str, float] = {}
@@ -106,55 +106,57 @@ class InMemoryMarkers:
 
 
 def digest(*parts: str) -> str:
-    """A short name for texts of any length."""
+    """Return a short hash of texts of any length."""
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:32]
 
 
 @dataclass(slots=True)
 class ClientCall:
-    """One `tools/call` under way."""
+    """A running `tools/call`."""
 
     arguments: dict[str, Json]
     context: ServerRequestContext[Any, Any]
     params: CallToolRequestParams
     markers: Markers
-    told: int = 0
+    progress_reports: int = 0
 
-    async def tell(self, text: str) -> None:
-        """Tells the client one line of what is being done."""
-        self.told += 1
-        await self.context.session.report_progress(self.told, None, text)
+    async def report_progress(self, text: str) -> None:
+        """Send the client one line of progress."""
+        self.progress_reports += 1
+        await self.context.session.report_progress(self.progress_reports, None, text)
 
 
 @dataclass(frozen=True, slots=True)
 class ClientReply:
-    """The outcome of one call: the result for the client, and its name in the audit log."""
+    """The result of one call for the client, and its outcome for the audit log."""
 
     result: dict[str, Json]
     outcome: str
+    """`ok`, or the kind of error."""
     size: int = 0
+    """In bytes of JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltinTool:
-    """A tool of the server itself, which every client sees."""
+    """A tool of the server itself. Every client sees it."""
 
     definition: dict[str, Json]
     call: Callable[[ClientCall], Awaitable[ClientReply | InputRequiredResult]]
 
     @property
     def name(self) -> str:
-        """Its function."""
+        """The tool's name for clients."""
         return str(self.definition["name"])
 
 
 def sandbox_meta(isolation: Isolation) -> dict[str, Json]:
-    """The isolation as clients see it."""
+    """Return the isolation level in the form that clients get."""
     return {"level": str(isolation.level), "backend": isolation.backend, "layers": list(isolation.layers)}
 
 
 def outcome_meta(outcome: Outcome) -> dict[str, Json]:
-    """Metadata of every result."""
+    """Return the metadata that every result of a sandboxed call carries."""
     return {META_SANDBOX: sandbox_meta(outcome.isolation), META_SECONDS: round(outcome.seconds, 6)}
 
 
@@ -165,7 +167,7 @@ def value_reply(
     meta: dict[str, Json] | None = None,
     files: Sequence[dict[str, Json]] = (),
 ) -> ClientReply:
-    """A result as structured content, and the same JSON as text for clients that show only text; then its files."""
+    """Return a result as structured content, as the same JSON text for clients that show only text, and with files."""
     try:
         text = json.dumps(content, ensure_ascii=False, allow_nan=False)
         size = len(text.encode())
@@ -187,9 +189,9 @@ def value_reply(
 def error_reply(
     kind: str, message: str, *, remedy: str | None = None, meta: dict[str, Json] | None = None, detail: str = ""
 ) -> ClientReply:
-    """An error that the calling model can act on: what happened, and what to do next.
+    """Return an error that the calling model can act on: what happened, and what to do next.
 
-    Without a remedy, the client gets the usual one for this kind of error.
+    If `remedy` is None, the default for this kind of error is used.
     """
     message, remedy = (
         printable(message).strip(),
@@ -208,13 +210,16 @@ def error_reply(
 def problem_reply(
     problem: Problem, *, who: str, meta: dict[str, Json] | None = None, remedy: str | None = None
 ) -> ClientReply:
-    """A failure of tool code: its own message and traceback are its output, and the caller's to read."""
+    """Return a failure of tool code. Its message and traceback are its own output, so the caller may read them."""
     detail = problem.traceback[-4000:] if problem.traceback else ""
     return error_reply(problem.kind, f"{who} failed: {problem.message[:4000]}", remedy=remedy, meta=meta, detail=detail)
 
 
 def refusal_reply(error: AlitaError) -> ClientReply:
-    """A call that is not permitted. The operator's policy file is no business of the client."""
+    """Return a refusal of a call that is not permitted.
+
+    Clients never see the contents of the operator's policy file.
+    """
     if isinstance(error, PolicyError):
         remedy = "The operator of this server runs: alita policy"
         return error_reply("denied", "the policy file of this server has an error: nothing is permitted", remedy=remedy)
@@ -226,7 +231,7 @@ _HEARTBEAT_SECONDS = 1.0
 
 @contextlib.asynccontextmanager
 async def heartbeat(call: ClientCall, what: str, limit: float) -> AsyncIterator[None]:
-    """In the meantime, report the elapsed time to a client that asked for progress, so that it does not give up."""
+    """Report the elapsed time while the block runs, so that a client that asked for progress does not time out."""
     from anyio import BrokenResourceError, ClosedResourceError
 
     async def beat() -> None:
@@ -235,7 +240,7 @@ async def heartbeat(call: ClientCall, what: str, limit: float) -> AsyncIterator[
             while True:
                 await asyncio.sleep(_HEARTBEAT_SECONDS)
                 seconds += _HEARTBEAT_SECONDS
-                await call.tell(f"{what} runs, {seconds:.0f} of at most {limit:.0f} s")
+                await call.report_progress(f"{what} runs, {seconds:.0f} of at most {limit:.0f} s")
 
     beating = asyncio.create_task(beat())
     try:

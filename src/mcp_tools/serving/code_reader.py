@@ -1,4 +1,4 @@
-"""Code of clients, parsed in a separate process: Python may take long, and would hold up all other calls."""
+"""Parse clients' code in a separate process, because parsing can be slow and would block all other calls."""
 
 from __future__ import annotations
 
@@ -16,76 +16,76 @@ from mcp_tools.errors import LibraryError, ModelFixableError
 from mcp_tools.header import declared
 from mcp_tools.library.dependencies import module_names
 
-_SMALL = 8_000
-"""Characters: any code of this length is parsed in milliseconds."""
-_CPU_SECONDS, _WALL_SECONDS, _MEMORY = 5, 30.0, 2 << 30
-_AT_ONCE = 2
-_MOST_PARTS = 1_000
-"""Parts of one f-string: the time that Python takes grows with the square of their number."""
+_SMALL_CHARS = 8_000
+"""Code up to this length is parsed in this process: it takes milliseconds whatever it contains."""
+_CPU_SECONDS, _WALL_SECONDS, _MEMORY_BYTES = 5, 30.0, 2 << 30
+_MAX_PARALLEL = 2
+_MAX_FSTRING_PARTS = 1_000
+"""Python's parsing time grows with the square of the number of parts in one f-string."""
 
 
 class UnreadableCodeError(ModelFixableError):
-    """Code takes too long to parse."""
+    """The code takes too long to parse."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """All that must be known of code before it runs; little if it does not parse, which the sandbox says."""
+class ParsedCode:
+    """Facts about code that are needed before it runs. Mostly empty if it does not parse; the sandbox reports that."""
 
     functions: list[str] = field(default_factory=list)
-    """The functions that it defines, in order."""
+    """Names of top-level functions, in order."""
     modules: list[str] = field(default_factory=list)
-    """The modules that it imports and that may be tools."""
+    """Imported modules that may be library tools."""
     hosts: list[str] = field(default_factory=list)
-    """The hosts that it declares."""
+    """Hosts that the header declares."""
     parts: int = 0
-    """The most parts that one of its f-strings has."""
+    """Number of parts in its longest f-string."""
     wrong_header: str = ""
 
 
 class CodeReader:
-    """Reads code of clients, of few at a time."""
+    """Parses clients' code, at most two texts at a time."""
 
     def __init__(self) -> None:
-        self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(_MAX_PARALLEL)
 
-    async def read(self, source: str, packages: Sequence[str] = ()) -> Reading:
-        """Reads code that may import tools, but for the names of these packages.
+    async def read(self, source: str, packages: Sequence[str] = ()) -> ParsedCode:
+        """Parse code. Imports of `packages` are not taken for library tools.
 
         Raises:
             UnreadableCodeError: Python takes too long to parse it.
-            LibraryError: Its header is wrong.
+            LibraryError: Its header is invalid.
         """
-        if len(source) <= _SMALL:
-            found = _reading(source, packages)
+        if len(source) <= _SMALL_CHARS:
+            found = _parse(source, packages)
         else:
-            async with self._turns:
-                found = await _read_apart(source, packages)
+            async with self._slots:
+                found = await _parse_in_child(source, packages)
         if found.wrong_header:
             raise LibraryError(found.wrong_header)
         return found
 
     async def require_quick(self, source: str) -> None:
-        """Refuses code that cannot be parsed many times.
+        """Refuse code that parses too slowly for a proof, which parses it many times.
 
         Raises:
-            UnreadableCodeError: It takes too long.
-            LibraryError: Its header is wrong.
+            UnreadableCodeError: Parsing takes too long.
+            LibraryError: The header is invalid.
         """
-        if (parts := (await self.read(source)).parts) > _MOST_PARTS:
-            raise UnreadableCodeError(f"an f-string of the code has {parts:,} parts, and {_MOST_PARTS:,} are read")
+        if (parts := (await self.read(source)).parts) > _MAX_FSTRING_PARTS:
+            raise UnreadableCodeError(f"an f-string has {parts:,} parts; at most {_MAX_FSTRING_PARTS:,} are allowed")
 
 
-async def _read_apart(source: str, packages: Sequence[str]) -> Reading:
-    code = "from mcp_tools.serving.code_reader import read_input; read_input()"
+async def _parse_in_child(source: str, packages: Sequence[str]) -> ParsedCode:
+    code = "from mcp_tools.serving.code_reader import parse_stdin; parse_stdin()"
     process = await child.start(
         child.python(code), env=child.environment(), stdin=child.PIPE, stdout=child.PIPE, private=True
     )
-    said = json.dumps([source, [*packages]]).encode()
+    request = json.dumps([source, [*packages]]).encode()
     try:
         async with asyncio.timeout(_WALL_SECONDS):
-            answer, _ = await process.communicate(said)
-        return Reading(**json.loads(answer))
+            answer, _ = await process.communicate(request)
+        return ParsedCode(**json.loads(answer))
     except (TimeoutError, ValueError, TypeError):
         raise UnreadableCodeError(
             f"Python takes more than {_CPU_SECONDS} s to parse the code: write it in small steps"
@@ -96,15 +96,15 @@ async def _read_apart(source: str, packages: Sequence[str]) -> Reading:
         await process.wait()
 
 
-def read_input() -> None:
-    """Reads the code on standard input, in the child."""
+def parse_stdin() -> None:
+    """Parse the code on stdin and print the result as JSON. Runs in the child process."""
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     source, packages = json.load(sys.stdin)
-    print(json.dumps(asdict(_reading(source, packages))))
+    print(json.dumps(asdict(_parse(source, packages))))
 
 
-def _reading(source: str, packages: Sequence[str]) -> Reading:
+def _parse(source: str, packages: Sequence[str]) -> ParsedCode:
     try:
         hosts, wrong = [*declared(source).hosts], ""
     except LibraryError as error:
@@ -112,7 +112,7 @@ def _reading(source: str, packages: Sequence[str]) -> Reading:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Reading(hosts=hosts, wrong_header=wrong)
+        return ParsedCode(hosts=hosts, wrong_header=wrong)
     functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     parts = max((len(node.values) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)), default=0)
-    return Reading(functions, module_names(source, packages), hosts, parts, wrong)
+    return ParsedCode(functions, module_names(source, packages), hosts, parts, wrong)

@@ -1,4 +1,4 @@
-"""Files of the server's machine that a client wants read: a person is asked through the client first."""
+"""MCP elicitation: ask the client's user, above all before reading files of the server's machine."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from mcp_tools.serving.client_call import ClientCall, ClientReply, digest, error
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
-_MOST_FILES = 16
-_LONGEST_PATH = 4096
-_MOST_ANSWERS = 16
+_MAX_FILES = 16
+_MAX_PATH_CHARS = 4096
+_MAX_ANSWERS = 16
 FILES_SCHEMA: dict[str, Json] = {
     "type": "array",
-    "items": {"type": "string", "minLength": 1, "maxLength": _LONGEST_PATH},
-    "maxItems": _MOST_FILES,
+    "items": {"type": "string", "minLength": 1, "maxLength": _MAX_PATH_CHARS},
+    "maxItems": _MAX_FILES,
     "description": "Absolute paths of files on the server's machine to read. A person is asked first.",
 }
 _FORM: dict[str, Json] = {
@@ -42,21 +42,22 @@ _FORM: dict[str, Json] = {
 
 
 def can_ask(context: ServerRequestContext[Any, Any]) -> bool:
-    """Return True if the client said that it can ask a person."""
+    """Return True if the client declared that it can ask its user (elicitation)."""
     return context.session.check_client_capability(ClientCapabilities(elicitation=ElicitationCapability()))
 
 
-def lies_in(name: str, folder: Path) -> bool:
-    """True if a path lies in a folder, links resolved."""
+def is_inside(name: str, folder: Path) -> bool:
+    """Return True if an absolute path is inside a folder after links are resolved."""
     return Path(name).is_absolute() and Path(os.path.realpath(name)).is_relative_to(os.path.realpath(folder))
 
 
-async def elicited(
+async def ask_user(
     call: ClientCall, question: str, form: dict[str, Json], seconds: float
 ) -> ElicitResult | InputRequiredResult | None:
-    """The answer, if there is one; in the era of 2026 the client is asked to call again with it.
+    """Return the user's answer, or None if the user did not answer.
 
-    An answer counts once, and only to a question that this server or another replica asked in the same words.
+    A client of the 2026 protocol gets an `InputRequiredResult` and repeats its call with the answer. Each answer counts
+    once, and only if this server or another replica asked that question in the same words.
     """
     if call.context.session.can_send_request:
         try:
@@ -64,43 +65,52 @@ async def elicited(
                 return await call.context.session.elicit_form(question, form, call.context.request_id)
         except (TimeoutError, MCPError, NoBackChannelError, ValueError):
             return None
-    for key, answer in islice((call.params.input_responses or {}).items(), _MOST_ANSWERS):
-        if isinstance(answer, ElicitResult) and await call.markers.take(_note_of(key, question)):
+    for key, answer in islice((call.params.input_responses or {}).items(), _MAX_ANSWERS):
+        if isinstance(answer, ElicitResult) and await call.markers.take(_question_marker(key, question)):
             return answer
     params = ElicitRequestFormParams(message=question, requested_schema=form)
     key = f"read-{secrets.token_urlsafe(24)}"
-    await call.markers.put(_note_of(key, question), seconds)
+    await call.markers.put(_question_marker(key, question), seconds)
     return InputRequiredResult(input_requests={key: ElicitRequest(params=params)})
 
 
-def _note_of(key: str, question: str) -> str:
+def _question_marker(key: str, question: str) -> str:
     return f"asked {digest(key, question)}"
 
 
-async def granted(
-    call: ClientCall, files: Sequence[str], who: str, seconds: float, *, perhaps: Sequence[str] = ()
+async def ask_to_read(
+    call: ClientCall, files: Sequence[str], who: str, seconds: float, *, optional: Sequence[str] = ()
 ) -> tuple[Path, ...] | ClientReply | InputRequiredResult:
-    """The files that a person lets somebody read; a refusal; or the question, for a client that then calls again.
+    """Ask the user whether `who` may read files.
 
-    The existence of a file, and a link's target, are only revealed after a person has allowed reading it. Files of
-    `perhaps` may be missing.
+    Until the user agrees, the reply does not reveal whether a file exists or where a link leads.
+
+    Args:
+        call: The client's call.
+        files: Absolute paths.
+        who: The reader, such as `the tool count_words`.
+        seconds: Time limit for the answer.
+        optional: Those of `files` that may be missing.
+
+    Returns:
+        The files that may be read; a refusal; or the question, for a client of the 2026 protocol.
     """
-    if len(files) > _MOST_FILES:
-        message = f"{len(files)} files are named, and a call reads at most {_MOST_FILES}"
+    if len(files) > _MAX_FILES:
+        message = f"{len(files)} files are named, but a call may read at most {_MAX_FILES}"
         return error_reply("arguments", message, remedy="")
     if wrong := [name for name in files if not name.startswith("/") or "\0" in name]:
-        message = f"{one_line(wrong[0], 300)} is no absolute path"
+        message = f"{one_line(wrong[0], 300)} is not an absolute path"
         return error_reply("arguments", message, remedy="Give absolute paths of files on the server's machine.")
     if not can_ask(call.context):
-        return _refusal("this client cannot ask a person whether the files may be read")
+        return _refusal("this client cannot ask its user whether the files may be read")
     question = f"May {who} read {', '.join(one_line(name, 300) for name in files)}?"
-    answer = await elicited(call, question, _FORM, seconds)
+    answer = await ask_user(call, question, _FORM, seconds)
     if isinstance(answer, InputRequiredResult):
         return answer
     if answer is None or answer.action != "accept" or not (answer.content or {}).get("allow"):
-        return _refusal("nobody allowed that the files be read")
-    found = [name for name in files if name not in perhaps or _is_file(name)]
-    if problem := next(filter(None, map(_problem_of, found)), None):
+        return _refusal("the user did not allow these files to be read")
+    found = [name for name in files if name not in optional or _is_file(name)]
+    if problem := next(filter(None, map(_check_file, found)), None):
         return problem
     return tuple(map(Path, found))
 
@@ -109,24 +119,24 @@ def _is_file(name: str) -> bool:
     return os.path.isfile(name)  # noqa: PTH113 - Path raises on long names
 
 
-def _problem_of(name: str) -> ClientReply | None:
-    """Return why an allowed file cannot be read under its name."""
+def _check_file(name: str) -> ClientReply | None:
+    """Return an error if an allowed path is missing or is a link, else None."""
     if not _is_file(name):
         remedy = "Give absolute paths of files on the server's machine."
         return error_reply("arguments", f"there is no file {one_line(name, 300)}", remedy=remedy)
-    if (there := os.path.realpath(name)) != name:
-        shown = one_line(there, 300)
+    if (target := os.path.realpath(name)) != name:
+        shown = one_line(target, 300)
         remedy = f"Call again with {shown}, so that a person is asked about it."
         return error_reply("denied", f"{one_line(name, 300)} leads to {shown}", remedy=remedy)
     return None
 
 
 def _refusal(message: str) -> ClientReply:
-    return error_reply("denied", message, remedy="Give what is in them as arguments or in the question instead.")
+    return error_reply("denied", message, remedy="Pass their content in the arguments or in the question instead.")
 
 
-def files_in(arguments: dict[str, Json]) -> list[str]:
-    """Return possible absolute paths of files among the arguments of a tool."""
+def absolute_paths(arguments: dict[str, Json]) -> list[str]:
+    """Return the arguments, and items of list arguments, that look like absolute paths, without duplicates."""
     values = [part for value in arguments.values() for part in (value if isinstance(value, list) else [value])]
     found = [value for value in values if isinstance(value, str) and value.startswith("/") and "\0" not in value]
-    return [value for value in dict.fromkeys(found) if len(value) <= _LONGEST_PATH]
+    return [value for value in dict.fromkeys(found) if len(value) <= _MAX_PATH_CHARS]

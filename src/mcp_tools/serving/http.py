@@ -1,4 +1,4 @@
-"""The server over streamable HTTP: where it listens, who may come in, and how it ends."""
+"""Serve MCP over streamable HTTP: the address, access control, deadlines and shutdown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from mcp_tools.errors import AlitaError, UsageError, os_errors_as
 from mcp_tools.serving.client_call import ServerLimits
 from mcp_tools.serving.http_sessions import IDLE_SECONDS, PATH, PortableSessions
-from mcp_tools.serving.tool_calls import GONE
+from mcp_tools.serving.tool_calls import DISCONNECTED
 from mcp_tools.small_files import SETTINGS, read_small
 
 if TYPE_CHECKING:
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
     from mcp_tools.server import ToolServer
 
-_SHORTEST = 16
+_MIN_TOKEN_CHARS = 16
 _HOW_TO_MAKE = "Make one: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'"
 
 
 def read_token(text: str, file: Path | None) -> str:
-    """The token that was given; empty when none was.
+    """Return the bearer token from a file or from `text`; empty if there is neither.
 
     Raises:
-        UsageError: The file cannot be read or holds none, or the token is too short or holds what no header can.
+        UsageError: The file is unreadable or empty, or the token is too short or not valid in an HTTP header.
     """
     if file is not None:
         with os_errors_as(UsageError, f"The token file {file} cannot be read"):
@@ -49,53 +49,60 @@ def read_token(text: str, file: Path | None) -> str:
         if not text.strip():
             raise UsageError(f"The token file {file} is empty.", remedy=_HOW_TO_MAKE)
     token = text.strip()
-    if token and (len(token) < _SHORTEST or not token.isascii() or not token.isprintable() or " " in token):
+    if token and (len(token) < _MIN_TOKEN_CHARS or not token.isascii() or not token.isprintable() or " " in token):
         raise UsageError(
-            f"A token has at least {_SHORTEST} printable ASCII characters and no space.",
+            f"A token needs at least {_MIN_TOKEN_CHARS} printable ASCII characters, without spaces.",
             remedy=_HOW_TO_MAKE,
         )
     return token
 
 
-logging.getLogger("mcp").addHandler(logging.NullHandler())  # else the SDK's remarks on bad requests land on stderr
-_GRACE_SECONDS = 2
-"""Seconds for running calls after the server is stopped."""
-_MOST_CONNECTIONS = 1000
+logging.getLogger("mcp").addHandler(logging.NullHandler())  # keeps SDK warnings about bad requests off stderr
+_SHUTDOWN_GRACE_SECONDS = 2
+_MAX_CONNECTIONS = 1000
 HEALTH = "/health"
 _READY_SECONDS = 4.0
-_FRESH_SECONDS = 1.0
-"""Seconds for which an answer about health is reused, so that the library is not read more often."""
+_HEALTH_CACHE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class ListenOptions:
-    """The server's address, and the rules for access."""
+    """The address to listen on, and who may connect."""
 
     host: str
     port: int
     token: str
     is_new_token: bool
-    """True if the token was generated, so that the user must see it."""
-    names: frozenset[str]
-    """Host names by which clients may reach it; empty for any."""
+    """True if we generated the token, so the user has to be shown it."""
+    host_names: frozenset[str]
+    """Allowed `Host` headers, in lower case. Empty allows any."""
 
     @property
     def is_local(self) -> bool:
-        """True if only this machine reaches it. Another name means that a proxy leads others here."""
-        return _is_loopback(self.host) and all(map(_is_loopback, self.names))
+        """True if only this machine can connect. A public host name implies a proxy in front, so it counts as open."""
+        return _is_loopback(self.host) and all(map(_is_loopback, self.host_names))
 
 
 def listen_options(
-    address: str, *, token: str, token_file: Path | None, no_token: bool, names: tuple[str, ...]
+    address: str, *, token: str, token_file: Path | None, no_token: bool, host_names: tuple[str, ...]
 ) -> ListenOptions:
-    """Return the options of the flags.
+    """Check the command-line flags and turn them into options.
 
-    A token file goes before the token of the environment.
+    Example:
+        >>> listen_options("127.0.0.1:8765", token="", token_file=None, no_token=True, host_names=()).port
+        8765
+
+    Args:
+        address: `HOST:PORT`. Port 0 picks a free port.
+        token: The token from the environment. A token file overrides it.
+        token_file: A file that holds the token.
+        no_token: True to require no token, which only a loopback address permits.
+        host_names: Further names by which clients reach the server, such as a proxy's.
 
     Raises:
-        UsageError: The address is invalid, or would be open to others without a token.
+        UsageError: The address is invalid, or other machines could connect without a token.
     """
-    host, port = _parsed(address)
+    host, port = _parse_address(address)
     token = read_token(token, token_file)
     is_local = _is_loopback(host)
     is_wildcard = host in {"0.0.0.0", "::"}  # noqa: S104 - compared, not bound
@@ -104,7 +111,7 @@ def listen_options(
     if no_token and token:
         raise UsageError("A token and --no-token were both given.", remedy="Use only one of them.")
     is_new = not token and not no_token
-    known = {name.lower().strip("[]") for name in names}
+    known = {name.lower().strip("[]") for name in host_names}
     if is_local:
         known |= {"localhost", "127.0.0.1", "::1", host}
     elif not is_wildcard:
@@ -115,11 +122,11 @@ def listen_options(
 _HOW_TO_TOKEN = "Set ALITA_SERVE_TOKEN or give --token-file; or serve on 127.0.0.1."  # noqa: S105 - advice, no token
 
 
-def _parsed(address: str) -> tuple[str, int]:
+def _parse_address(address: str) -> tuple[str, int]:
     host, colon, port = address.rpartition(":")
     host = host.strip("[]")
     if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise UsageError(f"{address!r} is not an address to serve on.", remedy="Write it as 127.0.0.1:8765")
+        raise UsageError(f"{address!r} is not a valid address.", remedy="Use HOST:PORT, for example 127.0.0.1:8765")
     return host.lower() or "127.0.0.1", int(port)
 
 
@@ -130,17 +137,17 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-_SINGLE = ("host", "origin", "authorization", "mcp-session-id", "mcp-protocol-version")
-"""Headers of which two could mean different things to two readers."""
+_UNIQUE_HEADERS = ("host", "origin", "authorization", "mcp-session-id", "mcp-protocol-version")
+"""Headers that must not repeat: a proxy and this server could each read a different one."""
 _AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?", re.IGNORECASE)
 _ORIGIN = re.compile(r"https?://(.+)", re.IGNORECASE)
 
 
 class AccessCheck:
-    """Passes requests to the protocol if their host, origin and token are right.
+    """ASGI middleware that checks the host, the origin and the token of each request.
 
-    The SDK's own check takes any text behind a known host and a colon for its port. A proxy's question about health is
-    answered to anybody.
+    We do not use the SDK's own check, because it accepts any text after a known host and a colon as the port.
+    `GET /health` needs no token.
     """
 
     def __init__(self, application: ASGIApp, listen: ListenOptions, ready: Callable[[], Awaitable[None]]) -> None:
@@ -149,16 +156,16 @@ class AccessCheck:
         self._application = application
         self._health = HealthCheck(ready)
         self._listen = listen
-        self._for_pages = CORSMiddleware(
-            self._with_token,
-            allow_origins=["*"],  # those that got here
+        self._with_cors = CORSMiddleware(
+            self._check_token,
+            allow_origins=["*"],  # other origins were refused before
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["*"],
             expose_headers=["Mcp-Session-Id", "Mcp-Protocol-Version", "WWW-Authenticate"],
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request that may not come in, and hands every other on."""
+        """Refuse a request, or pass it on."""
         from starlette.datastructures import Headers
         from starlette.responses import PlainTextResponse
 
@@ -167,18 +174,18 @@ class AccessCheck:
             return
         headers = Headers(scope=scope)
         origin = headers.get("origin")
-        application: ASGIApp = self._for_pages
+        application: ASGIApp = self._with_cors
         if scope["path"] == HEALTH:
             application = await self._health.answer()
         elif (refusal := host_refusal(headers, self._listen)) is not None:
             application = refusal
         elif origin is not None and not (
-            (found := _ORIGIN.fullmatch(origin)) and _host_name(found[1]) in self._listen.names
+            (found := _ORIGIN.fullmatch(origin)) and _host_name(found[1]) in self._listen.host_names
         ):
             application = PlainTextResponse("this origin may not use the server\n", 403)
         await application(scope, receive, send)
 
-    async def _with_token(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _check_token(self, scope: Scope, receive: Receive, send: Send) -> None:
         from starlette.datastructures import Headers
         from starlette.responses import PlainTextResponse
 
@@ -190,66 +197,70 @@ class AccessCheck:
             refusal = PlainTextResponse("a bearer token is needed\n", 401, {"WWW-Authenticate": challenge})
             await refusal(scope, receive, send)
             return
-        gone = scope[GONE] = asyncio.Event()
+        disconnected = scope[DISCONNECTED] = asyncio.Event()
 
-        async def next_part() -> Message:
+        async def watched_receive() -> Message:
             message = await receive()
             if message["type"] == "http.disconnect":
-                gone.set()
+                disconnected.set()
             return message
 
-        await self._application(scope, next_part, send)
+        await self._application(scope, watched_receive, send)
 
 
 class HealthCheck:
-    """Tells proxies if this replica can take calls: it can read the library and its approvals."""
+    """Reports whether this replica can take calls, that is, can read the library and the approvals."""
 
     def __init__(self, ready: Callable[[], Awaitable[None]]) -> None:
         self._ready = ready
-        self._looking = asyncio.Lock()
-        self._until = 0.0
+        self._checking = asyncio.Lock()
+        self._valid_until = 0.0
         self._is_ready = False
 
     async def answer(self) -> Response:
-        """200, or 503."""
+        """Return 200 or 503. The result is cached briefly, so that frequent probes do not load the library."""
         from starlette.responses import JSONResponse
 
-        async with self._looking:
-            if time.monotonic() >= self._until:
+        async with self._checking:
+            if time.monotonic() >= self._valid_until:
                 self._is_ready = False
                 with contextlib.suppress(AlitaError, OSError, TimeoutError):
                     async with asyncio.timeout(_READY_SECONDS):
                         await self._ready()
                         self._is_ready = True
-                self._until = time.monotonic() + _FRESH_SECONDS
+                self._valid_until = time.monotonic() + _HEALTH_CACHE_SECONDS
         status = "ok" if self._is_ready else "the tool library or its approvals cannot be read"
         return JSONResponse({"status": status}, 200 if self._is_ready else 503)
 
 
 def host_refusal(headers: Headers, listen: ListenOptions) -> Response | None:
-    """The refusal of a request that names another host, or repeats a header that must be there once."""
+    """Return an error response if the request names a host that is not ours or repeats a header, else None."""
     from starlette.responses import PlainTextResponse
 
-    if twice := [name for name in _SINGLE if len(headers.getlist(name)) > 1]:
-        return PlainTextResponse(f"the header {twice[0]} is there more than once\n", 400)
+    if repeated := [name for name in _UNIQUE_HEADERS if len(headers.getlist(name)) > 1]:
+        return PlainTextResponse(f"repeated header: {repeated[0]}\n", 400)
     name = _host_name(headers.get("host", ""))
-    if not name or (listen.names and name not in listen.names):
+    if not name or (listen.host_names and name not in listen.host_names):
         return PlainTextResponse("this host name is not served here\n", 421)
     return None
 
 
 def _host_name(authority: str) -> str:
-    """Return a host without its port; empty if it is invalid."""
+    """Return the host without its port, in lower case; empty if it is invalid."""
     found = _AUTHORITY.fullmatch(authority)
     return found[1].strip("[]").lower() if found else ""
 
 
 async def serve_http(
-    server: ToolServer, listen: ListenOptions, *, tell: Callable[[str], None], limits: ServerLimits | None = None
+    server: ToolServer, listen: ListenOptions, *, report: Callable[[str], None], limits: ServerLimits | None = None
 ) -> None:
-    """Serves until it is cancelled.
+    """Serve MCP clients until cancelled.
 
-    It reports its address, and a generated token.
+    Args:
+        server: From `build_server`.
+        listen: The address and the access rules.
+        report: Called with the address to show to the user, and with the token if it was generated.
+        limits: The size limits of requests.
 
     Raises:
         UsageError: The address is unavailable.
@@ -259,47 +270,52 @@ async def serve_http(
     application = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=(limits or ServerLimits()).message_bytes,
-        # the gate checks Host and Origin at every address
+        # AccessCheck checks Host and Origin
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     server.session_manager.session_idle_timeout = IDLE_SECONDS
 
-    def listening(address: str) -> None:
-        tell(f"Serving on {address}{PATH}")
+    def on_listening(address: str) -> None:
+        report(f"Serving on {address}{PATH}")
         if listen.is_new_token:
-            tell(f"Clients send: Authorization: Bearer {listen.token}")
+            report(f"Clients send: Authorization: Bearer {listen.token}")
 
-    await run_server(AccessCheck(PortableSessions(application, listen.token), listen, server.ready), listen, listening)
+    await run_server(
+        AccessCheck(PortableSessions(application, listen.token), listen, server.ready), listen, on_listening
+    )
 
 
 HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
-MOST_UNFINISHED = 512
-MOST_UNFINISHED_OF_PEER = 256
-"""Limit of one address. Beyond it, the oldest is closed."""
+MAX_UNFINISHED = 512
+MAX_UNFINISHED_PER_PEER = 256
+"""Limit for one address. Beyond it, that address's oldest unfinished connection is closed."""
 
 _unfinished: dict[DeadlineProtocol, str] = {}
-"""Connections with an incomplete request, oldest first, with their peer's address."""
+"""Connections with an incomplete request, oldest first, and each peer's address."""
 
 
 class DeadlineProtocol(H11Protocol):
-    """HTTP/1.1 with a deadline for the head and for the body of each request."""
+    """HTTP/1.1 with a deadline for the head and the body of each request.
+
+    Otherwise a few hundred incomplete requests, which need no token, could take every connection.
+    """
 
     _phase: Any = None
     _deadline: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Begins to wait for a head."""
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's signature
+        """Start the deadline for the first request."""
         super().connection_made(transport)
         self._enter()
 
     def data_received(self, data: bytes) -> None:
-        """Takes what came, and looks what is still missing."""
+        """Handle the bytes, then update the deadline."""
         super().data_received(data)
         self._enter()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Waits for nothing more."""
+        """Cancel the deadline."""
         self._leave()
         super().connection_lost(exc)
 
@@ -315,9 +331,11 @@ class DeadlineProtocol(H11Protocol):
         self._deadline = asyncio.get_running_loop().call_later(seconds, self.transport.abort)
         peer = self.client[0] if self.client else ""
         _unfinished[self] = peer
-        own = [one for one, address in _unfinished.items() if address == peer]
-        if len(own) > MOST_UNFINISHED_OF_PEER or len(_unfinished) > MOST_UNFINISHED:
-            (own if len(own) > MOST_UNFINISHED_OF_PEER else list(_unfinished))[0].transport.abort()
+        from_peer = [one for one, address in _unfinished.items() if address == peer]
+        if len(from_peer) > MAX_UNFINISHED_PER_PEER:
+            from_peer[0].transport.abort()
+        elif len(_unfinished) > MAX_UNFINISHED:
+            next(iter(_unfinished)).transport.abort()
 
     def _leave(self) -> None:
         self._phase = None
@@ -327,34 +345,34 @@ class DeadlineProtocol(H11Protocol):
             self._deadline = None
 
 
-async def run_server(application: ASGIApp, listen: ListenOptions, listening: Callable[[str], None]) -> None:
-    """Serves an application until it is cancelled; `listening` gets the address.
+async def run_server(application: ASGIApp, listen: ListenOptions, on_listening: Callable[[str], None]) -> None:
+    """Serve an ASGI application until cancelled. `on_listening` is called once with the URL.
 
     Raises:
         UsageError: The address is unavailable.
     """
-    sockets = [_listening(listen)]
+    sockets = [_bind(listen)]
     port = sockets[0].getsockname()[1]
     config = uvicorn.Config(
         application,
         http=DeadlineProtocol,
-        limit_concurrency=_MOST_CONNECTIONS,
+        limit_concurrency=_MAX_CONNECTIONS,
         log_level=logging.ERROR,
         access_log=False,
-        timeout_graceful_shutdown=_GRACE_SECONDS,
+        timeout_graceful_shutdown=_SHUTDOWN_GRACE_SECONDS,
         server_header=False,
         proxy_headers=False,
         ws="none",
     )
 
-    class Quiet(uvicorn.Server):
+    class SignalFreeServer(uvicorn.Server):
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
-            yield  # signals are the command's
+            yield  # the command handles signals
 
-    listener = Quiet(config)
+    listener = SignalFreeServer(config)
     shown = f"[{listen.host}]" if ":" in listen.host else listen.host
-    listening(f"http://{shown}:{port}")
+    on_listening(f"http://{shown}:{port}")
     serving = asyncio.create_task(listener.serve(sockets))
     try:
         await asyncio.shield(serving)
@@ -363,8 +381,8 @@ async def run_server(application: ASGIApp, listen: ListenOptions, listening: Cal
         await asyncio.gather(serving, return_exceptions=True)
 
 
-def _listening(listen: ListenOptions) -> socket.socket:
+def _bind(listen: ListenOptions) -> socket.socket:
     family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
     remedy = "Choose another port, or 0 for a free one."
-    with os_errors_as(UsageError, f"{listen.host}:{listen.port} cannot be served on", remedy):
+    with os_errors_as(UsageError, f"Cannot listen on {listen.host}:{listen.port}", remedy):
         return socket.create_server((listen.host, listen.port), family=family, backlog=128)

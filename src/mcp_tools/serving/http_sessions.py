@@ -1,9 +1,8 @@
-"""Sessions of the 2025 protocol over HTTP, which every replica with the same token can continue.
+"""Sessions of the 2025 protocol over HTTP that any replica with the same token can continue.
 
-The SDK keeps a session in one process. Here the session's id, signed with the token, holds what a server has to know of
-the client. A replica that does not have the session greets its own SDK in the client's place, and continues. Requests
-of
-2026 have no session.
+The SDK keeps each session in one process. Here, the session id itself holds the client's `initialize` parameters,
+signed with a key derived from the token. A replica that does not know the session replays `initialize` to its own SDK
+and then continues. The 2026 protocol has no sessions.
 """
 
 from __future__ import annotations
@@ -22,106 +21,106 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 IDLE_SECONDS = 3600.0
-"""After so long without a request, a session is forgotten here. Longer than the longest call."""
-MOST_SESSIONS = 500
-MOST_SESSIONS_OF_PEER = 200
-"""Sessions of one address. Beyond it, an idle one is forgotten, the one used longest ago."""
-_MOST_ENDED = 10_000
-_LARGEST_GREETING = 65_536
-_LONGEST_NAME = 100
+"""A process drops a session after this time without a request. Longer than the longest call."""
+MAX_SESSIONS = 500
+MAX_SESSIONS_PER_PEER = 200
+"""Limit for one client address. Beyond it, the least recently used idle session is dropped."""
+_MAX_ENDED = 10_000
+_MAX_INITIALIZE_BYTES = 65_536
+_MAX_NAME_CHARS = 100
 _HEADER = b"mcp-session-id"
 _JSON = [(b"content-type", b"application/json"), (b"accept", b"application/json, text/event-stream")]
 
-Greeting = dict[str, Any]
-"""The parameters of `initialize`, as far as a server uses them."""
+InitializeParams = dict[str, Any]
+"""The parameters of `initialize` that a server uses."""
 
 
 @dataclass(slots=True)
-class _Held:
-    """A session that this process has."""
+class _LocalSession:
+    """A session that this process's SDK knows."""
 
-    own: str
-    """The SDK's session id."""
+    sdk_id: str
     peer: str
-    requests: int = 0
-    """Number of its running requests."""
+    running_requests: int = 0
 
 
 class PortableSessions:
-    """An ASGI application that gives sessions portable ids.
+    """ASGI middleware that gives clients portable session ids in place of the SDK's.
 
     Args:
-        application: The SDK's.
+        application: The SDK's ASGI application.
         token: The bearer token, which all replicas share.
     """
 
     def __init__(self, application: ASGIApp, token: str) -> None:
         self._application = application
-        # slow to make: ids are in the logs of proxies, and no short token shall be guessed from one
+        # scrypt is slow on purpose: session ids end up in proxy logs, and must not help anyone guess a short token
         self._key = hashlib.scrypt(token.encode(), salt=b"alita session", n=2**14, r=8, p=1)
-        self._held: dict[str, _Held] = {}
-        """By portable id, the one used longest ago first."""
+        self._local: dict[str, _LocalSession] = {}
+        """By portable id, the least recently used first."""
         self._ended: dict[str, None] = {}
-        """Sessions that their clients ended, oldest first: they are not continued."""
-        self._continuing = asyncio.Lock()
+        """Sessions that clients ended, oldest first. They are never continued."""
+        self._starting = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a request on, with the SDK's id in place of the portable one."""
+        """Pass a request on, with the SDK's session id in place of the portable one."""
         if scope["type"] != "http" or scope["path"] != PATH:
             await self._application(scope, receive, send)
             return
         session = dict(scope["headers"]).get(_HEADER, b"").decode("latin-1")
-        greeting = self._greeting_of(session)
+        params = self._verified_params(session)
         if not session:
             await self._begin(scope, receive, send)
-        elif greeting is None or session in self._ended:
-            await self._application(scope, receive, send)  # which knows no such session
+        elif params is None or session in self._ended:
+            await self._application(scope, receive, send)  # the SDK answers 404
         elif scope["method"] == "DELETE":
             await self._end(session, scope, receive, send)
         else:
-            await self._continue(session, greeting, scope, receive, send)
+            await self._continue(session, params, scope, receive, send)
 
     async def _begin(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a request without a session on. If it begins one, the client gets its portable id."""
+        """Pass on a request without a session id. If it starts a session, the client gets the portable id."""
         body = bytearray()
 
         async def read() -> Message:
             message = await receive()
-            if len(body) <= _LARGEST_GREETING:
+            if len(body) <= _MAX_INITIALIZE_BYTES:
                 body.extend(message.get("body", b""))
             return message
 
         async def answer(message: Message) -> None:
-            if message["type"] == "http.response.start" and (own := _session_in(message)):
-                session = self._portable(_read_greeting(bytes(body)))
-                await self._hold(session, _Held(own, _peer(scope)))
+            if message["type"] == "http.response.start" and (sdk_id := _session_in(message)):
+                session = self._portable_id(_read_initialize(bytes(body)))
+                await self._keep(session, _LocalSession(sdk_id, _peer(scope)))
                 message = _with_session(message, session)
             await send(message)
 
         await self._application(scope, read, answer)
 
-    async def _continue(self, session: str, greeting: Greeting, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a request of a session on; again, if the SDK has forgotten the session meanwhile."""
+    async def _continue(
+        self, session: str, params: InitializeParams, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Pass on a request of a session. If the SDK has dropped the session meanwhile, start it again and retry."""
         parts: list[Message] = []
 
         async def read() -> Message:
             parts.append(await receive())
             return parts[-1]
 
-        async def again() -> Message:
+        async def reread() -> Message:
             return parts.pop(0) if parts else await receive()
 
-        if not await self._passed(session, greeting, scope, read, send, is_last=False):
-            self._held.pop(session, None)
-            await self._passed(session, greeting, scope, again, send, is_last=True)
+        if not await self._pass_on(session, params, scope, read, send, is_last=False):
+            self._local.pop(session, None)
+            await self._pass_on(session, params, scope, reread, send, is_last=True)
 
-    async def _passed(
-        self, session: str, greeting: Greeting, scope: Scope, receive: Receive, send: Send, *, is_last: bool
+    async def _pass_on(
+        self, session: str, params: InitializeParams, scope: Scope, receive: Receive, send: Send, *, is_last: bool
     ) -> bool:
-        """Returns False, with nothing answered, if the SDK does not know the session."""
-        async with self._continuing:
-            held = self._held.pop(session, None) or await self._continued(greeting, _peer(scope))
-            await self._hold(session, held)
+        """Return False, without answering the client, if the SDK does not know the session and `is_last` is not set."""
+        async with self._starting:
+            local = self._local.pop(session, None) or await self._restart(params, _peer(scope))
+            await self._keep(session, local)
         is_known = True
 
         async def answer(message: Message) -> None:
@@ -132,86 +131,88 @@ class PortableSessions:
             if is_known:
                 await send(message)
 
-        held.requests += 1
+        local.running_requests += 1
         try:
-            await self._application(_with_session(scope, held.own), receive, answer)
+            await self._application(_with_session(scope, local.sdk_id), receive, answer)
         finally:
-            held.requests -= 1
+            local.running_requests -= 1
         return is_known
 
-    async def _continued(self, greeting: Greeting, peer: str) -> _Held:
-        """Greets the SDK in the place of a client that another replica greeted."""
-        own = await self._post({"id": 0, "method": "initialize", "params": greeting})
-        version = (b"mcp-protocol-version", str(greeting["protocolVersion"]).encode())
-        await self._post({"method": "notifications/initialized"}, (_HEADER, own.encode()), version)
-        return _Held(own, peer)
+    async def _restart(self, params: InitializeParams, peer: str) -> _LocalSession:
+        """Replay to the SDK the handshake that the client had with another replica."""
+        sdk_id = await self._post({"id": 0, "method": "initialize", "params": params})
+        version = (b"mcp-protocol-version", str(params["protocolVersion"]).encode())
+        await self._post({"method": "notifications/initialized"}, (_HEADER, sdk_id.encode()), version)
+        return _LocalSession(sdk_id, peer)
 
     async def _post(self, message: dict[str, Any], *headers: tuple[bytes, bytes]) -> str:
-        """Sends the SDK a message. Returns the session in its answer."""
+        """Send the SDK a message. Return the session id in its response."""
         session, parts = "", [json.dumps({"jsonrpc": "2.0", **message}).encode()]
 
         async def body() -> Message:
             if not parts:
-                await asyncio.Event().wait()  # the client stays
+                await asyncio.Event().wait()  # never report a disconnect
             return {"type": "http.request", "body": parts.pop(), "more_body": False}
 
-        async def heard(answer: Message) -> None:
+        async def read_session(response: Message) -> None:
             nonlocal session
-            session = session or _session_in(answer)
+            session = session or _session_in(response)
 
-        await self._application(_request("POST", *_JSON, *headers), body, heard)
+        await self._application(_request("POST", *_JSON, *headers), body, read_session)
         return session
 
     async def _end(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Ends a session for its client, also if another replica has it."""
+        """End a session at the client's request, even if only another replica knows it."""
         self._ended[session] = None
-        if len(self._ended) > _MOST_ENDED:
+        if len(self._ended) > _MAX_ENDED:
             del self._ended[next(iter(self._ended))]
-        if held := self._held.pop(session, None):
-            await self._application(_with_session(scope, held.own), receive, send)
+        if local := self._local.pop(session, None):
+            await self._application(_with_session(scope, local.sdk_id), receive, send)
         else:
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": b""})
 
-    async def _hold(self, session: str, held: _Held) -> None:
-        """Notes a session as used last. If there are too many, one of the others is forgotten."""
-        self._held[session] = held
-        others = [one for one in self._held if one != session]
-        of_peer = [one for one in others if self._held[one].peer == held.peer]
-        if len(of_peer) < MOST_SESSIONS_OF_PEER and len(others) < MOST_SESSIONS:
+    async def _keep(self, session: str, local: _LocalSession) -> None:
+        """Record a session as the most recently used. If there are too many, drop another one."""
+        self._local[session] = local
+        others = [one for one in self._local if one != session]
+        of_peer = [one for one in others if self._local[one].peer == local.peer]
+        if len(of_peer) < MAX_SESSIONS_PER_PEER and len(others) < MAX_SESSIONS:
             return
-        candidates = of_peer if len(of_peer) >= MOST_SESSIONS_OF_PEER else others
-        oldest = next((one for one in candidates if not self._held[one].requests), candidates[0])
-        ending = _request("DELETE", *_JSON, (_HEADER, self._held.pop(oldest).own.encode()))
-        await self._application(ending, _nothing, _unheard)
+        candidates = of_peer if len(of_peer) >= MAX_SESSIONS_PER_PEER else others
+        oldest = next((one for one in candidates if not self._local[one].running_requests), candidates[0])
+        ending = _request("DELETE", *_JSON, (_HEADER, self._local.pop(oldest).sdk_id.encode()))
+        await self._application(ending, _empty_body, _discard)
 
-    def _portable(self, greeting: Greeting) -> str:
-        content = base64.urlsafe_b64encode(json.dumps([secrets.token_urlsafe(18), greeting]).encode()).decode()
+    def _portable_id(self, params: InitializeParams) -> str:
+        content = base64.urlsafe_b64encode(json.dumps([secrets.token_urlsafe(18), params]).encode()).decode()
         return f"{content.rstrip('=')}.{self._signature(content.rstrip('='))}"
 
-    def _greeting_of(self, session: str) -> Greeting | None:
-        """The greeting in a portable id; None if this is not one that a server with our token made."""
+    def _verified_params(self, session: str) -> InitializeParams | None:
+        """Return the parameters in a portable id; None unless a server with our token signed it."""
         content, _, signature = session.partition(".")
         if not hmac.compare_digest(signature.encode(), self._signature(content).encode()):
             return None
-        greeting: Greeting = json.loads(base64.urlsafe_b64decode(content + "=" * (-len(content) % 4)))[1]
-        return greeting
+        params: InitializeParams = json.loads(base64.urlsafe_b64decode(content + "=" * (-len(content) % 4)))[1]
+        return params
 
     def _signature(self, content: str) -> str:
         return hmac.new(self._key, content.encode(), hashlib.sha256).hexdigest()
 
 
-def _read_greeting(body: bytes) -> Greeting:
-    """The parameters of an `initialize` that the SDK accepted. Its client's name may be long, and is cut."""
+def _read_initialize(body: bytes) -> InitializeParams:
+    """Return the parameters of an `initialize` request that the SDK accepted. A long client name is cut."""
     try:
         params = json.loads(body)["params"]
-    except ValueError:  # a greeting so long that its end was not kept
+    except ValueError:  # too long: we kept only its beginning
         params = {}
-    client, asks = params.get("clientInfo", {}), params.get("capabilities", {}).get("elicitation")
+    client, elicitation = params.get("clientInfo", {}), params.get("capabilities", {}).get("elicitation")
     return {
         "protocolVersion": params.get("protocolVersion", "2025-11-25"),
-        "capabilities": {} if asks is None else {"elicitation": {name: {} for name in ("form", "url") if name in asks}},
-        "clientInfo": {name: str(client.get(name, ""))[:_LONGEST_NAME] for name in ("name", "version")},
+        "capabilities": {}
+        if elicitation is None
+        else {"elicitation": {name: {} for name in ("form", "url") if name in elicitation}},
+        "clientInfo": {name: str(client.get(name, ""))[:_MAX_NAME_CHARS] for name in ("name", "version")},
     }
 
 
@@ -221,7 +222,7 @@ def _session_in(message: Message) -> str:
 
 
 def _with_session(message: Any, session: str) -> Any:
-    """A request's scope or the start of an answer, with another session; without a session it is unchanged."""
+    """Return a request scope or a response start with its session id, if it has one, replaced."""
     headers = [(name, session.encode() if name == _HEADER else value) for name, value in message["headers"]]
     return {**message, "headers": headers}
 
@@ -236,9 +237,9 @@ def _request(method: str, *headers: tuple[bytes, bytes]) -> Scope:
     return {"type": "http", "method": method, "http_version": "1.1", "scheme": "http", "headers": all_headers, **path}
 
 
-async def _nothing() -> Message:
+async def _empty_body() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def _unheard(message: Message) -> None:
+async def _discard(message: Message) -> None:
     pass

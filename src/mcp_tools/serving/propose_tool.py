@@ -1,4 +1,4 @@
-"""`propose_tool`: a client hands in code with examples; it is proved without any model of ours, and kept or refused."""
+"""`propose_tool`: prove code that a client wrote, without a model of ours, and keep or refuse it."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from mcp_tools.serving.client_call import (
 from mcp_tools.serving.client_proposal import (
     ClientExaminer,
     ProposalStore,
-    beyond_a_client,
+    client_may_replace,
     client_name,
-    examples_in,
-    function_of,
-    may_be_mended,
-    part_of_module,
+    docstring_examples,
+    extract_function,
+    proposed_name,
     tests_of,
+    unsupported_capabilities,
 )
 from mcp_tools.serving.code_reader import CodeReader
-from mcp_tools.serving.elicitation import can_ask, elicited
+from mcp_tools.serving.elicitation import ask_user, can_ask
 from mcp_tools.tool import Json, Status, Tool
 
 if TYPE_CHECKING:
@@ -45,14 +45,14 @@ if TYPE_CHECKING:
     from mcp_tools.run import Carried
     from mcp_tools.sandbox.protocol import Sandbox
 
-MOST_EXAMPLES = 50
-_MOST_WAITING = 4
-_MOST_RECENT, _RECENT_SECONDS = 60, 600.0
+MAX_EXAMPLES = 50
+_MAX_WAITING = 4
+_MAX_RECENT, _RECENT_SECONDS = 60, 600.0
 _PROOF_SECONDS = 300.0
 _SENT_BACK_SECONDS = 86_400.0
-"""Seconds for which a name with too weak examples is remembered."""
-_LONGEST_SHOWN = 4000
-"""Characters of code that a person can be shown in a question."""
+"""Time for which we remember that a proposal was sent back for weak examples."""
+_MAX_SHOWN_CHARS = 4000
+"""Longest code that fits into a question to the user."""
 _FORM: dict[str, Json] = {
     "type": "object",
     "properties": {"allow": {"type": "boolean", "title": "Keep", "description": "Keep this tool in your library."}},
@@ -62,15 +62,15 @@ _FORM: dict[str, Json] = {
 
 @dataclass(frozen=True, slots=True)
 class ProposalRules:
-    """The user's decisions about tools that clients propose."""
+    """The user's settings for tools that clients propose."""
 
     approval: Literal["ask", "auto", "never"] = "ask"
     carried: Carried | None = None
-    """Permits the packages, the time and the memory that proposed code declares; see `mcp_tools.run.Carried`."""
+    """Checks the packages, time and memory that proposed code declares; see `mcp_tools.run.Carried`."""
 
 
-class _AskedError(Exception):
-    """The client has to ask a person, and to call again with the answer."""
+class _UserInputRequiredError(Exception):
+    """The client must ask its user, and repeat the call with the answer."""
 
     def __init__(self, question: InputRequiredResult) -> None:
         self.question = question
@@ -78,20 +78,20 @@ class _AskedError(Exception):
 
 @dataclass(slots=True)
 class _Turn:
-    """The time in which one proposal is proved; it pauses while a person is asked."""
+    """Exclusive use of the proof for one proposal. The lock and the time limit are released while the user is asked."""
 
     lock: asyncio.Lock
     limit: asyncio.Timeout
     is_held: bool = False
 
-    async def take(self) -> None:
-        """Waits for the proposals before it, and begins the time limit."""
+    async def acquire(self) -> None:
+        """Wait for earlier proposals, then start the time limit."""
         await self.lock.acquire()
         self.is_held = True
         self.limit.reschedule(asyncio.get_running_loop().time() + _PROOF_SECONDS)
 
-    def give(self) -> None:
-        """Let the next proposal begin."""
+    def release(self) -> None:
+        """Let the next proposal start."""
         if self.is_held:
             self.is_held = False
             self.limit.reschedule(None)
@@ -99,7 +99,7 @@ class _Turn:
 
 
 class ToolProposals:
-    """Proves the tools that clients propose, one after the other, and keeps them as the user's setting says."""
+    """Proves the tools that clients propose, one at a time, and keeps them if the user's settings allow it."""
 
     def __init__(
         self, catalogue: Catalogue, sandbox: Sandbox, limits: ServerLimits, rules: ProposalRules, reader: CodeReader
@@ -114,26 +114,26 @@ class ToolProposals:
         self._recent: deque[float] = deque()
 
     async def propose(self, call: ClientCall) -> ClientReply | InputRequiredResult:
-        """One proposal, from its code to the registered tool or to what is wrong with it."""
+        """Handle one `propose_tool` call. The reply names the registered tool, or the problems to fix."""
         if self._rules.approval == "never":
-            return self._refused(["no tool is kept: the user of this server set `approval` to never"])
-        if self._waiting > _MOST_WAITING or self._is_too_often():
-            message = "too many tools are proposed at once"
+            return self._refused(["no tool can be added: the user of this server set `approval` to never"])
+        if self._waiting > _MAX_WAITING or self._is_too_frequent():
+            message = "too many tools are being proposed"
             return error_reply("busy", message, remedy="Propose one tool at a time, and try again in a minute.")
         self._waiting += 1
         try:
             async with heartbeat(call, "the proof", _PROOF_SECONDS), asyncio.timeout(None) as limit:
                 turn = _Turn(self._lock, limit)
                 try:
-                    await turn.take()
-                    return await self._proved(call, turn)
+                    await turn.acquire()
+                    return await self._prove(call, turn)
                 finally:
-                    turn.give()
+                    turn.release()
         except TimeoutError:
-            message = f"the proof did not end within {_PROOF_SECONDS:.0f} s"
+            message = f"the proof did not finish within {_PROOF_SECONDS:.0f} s"
             return error_reply("wall_time", message, remedy="Propose faster code, or examples with smaller values.")
-        except _AskedError as asked:
-            return asked.question
+        except _UserInputRequiredError as required:
+            return required.question
         except PolicyError as error:
             return refusal_reply(error)
         except IsolationError:
@@ -143,36 +143,36 @@ class ToolProposals:
         finally:
             self._waiting -= 1
 
-    def _is_too_often(self) -> bool:
+    def _is_too_frequent(self) -> bool:
         now = time.monotonic()
         while self._recent and self._recent[0] < now - _RECENT_SECONDS:
             self._recent.popleft()
-        if len(self._recent) >= _MOST_RECENT:
+        if len(self._recent) >= _MAX_RECENT:
             return True
         self._recent.append(now)
         return False
 
-    async def _proved(self, call: ClientCall, turn: _Turn) -> ClientReply:
+    async def _prove(self, call: ClientCall, turn: _Turn) -> ClientReply:
         from mcp_tools.create.prove import prove
 
         who = client_name(call)
         code, name, given = call.arguments["code"], call.arguments.get("name", ""), call.arguments.get("examples")
         await self._reader.require_quick(code)
-        code = await asyncio.to_thread(part_of_module, code, name)
+        code = await asyncio.to_thread(extract_function, code, name)
         if given is None:
-            given = (await asyncio.to_thread(examples_in, code, name))[:MOST_EXAMPLES]
+            given = (await asyncio.to_thread(docstring_examples, code, name))[:MAX_EXAMPLES]
         tests, problems = tests_of(given)
         if problems:
             return self._refused(problems)
-        is_sent_back = await call.markers.has(_sent_back(function_of(code, name)))
-        proposal = await self._proposal(code, name, tests, who, attempt=2 if is_sent_back else 1)
-        if problems := beyond_a_client(proposal):
+        was_sent_back = await call.markers.has(_sent_back_marker(proposed_name(code, name)))
+        proposal = await self._proposal(code, name, tests, who, attempt=2 if was_sent_back else 1)
+        if problems := unsupported_capabilities(proposal):
             return self._refused(problems)
-        name = function_of(proposal.code, proposal.name)
+        name = proposed_name(proposal.code, proposal.name)
         store = ProposalStore(
-            self._catalogue, self._rules.approval, who, name, lambda tool: self._reply_of(tool, call, who, turn)
+            self._catalogue, self._rules.approval, who, name, lambda tool: self._ask_to_keep(tool, call, who, turn)
         )
-        # a program until it is kept: what the user allowed a tool of the same name is not allowed to this code
+        # without a name, so that permissions of a library tool with the same name do not apply to it
         may = {"capabilities": asdict(proposal.capabilities)}
         program = Tool("", "", {}, {}, proposal.code, status=Status.VERIFIED, provenance=may)
         carried = self._rules.carried
@@ -186,13 +186,13 @@ class ToolProposals:
                 library=store,
                 notify=lambda _: None,
             )
-        return await self._told(creation, store, proposal, call)
+        return await self._reply_for(creation, store, proposal, call)
 
     async def _proposal(self, code: str, name: str, tests: Sequence[Test], who: str, *, attempt: int) -> Proposal:
-        """Return the client's code as the proof takes it; the first example with a result is the question's call.
+        """Return the proposal for the proof. The first example that has a result becomes its main call.
 
         Raises:
-            LibraryError: The header is wrong, or a tool that the code imports is lacking.
+            LibraryError: The header is invalid, or an imported tool is missing.
         """
         from mcp_tools.create.interfaces import Proposal
         from mcp_tools.header import declared
@@ -201,7 +201,7 @@ class ToolProposals:
         wanted, found = declared(code), self._catalogue.library.get_async
         names = await tools_imported(code, found, declared=wanted.tools, packages=wanted.packages)
         return Proposal(
-            question="",  # no question of the user's is answered by it unasked
+            question="",  # so that the tool never answers a repeated question of the user
             code=code,
             name=name,
             arguments=next(test.arguments for test in tests if not test.raises),
@@ -210,11 +210,14 @@ class ToolProposals:
             model=who,
             capabilities=replace(wanted, tools=tuple(names)),
             needs=await needs_of(names, found),
-            mends=may_be_mended(self._catalogue.library, function_of(code, name)),
+            mends=client_may_replace(self._catalogue.library, proposed_name(code, name)),
         )
 
     async def _misfits(self, proposal: Proposal, tests: Sequence[Test]) -> list[str]:
-        """The examples that do not fit the signature. Empty for code with other faults, which the proof reports."""
+        """Return which examples do not match the signature.
+
+        Empty if the code has other faults, which the proof reports.
+        """
         from mcp_tools.checks.check import check
         from mcp_tools.create.documented_function import read_function
         from mcp_tools.create.proposal_runner import ProposalRunner, misfits
@@ -236,30 +239,30 @@ class ToolProposals:
             problems += [f"examples[{number}]: {one}" for one in found]
         return problems
 
-    async def _reply_of(self, tool: Tool, call: ClientCall, who: str, turn: _Turn) -> bool | None:
-        """Ask a person if a tool may be kept; None if nobody could be asked. Other proposals continue in the meantime.
+    async def _ask_to_keep(self, tool: Tool, call: ClientCall, who: str, turn: _Turn) -> bool | None:
+        """Ask the user if the tool may be kept; None if the user could not be asked. Other proposals proceed meanwhile.
 
         Raises:
-            _AskedError: The client has to call again with the answer.
+            _UserInputRequiredError: The client must repeat the call with the answer.
         """
         from mcp_types import InputRequiredResult
 
-        if not can_ask(call.context) or len(tool.source) > _LONGEST_SHOWN:
+        if not can_ask(call.context) or len(tool.source) > _MAX_SHOWN_CHARS:
             return None
         question = (
             f"May {tool.name} be added to your tool library? {who} wrote it and its tests; nobody else tested it. "
             f"It runs in the sandbox.\n\n{tool.source}"
         )
-        turn.give()
-        answer = await elicited(call, question, _FORM, self._limits.consent_seconds)
-        await turn.take()
+        turn.release()
+        answer = await ask_user(call, question, _FORM, self._limits.consent_seconds)
+        await turn.acquire()
         if isinstance(answer, InputRequiredResult):
-            raise _AskedError(answer)
+            raise _UserInputRequiredError(answer)
         if answer is None or answer.action == "cancel":
             return None
         return answer.action == "accept" and bool((answer.content or {}).get("allow"))
 
-    async def _told(
+    async def _reply_for(
         self, creation: Creation, store: ProposalStore, proposal: Proposal, call: ClientCall
     ) -> ClientReply:
         if creation.choice == "reuse" and (same := creation.tool) is not None:
@@ -269,18 +272,22 @@ class ToolProposals:
         if kept is None:
             problems = [one.removeprefix("- ") for one in re.split(r"\n(?=- )", creation.reason)]
             if any(one.startswith("Weak tests") for one in problems):
-                await call.markers.put(_sent_back(function_of(proposal.code, proposal.name)), _SENT_BACK_SECONDS)
+                await call.markers.put(
+                    _sent_back_marker(proposed_name(proposal.code, proposal.name)), _SENT_BACK_SECONDS
+                )
             return self._refused(problems)
         if store.is_draft:
-            note = f"{store.why}; the user looks at it with: alita tools approve {kept.name}. {store.apart}".strip()
+            note = (
+                f"{store.why}; the user looks at it with: alita tools approve {kept.name}. {store.kept_apart}".strip()
+            )
             return self._reply("draft", kept, note=note, survivors=creation.survivors)
         await self._catalogue.renew()
         note = f"{kept.name} can be called now. The tests are the client's own: no examiner tested it independently."
         if kept.name not in self._catalogue:
             note = f"{kept.name} is kept, but this server offers other tools only (--tools)."
-        # the failing test may be another client's, with foreign texts
+        # leave out the failing test: another client may have written its text
         remark = re.sub(r"(one of its tests fails).*", r"\1.", creation.remark, flags=re.DOTALL)
-        note = f"{note} {store.apart or remark}".strip()
+        note = f"{note} {store.kept_apart or remark}".strip()
         return self._reply("registered", kept, note=note, survivors=creation.survivors)
 
     def _refused(self, problems: Sequence[str]) -> ClientReply:
@@ -317,5 +324,5 @@ class ToolProposals:
         )
 
 
-def _sent_back(name: str) -> str:
+def _sent_back_marker(name: str) -> str:
     return f"sent back {digest(name)}"

@@ -1,4 +1,4 @@
-"""Other contents for clients: source, tests and evidence of each tool as resources, prompts, and completions."""
+"""MCP resources (source, tests, evidence … of each tool), prompts, and completions."""
 
 from __future__ import annotations
 
@@ -36,23 +36,27 @@ PARTS: Mapping[str, tuple[str, str]] = {
     "versions": ("application/json", "The versions that the user approved, newest first, with changes up to now."),
     "server": ("text/x-python", "The tool as an MCP server of its own, for `uv run FILE`; nothing isolates it there."),
 }
-"""Media type and description of each."""
-_TOLD = ("evidence", "model", "created", "parent_version", CAPABILITIES)
-"""The parts of a tool's record that a client gets. The question behind the tool is left out."""
-_MOST_VERSIONS, _LONGEST_DIFF = 20, 10_000
+"""Media type and description of each part."""
+_PUBLIC_KEYS = ("evidence", "model", "created", "parent_version", CAPABILITIES)
+"""Keys of a tool's record that clients may see. The question behind the tool is not among them."""
+_MAX_VERSIONS, _MAX_DIFF_CHARS = 20, 10_000
 
 
 class ToolParts:
-    """The parts of the tools that are offered."""
+    """Returns the parts of offered tools."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
 
     async def part(self, tool: Tool, kind: str) -> Json:
-        """One part of an approved tool: a text, or JSON.
+        """Return one part of an approved tool, as text or JSON.
+
+        Args:
+            tool: An offered tool.
+            kind: A key of `PARTS`.
 
         Raises:
-            LibraryError: It cannot be a separate server.
+            LibraryError: The tool cannot become a separate server.
         """
         if kind == "source":
             return tool.source
@@ -62,26 +66,26 @@ class ToolParts:
             return await asyncio.to_thread(self._versions, tool)
         if kind == "server":
             return await self._server(tool)
-        told = {key: tool.provenance[key] for key in _TOLD if key in tool.provenance}
+        public = {key: tool.provenance[key] for key in _PUBLIC_KEYS if key in tool.provenance}
         library = self._catalogue.library
         calls = asdict(await library.run_async(library.stats, tool.name))
         meta = self._catalogue.definition(tool.name)["_meta"]
-        return {"name": tool.name, "status": str(tool.status), **told, "calls": calls, "_meta": meta}
+        return {"name": tool.name, "status": str(tool.status), **public, "calls": calls, "_meta": meta}
 
     def _versions(self, tool: Tool) -> list[dict[str, Json]]:
-        """The approved versions only: the text of any other is data that nobody has looked at."""
+        """Return approved versions only, because nobody has reviewed the others."""
         from mcp_tools.approve import difference
 
         library, now, found = self._catalogue.library, _bare(tool), list[dict[str, Json]]()
-        for version in reversed(library.approved_versions(tool.name)[-_MOST_VERSIONS:]):
+        for version in reversed(library.approved_versions(tool.name)[-_MAX_VERSIONS:]):
             changes = difference(_bare(version), now, (version.source_hash[:12], "now"))
-            cut = f"{changes[:_LONGEST_DIFF]}\n[cut]" if len(changes) > _LONGEST_DIFF else changes
+            cut = f"{changes[:_MAX_DIFF_CHARS]}\n[cut]" if len(changes) > _MAX_DIFF_CHARS else changes
             about = {"created": version.provenance.get("created"), "current": version.source_hash == tool.source_hash}
             found.append({"version": version.source_hash[:12], **about, "diff": cut})
         return found
 
     async def _server(self, tool: Tool) -> str:
-        """Return a file with the tool and its imports, each in its approved state."""
+        """Return a server file with the tool and the tools it imports, each in its approved version."""
         from mcp_tools.exchange import server_file
         from mcp_tools.exchange.parcel import Parcel, public_record, require_runnable
 
@@ -102,17 +106,17 @@ class ToolParts:
 
 
 def _bare(tool: Tool) -> Tool:
-    """A tool without what its record says of the user."""
+    """Return a tool without the parts of its record that tell about the user."""
     kept = {CAPABILITIES: tool.provenance[CAPABILITIES]} if CAPABILITIES in tool.provenance else {}
     return replace(tool, provenance=kept)
 
 
-_PLACE = re.compile(r"\{(\w+)\}")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _URI = re.compile(rf"alita://tools/([A-Za-z0-9_.-]{{1,128}})/({'|'.join(PARTS)})")
 _LISTED = ("source", "tests", "evidence")
-"""Parts with a resource in the list; other parts are known by their template."""
+"""Parts that `resources/list` contains. Clients reach the others through the templates."""
 _NOT_FOUND_UNTIL_2025 = -32002
-"""Error code of a missing resource in older versions of MCP; since 2026 it is a wrong parameter."""
+"""Error code of a missing resource up to protocol 2025-11-25. Later versions use `INVALID_PARAMS`."""
 _TEMPLATES: list[Json] = [
     {
         "uriTemplate": f"alita://tools/{{name}}/{kind}",
@@ -125,7 +129,7 @@ _TEMPLATES: list[Json] = [
 
 
 class ToolResources:
-    """The resources of the tools that are offered."""
+    """Lists and reads the resources of offered tools."""
 
     def __init__(self, catalogue: Catalogue, limits: ServerLimits) -> None:
         self._catalogue = catalogue
@@ -133,7 +137,7 @@ class ToolResources:
         self._limits = limits
 
     async def list(self, _: ServerRequestContext[Any, Any], params: PaginatedRequestParams) -> dict[str, Json]:
-        """The resources of one page of tools."""
+        """Return the resources of one page of tools."""
         await self._catalogue.renew()
         names, following = page_of(self._catalogue.all_names(), params.cursor, self._limits.page)
         listed: list[Json] = [
@@ -150,26 +154,26 @@ class ToolResources:
         return {**FRESH, "resources": listed, **following}
 
     async def list_templates(self, *_: object) -> dict[str, Json]:
-        """The forms of the addresses."""
+        """Return the URI templates."""
         return {**FIXED, "resourceTemplates": _TEMPLATES}
 
     async def read(self, context: ServerRequestContext[Any, Any], params: ReadResourceRequestParams) -> dict[str, Json]:
-        """One resource.
+        """Return one resource.
 
         Raises:
-            MCPError: There is no resource at that address.
+            MCPError: There is no resource with this URI.
         """
         return {**FRESH, "contents": [await self.content(context, str(params.uri))]}
 
     async def content(self, context: ServerRequestContext[Any, Any], address: str) -> dict[str, Json]:
-        """Return the contents of an address.
+        """Return the content block of a URI.
 
         Raises:
-            MCPError: There is nothing.
+            MCPError: There is no resource with this URI, or it is too large.
         """
         named = _URI.fullmatch(address)
         if named is None:
-            raise _missing(context, address, f"they are alita://tools/NAME/{'|'.join(PARTS)}")
+            raise _missing(context, address, f"use alita://tools/NAME/{'|'.join(PARTS)}")
         name, kind = named.groups()
         tool = await self._catalogue.tool(name)
         if tool is None:
@@ -193,20 +197,20 @@ def _json(value: Json) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-_LONGEST = 20_000
+_MAX_ARGUMENT_CHARS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Prompt for a client's user, with values for its arguments."""
+    """A prompt template for a client's user."""
 
     title: str
     description: str
     arguments: Mapping[str, str]
-    """Name and meaning of each; all are needed."""
+    """Description of each argument, by name. All are required."""
     text: str
     embeds: tuple[str, ...] = ()
-    """Addresses of resources before the text; they may have arguments, too."""
+    """URIs of resources to include before the text. They may contain placeholders."""
 
 
 PROMPTS = {
@@ -239,7 +243,7 @@ PROMPTS = {
 
 
 class Prompts:
-    """The prompts of the server."""
+    """Lists the server's prompts and fills them in."""
 
     def __init__(self, resources: ToolResources, extra: Mapping[str, Prompt] | None = None) -> None:
         self._resources = resources
@@ -255,14 +259,16 @@ class Prompts:
         return {**FIXED, "prompts": listed}
 
     async def get(self, context: ServerRequestContext[Any, Any], params: GetPromptRequestParams) -> dict[str, Json]:
-        """One prompt with its arguments filled in.
+        """Return one prompt with its arguments filled in.
 
         Raises:
-            MCPError: There is no such prompt, an argument is missing or too long, or what it embeds is not there.
+            MCPError: The prompt, an argument or an embedded resource is missing, or an argument is too long.
         """
         prompt = self.by_name.get(params.name)
         if prompt is None:
-            raise MCPError(INVALID_PARAMS, f"no prompt {one_line(params.name)}: there are {', '.join(self.by_name)}")
+            raise MCPError(
+                INVALID_PARAMS, f"no prompt {one_line(params.name)}; the prompts are {', '.join(self.by_name)}"
+            )
         values = {name: _value(params, name) for name in prompt.arguments}
         embedded = [await self._resources.content(context, _filled(address, values)) for address in prompt.embeds]
         contents: list[dict[str, Json]] = [{"type": "resource", "resource": content} for content in embedded]
@@ -276,42 +282,42 @@ class Prompts:
 
 def _value(params: GetPromptRequestParams, name: str) -> str:
     value = printable((params.arguments or {}).get(name, "")).strip()
-    if not value or len(value) > _LONGEST:
-        raise MCPError(INVALID_PARAMS, f"{params.name} wants {name!r}, 1 to {_LONGEST:,} characters")
+    if not value or len(value) > _MAX_ARGUMENT_CHARS:
+        raise MCPError(INVALID_PARAMS, f"{params.name} needs {name!r}, with 1 to {_MAX_ARGUMENT_CHARS:,} characters")
     return value
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
-    """The text with its arguments in place; what a value holds is not looked at again."""
-    return _PLACE.sub(lambda found: values.get(found[1], found[0]), text)
+    """Replace the placeholders of a text. Placeholders inside a value are left alone."""
+    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
-_MOST_COMPLETED = 100
+_MAX_COMPLETIONS = 100
 
 
 class Completions:
-    """Completions of an argument's beginning."""
+    """Completes tool names in arguments of prompts and resource templates."""
 
     def __init__(self, catalogue: Catalogue, prompts: Prompts) -> None:
         self._catalogue = catalogue
         self._prompts = prompts
 
     async def complete(self, _: ServerRequestContext[Any, Any], params: CompleteRequestParams) -> dict[str, Json]:
-        """Return names of tools that begin with the typed text, then names that contain it; nothing for free text.
+        """Return tool names that begin with the typed text, then names that contain it. Free-text arguments get none.
 
         Raises:
-            MCPError: There is no such prompt, address or argument.
+            MCPError: There is no such prompt, template or argument.
         """
         found: list[str] = []
-        if self._wants_a_tool(params):
+        if self._is_tool_name(params):
             await self._catalogue.renew()
             typed = params.argument.value.casefold()
             fitting = [name for name in self._catalogue.all_names() if typed in name.casefold()]
             found = sorted(fitting, key=lambda name: (not name.casefold().startswith(typed), name))
-        shown, is_more = found[:_MOST_COMPLETED], len(found) > _MOST_COMPLETED
+        shown, is_more = found[:_MAX_COMPLETIONS], len(found) > _MAX_COMPLETIONS
         return {**COMPLETE, "completion": {"values": shown, "total": len(found), "hasMore": is_more}}
 
-    def _wants_a_tool(self, params: CompleteRequestParams) -> bool:
+    def _is_tool_name(self, params: CompleteRequestParams) -> bool:
         argument, reference = params.argument.name, params.ref
         if isinstance(reference, PromptReference):
             prompt = self._prompts.by_name.get(reference.name)

@@ -1,4 +1,4 @@
-"""Files that served tools leave: embedded in the result if they are small, else links to their stored copies."""
+"""Files that served tools write: embedded in the result if small, otherwise stored and linked."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from mcp_tools.small_files import is_text, plain_files, read_small
 from mcp_tools.tool import Json
 
 MAX_FILES = 50
-MAX_KEPT = 4_000_000_000
-"""Bytes of files that were too large to embed."""
+MAX_KEPT_BYTES = 4_000_000_000
+"""Limit for all stored files together."""
 _EMBEDDED_BYTES, _EMBEDDED_TOTAL = 1_000_000, 2_000_000
 _KEPT_SECONDS = 7 * 86_400
 _PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 
 class ServedOutputs:
-    """The folder into which served tools write, one call at a time, so that each result has its own files.
+    """The folder that served tools write into. Only one call uses it at a time, so each result gets its own files.
 
     Args:
-        folder: Folder of files too large to embed: kept for a week, up to the newest 4 GB.
+        folder: Storage for files too large to embed. They are kept for a week, up to 4 GB; the oldest go first.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._current: Path | None = None
-        self._turn = asyncio.Lock()
+        self._in_use = asyncio.Lock()
 
     @contextlib.asynccontextmanager
     async def of_call(self) -> AsyncIterator[tuple[Path, list[dict[str, Json]]]]:
-        """Yield the folder of a call, and a list that holds content blocks for its files when the block has ended.
+        """Yield an empty folder for a call, and a list that receives the content blocks of its files on exit.
 
         Raises:
-            UserError: The folder cannot be written.
+            UserError: The folder is not writable.
         """
         content: list[dict[str, Json]] = []
-        async with self._turn:
+        async with self._in_use:
             if self._current is None:
                 self._current = await asyncio.to_thread(self._open)
             try:
@@ -56,7 +56,7 @@ class ServedOutputs:
                 content += await asyncio.to_thread(self._collected, self._current)
 
     def close(self) -> None:
-        """Remove the folder of calls."""
+        """Remove the folder that calls write into. Stored files stay."""
         if self._current is not None:
             shutil.rmtree(self._current, ignore_errors=True)
 
@@ -69,21 +69,24 @@ class ServedOutputs:
             return Path(tempfile.mkdtemp(prefix="calls-", dir=self._folder))
 
     def _room_for(self, size: int) -> Path:
-        """Make a folder for files that are kept; the oldest ones go if there would be too many bytes."""
+        """Create a folder for files of this total size.
+
+        Deletes the oldest stored files if the limit would be exceeded.
+        """
         kept = [
             (folder.lstat().st_mtime, sum(found.st_size for _, found in plain_files(folder)), folder)
             for folder in self._folder.glob("kept-*")
         ]
         total = size + sum(held for _, held, _ in kept)
         for _, held, folder in sorted(kept):
-            if total <= MAX_KEPT:
+            if total <= MAX_KEPT_BYTES:
                 break
             shutil.rmtree(folder, ignore_errors=True)
             total -= held
         return Path(tempfile.mkdtemp(prefix="kept-", dir=self._folder))
 
     def _collected(self, current: Path) -> list[dict[str, Json]]:
-        """The content blocks of what a call left, which is taken out of its folder."""
+        """Return content blocks for the files of a call, and empty its folder."""
         content: list[dict[str, Json]] = []
         kept: Path | None = None
         embedded = 0
@@ -105,7 +108,7 @@ class ServedOutputs:
                     remove(str(entry))
                 else:
                     entry.unlink()
-        except OSError:  # the next call must not find what this one left
+        except OSError:  # the next call gets a new folder
             self._current = None
         return content
 
@@ -114,7 +117,7 @@ class ServedOutputs:
 async def files_of_call(
     outputs: ServedOutputs | None, wanted: bool
 ) -> AsyncIterator[tuple[Path | None, list[dict[str, Json]]]]:
-    """Like `ServedOutputs.of_call`; no folder for a call that does not want one."""
+    """Like `ServedOutputs.of_call`, but without a folder if the call may not write."""
     if outputs is None or not wanted:
         yield None, []
         return

@@ -1,7 +1,7 @@
-"""The protocol over stdin and stdout: one JSON message on each line, nothing else on stdout.
+"""Serve MCP over stdin and stdout: one JSON message per line, and nothing else on stdout.
 
-The SDK's own transport waits for stdin in a thread that no signal can end. It reads lines of any length, does not
-answer unreadable lines, and drops running calls when stdin ends. This one lives on the event loop.
+We do not use the SDK's transport: it waits for stdin in a thread that no signal can end, reads lines of any length,
+does not answer unreadable lines, and drops running calls when stdin ends. This one runs on the event loop.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSO
 from mcp_types.jsonrpc import JSONRPCNotification, jsonrpc_message_adapter
 
 _ANSWER_SECONDS = 1.0
-"""Seconds for answering running calls after stdin has ended."""
+"""Time to answer running calls after stdin has ended."""
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")')
 
 
 class StdioTransport(
     UnreliableObjectReceiveStream[SessionMessage | Exception], UnreliableObjectSendStream[SessionMessage]
 ):
-    """Both directions of one connection as the SDK wants them: read from it, send to it."""
+    """Both directions of one connection, as the stream pair that the SDK expects."""
 
     def __init__(self, reader: asyncio.StreamReader, sink: int, limit: int) -> None:
         self._reader = reader
         self._sink = sink
         self._limit = limit
-        self._turn = asyncio.Lock()
-        self._open: set[int | str] = set()
+        self._sending = asyncio.Lock()
+        self._unanswered: set[int | str] = set()
         self._answered = asyncio.Event()
 
     async def receive(self) -> SessionMessage | Exception:
-        """The next message.
+        """Return the next message, and answer lines that are not JSON-RPC with an error.
 
         Raises:
-                anyio.EndOfStream: The client is gone.
+            anyio.EndOfStream: The client closed its end.
         """
         while line := await self._line():
             try:
@@ -50,22 +50,25 @@ class StdioTransport(
             except ValueError:
                 request = _id_in(line)
                 code = PARSE_ERROR if request is None else INVALID_REQUEST
-                await self._refuse(request, code, "the line is no JSON-RPC message")
+                await self._refuse(request, code, "the line is not a JSON-RPC message")
                 continue
             if isinstance(message, JSONRPCRequest) and message.method != "subscriptions/listen":
-                self._open.add(message.id)
+                self._unanswered.add(message.id)
             elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
-                self._forget((message.params or {}).get("requestId"))  # it gets no answer
+                self._forget((message.params or {}).get("requestId"))  # cancelled requests get no answer
             return SessionMessage(message)
-        with contextlib.suppress(TimeoutError):  # a script may close its end after its last line
+        with contextlib.suppress(TimeoutError):  # a script may close stdin after its last line and still read
             async with asyncio.timeout(_ANSWER_SECONDS):
-                while self._open:
+                while self._unanswered:
                     self._answered.clear()
                     await self._answered.wait()
         raise anyio.EndOfStream
 
     async def _line(self) -> bytes:
-        """The next line that is not blank; empty after the last. A line that is too long is refused."""
+        """Return the next non-blank line, or b"" at the end of input.
+
+        Lines over the limit are answered with an error.
+        """
         is_rest = False
         while True:
             try:
@@ -75,7 +78,9 @@ class StdioTransport(
             except asyncio.LimitOverrunError as error:
                 part = await self._reader.readexactly(error.consumed)
                 if not is_rest:
-                    await self._refuse(_id_in(part), INVALID_REQUEST, f"a message takes at most {self._limit:,} bytes")
+                    await self._refuse(
+                        _id_in(part), INVALID_REQUEST, f"a message may have at most {self._limit:,} bytes"
+                    )
                 is_rest = True
                 continue
             if line.strip() and not is_rest:
@@ -83,13 +88,13 @@ class StdioTransport(
             is_rest = False
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Writes one message; waits while the client does not read.
+        """Write one message. Waits while the client does not read.
 
         Raises:
-                anyio.BrokenResourceError: The client is gone.
+            anyio.BrokenResourceError: The client is gone.
         """
         message = item.message
-        async with self._turn:
+        async with self._sending:
             left = memoryview(message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
             try:
                 while left:
@@ -116,15 +121,15 @@ class StdioTransport(
 
     def _forget(self, request: object) -> None:
         if isinstance(request, int | str):
-            self._open.discard(request)
+            self._unanswered.discard(request)
         self._answered.set()
 
     async def aclose(self) -> None:
-        """Do nothing: the descriptors are `stdio`'s."""
+        """Do nothing, since `stdio` owns the descriptors."""
 
 
 def _id_in(line: bytes) -> int | str | None:
-    """The id of a request that cannot be read, so that its sender does not wait for an answer."""
+    """Find the id of a malformed request, so that the error can be sent to the caller that waits for it."""
     found = _ID.search(line[:1000].partition(b'"params"')[0])
     if found is None:
         return None
@@ -134,18 +139,21 @@ def _id_in(line: bytes) -> int | str | None:
 
 @contextlib.asynccontextmanager
 async def stdio(limit: int) -> AsyncIterator[StdioTransport]:
-    """Serves this process's stdin and stdout. Meanwhile stdin is empty, and what is printed goes to stderr."""
-    source, sink = _taken(0, os.open(os.devnull, os.O_RDONLY)), _taken(1, os.dup(2))
+    """Yield a transport over this process's stdin and stdout.
+
+    Meanwhile file descriptor 0 is empty, and anything printed to file descriptor 1 goes to stderr.
+    """
+    source, sink = _take_over(0, os.open(os.devnull, os.O_RDONLY)), _take_over(1, os.dup(2))
     blocking = os.get_blocking(sink)
     if _is_pipe(sink):
-        os.set_blocking(sink, False)  # a terminal is shared with stderr, and is not changed
+        os.set_blocking(sink, False)  # not a terminal: stderr shares its flags
     reader = asyncio.StreamReader(limit)
     reading = os.fdopen(source, "rb", buffering=0)
     if _is_pipe(source) or os.isatty(source):
         protocol = asyncio.StreamReaderProtocol(reader)
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, reading)
         end = transport.close
-    else:  # a file, or /dev/null, for which no event loop can wait
+    else:  # event loops cannot wait for regular files or /dev/null
         reader.feed_data(reading.read())
         reader.feed_eof()
         end = reading.close
@@ -159,12 +167,12 @@ async def stdio(limit: int) -> AsyncIterator[StdioTransport]:
         os.close(sink)
 
 
-def _taken(descriptor: int, stand_in: int) -> int:
+def _take_over(descriptor: int, stand_in: int) -> int:
     """Return a private copy of a descriptor, and replace the original."""
-    own = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    copy = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
     os.dup2(stand_in, descriptor)
     os.close(stand_in)
-    return own
+    return copy
 
 
 def _is_pipe(descriptor: int) -> bool:

@@ -1,6 +1,6 @@
-"""`tools/list` and `tools/call`: which tools, do the arguments fit, run it, write it down.
+"""`tools/list` and `tools/call`: list tools, check arguments, run the call, and record it in the audit log.
 
-No exception's text reaches a client.
+The text of an unexpected exception never reaches a client.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from mcp_tools.serving.client_call import (
     sandbox_meta,
     value_reply,
 )
-from mcp_tools.serving.elicitation import can_ask, files_in, granted, lies_in
+from mcp_tools.serving.elicitation import absolute_paths, ask_to_read, can_ask, is_inside
 from mcp_tools.serving.served_files import ServedOutputs, files_of_call
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool
@@ -55,12 +55,12 @@ if TYPE_CHECKING:
     from mcp.server.context import HandlerResult, ServerRequestContext
     from mcp_types import CallToolRequestParams, InputRequiredResult, PaginatedRequestParams
 
-GONE = "alita.gone"
-"""In the scope of an HTTP request: the event that its client went away."""
+DISCONNECTED = "alita.gone"
+"""Key in an HTTP request's ASGI scope: an event that is set when the client disconnects."""
 
 
 class ToolRunner:
-    """Runs tools of the library in the sandbox, and returns the outcome in MCP's form."""
+    """Runs library tools in the sandbox, and returns their outcomes in MCP form."""
 
     def __init__(
         self,
@@ -81,13 +81,13 @@ class ToolRunner:
     async def run(
         self, tool: Tool, arguments: dict[str, Json], call: ClientCall, *, files: Sequence[str] = ()
     ) -> ClientReply | InputRequiredResult:
-        """Runs one call of a tool. A call that is cancelled kills its process.
+        """Run one call of a tool. Cancelling the call kills its process.
 
-        If the tool reads files, a person is asked about those that its arguments name, and about `files`.
+        If the tool reads files, the user is first asked about the paths in its arguments and about `files`.
 
         Raises:
-            ArgumentsError: The arguments do not fit.
-            IsolationError: The sandbox is out of order.
+            ArgumentsError: The arguments do not match the input schema.
+            IsolationError: The sandbox is broken.
         """
         try:
             needs = await needs_of(tool.capabilities.tools, self._catalogue.library.get_async, of=tool.name)
@@ -95,16 +95,16 @@ class ToolRunner:
             return error_reply("dependency", lacking.message, remedy=lacking.remedy)
         read: tuple[Path, ...] = ()
         arguments = await aside(arguments, read_arguments, tool.name, tool.input_schema, arguments)
-        named = files_in(arguments) if tool.capabilities.read else []
+        named = absolute_paths(arguments) if tool.capabilities.read else []
         if tool.capabilities.read:
             read = self.readable
-            wanted = [one for one in dict.fromkeys([*files, *named]) if not any(map(partial(lies_in, one), read))]
+            wanted = [one for one in dict.fromkeys([*files, *named]) if not any(map(partial(is_inside, one), read))]
         else:
             wanted = []
         if wanted:
-            perhaps = [name for name in named if name not in files]
+            optional = [name for name in named if name not in files]
             who, seconds = f"the tool {tool.name}", self._limits.consent_seconds
-            answer = await granted(call, wanted, who, seconds, perhaps=perhaps)
+            answer = await ask_to_read(call, wanted, who, seconds, optional=optional)
             if not isinstance(answer, tuple):
                 return answer
             read = (*read, *answer)
@@ -132,7 +132,7 @@ class ToolRunner:
         count = partial(
             library.record_call, tool.name, outcome.ok, ended, version=tool.source_hash, arguments=arguments
         )
-        await library.run_async(count)  # before the answer: a call that was answered is counted
+        await library.run_async(count)  # before replying, so that no answered call goes uncounted
         if outcome.called:
             await library.run_async(library.record_calls, outcome.called)
         if problem is not None:
@@ -142,11 +142,11 @@ class ToolRunner:
 
 
 class _UnknownToolError(MCPError):
-    """No tool of that name is offered."""
+    """This server offers no tool with that name."""
 
 
 class ToolCalls:
-    """Lists and calls tools of the library and built-in tools."""
+    """Handles `tools/list` and `tools/call` for library tools and built-in tools."""
 
     def __init__(
         self,
@@ -165,12 +165,12 @@ class ToolCalls:
         self._markers = markers
 
     async def list(self, context: ServerRequestContext[Any, Any], params: PaginatedRequestParams) -> dict[str, Json]:
-        """One page of the tools that are offered now; of those offered last, while the library cannot be read.
+        """Return one page of the offered tools. If the library cannot be read now, the last known tools are returned.
 
         Raises:
-            LibraryError: It could never be read.
+            LibraryError: The library has never been readable.
         """
-        if called := _called(context):
+        if called := _tool_for_sdk(context):
             return {**FRESH, "tools": self._definition(called)}
         try:
             await self._catalogue.renew()
@@ -193,10 +193,10 @@ class ToolCalls:
         return [self._catalogue.definition(name)] if name in self._catalogue else []
 
     async def call(self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> HandlerResult:
-        """One call, from its arguments to its result.
+        """Run one call and write it to the audit log.
 
         Raises:
-            MCPError: No tool of that name is offered.
+            MCPError: There is no such tool.
         """
         started = time.monotonic()
         given = json.dumps(params.arguments or {}, sort_keys=True, separators=(",", ":")).encode()
@@ -213,7 +213,7 @@ class ToolCalls:
         except MCPError as error:
             outcome, detail = "unknown_tool" if isinstance(error, _UnknownToolError) else "protocol", error.message
             raise
-        except Exception as failure:  # noqa: BLE001 - the boundary to the client: told on stderr, with its id
+        except Exception as failure:  # noqa: BLE001 - the client gets only an id; the text goes to stderr
             error_id, detail = secrets.token_hex(4), str(failure) or repr(failure)
             outcome = "library" if isinstance(failure, LibraryError) else "internal"
             return _internal(failure, error_id, params.name).result
@@ -235,8 +235,8 @@ class ToolCalls:
 
     async def _reply(self, call: ClientCall, size: int) -> ClientReply | InputRequiredResult:
         if size > (limit := self._limits.argument_bytes):
-            message = f"the arguments have {size:,} bytes, and a call takes at most {limit:,}"
-            return error_reply("argument_size", message, remedy="Give less at once.")
+            message = f"the arguments have {size:,} bytes, but a call may have at most {limit:,}"
+            return error_reply("argument_size", message, remedy="Split the input into smaller calls.")
         name = call.params.name
         try:
             if builtin := self._builtin.get(name):
@@ -253,10 +253,11 @@ class ToolCalls:
             return error_reply("arguments", error.message, remedy=error.remedy)
 
 
-def _called(context: ServerRequestContext[Any, Any]) -> str:
-    """The tool of an HTTP call, for which the SDK lists tools until it finds the schema. Empty for a client's request.
+def _tool_for_sdk(context: ServerRequestContext[Any, Any]) -> str:
+    """Return the called tool if the SDK, not a client, asks for the list; else an empty string.
 
-    All tools would be listed for each call: with 300, that takes longer than the call.
+    During an HTTP `tools/call` of 2026, the SDK lists tools to find the schema of the called one. Listing 300 tools
+    takes longer than the call itself, so we return only that one.
     """
     headers: Mapping[str, str] = getattr(context.request, "headers", {})
     is_call = context.protocol_version in MODERN_PROTOCOL_VERSIONS and headers.get("mcp-method") == "tools/call"
@@ -266,32 +267,32 @@ def _called(context: ServerRequestContext[Any, Any]) -> str:
 async def _while_connected(
     work: Coroutine[Any, Any, ClientReply | InputRequiredResult], context: ServerRequestContext[Any, Any]
 ) -> ClientReply | InputRequiredResult:
-    """Return the outcome of a call, which ends when its client goes away; over HTTP, the SDK would let it continue."""
-    gone: asyncio.Event | None = (getattr(context.request, "scope", None) or {}).get(GONE)
-    if gone is None:
+    """Await a call, and cancel it if its HTTP client disconnects, since the SDK would let it run on."""
+    disconnected: asyncio.Event | None = (getattr(context.request, "scope", None) or {}).get(DISCONNECTED)
+    if disconnected is None:
         return await work
-    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(gone.wait())
+    working, disconnect = asyncio.ensure_future(work), asyncio.ensure_future(disconnected.wait())
     try:
-        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((working, disconnect), return_when=asyncio.FIRST_COMPLETED)
     finally:
-        leaving.cancel()
+        disconnect.cancel()
         if not working.done():
             working.cancel()
             await asyncio.wait((working,))
-    return error_reply("cancelled", "the client went away") if working.cancelled() else working.result()
+    return error_reply("cancelled", "the client disconnected") if working.cancelled() else working.result()
 
 
 def _internal(failure: Exception, error_id: str, tool: str) -> ClientReply:
-    """Report a failure on stderr, and only its id to the client."""
+    """Print a failure on stderr with a new id, and return an error that contains only the id."""
     text = str(failure) if isinstance(failure, AlitaError) else "".join(traceback.format_exception(failure))
     print(f"alita: error {error_id} in a call of {one_line(tool, 128)}: {text}", file=sys.stderr, flush=True)
     if isinstance(failure, IsolationError):
-        message = f"the sandbox is out of order, and nothing runs without it (error {error_id})"
+        message = f"the sandbox is broken, and nothing runs without it (error {error_id})"
         return error_reply("sandbox", message, remedy="The operator of this server runs: alita doctor")
     if isinstance(failure, LibraryError):
         message = f"the tool library or its approvals cannot be read now (error {error_id})"
         return error_reply(
-            "library", message, remedy="Try again in a minute; the operator finds the reason in the log."
+            "library", message, remedy="Try again in a minute; the operator of this server finds the reason in its log."
         )
     message = f"the server failed (error {error_id})"
     return error_reply("internal", message, remedy="Try again; the operator of this server finds more in its log.")

@@ -336,8 +336,8 @@ def test_lines_that_are_no_messages_are_refused_and_the_next_one_is_answered_and
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ({"http": "nonsense"}, "is not an address to serve on"),
-        ({"http": "127.0.0.1:99999"}, "is not an address to serve on"),
+        ({"http": "nonsense"}, "is not a valid address"),
+        ({"http": "127.0.0.1:99999"}, "is not a valid address"),
         ({"http": "0.0.0.0:0"}, "a token is required"),
         ({"http": "0.0.0.0:0", "no_token": True}, "a token is required"),
         ({"no_token": True}, "need --http"),
@@ -357,7 +357,7 @@ def test_a_taken_port_is_told(library: Library) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         test_flags_that_cannot_be_meant_are_refused(
-            library, {"http": address, "no_token": True}, f"{address} cannot be served on: Address already in use"
+            library, {"http": address, "no_token": True}, f"Cannot listen on {address}: Address already in use"
         )
 
 

@@ -52,7 +52,7 @@ class House:
     def __init__(self, uploads: Path, *, token: str = TOKEN) -> None:
         self.uploads, self.visitors = uploads, Visitors()
         self.behind = Behind(uploads)
-        door = listen_options("127.0.0.1:7860", token=token, token_file=None, no_token=not token, names=())
+        door = listen_options("127.0.0.1:7860", token=token, token_file=None, no_token=not token, host_names=())
         self._page = PageAccess(self.behind, door, self.visitors, uploads)
 
     def stranger(self, **more: Any) -> httpx2.AsyncClient:
@@ -103,7 +103,7 @@ async def test_on_this_machine_the_token_may_be_left_out_and_nowhere_else(tmp_pa
         assert (await client.get("/")).status_code == 303
         assert (await client.get("/")).status_code == 200
     with pytest.raises(UsageError, match="a token is required"):
-        listen_options("0.0.0.0:7860", token="", token_file=None, no_token=True, names=())
+        listen_options("0.0.0.0:7860", token="", token_file=None, no_token=True, host_names=())
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ async def test_on_this_machine_the_token_may_be_left_out_and_nowhere_else(tmp_pa
     ],
 )
 def test_a_page_behind_a_proxy_is_open_to_others(address: str, names: tuple[str, ...], is_local: bool) -> None:
-    door = listen_options(address, token=TOKEN, token_file=None, no_token=False, names=names)
+    door = listen_options(address, token=TOKEN, token_file=None, no_token=False, host_names=names)
     assert door.is_local == is_local
 
 

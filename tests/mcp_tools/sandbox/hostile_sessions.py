@@ -131,7 +131,7 @@ async def forged_messages(sandbox: WarmSandbox, folder: Path) -> None:
     async def forged(name: str, code: str) -> None:
         async with opened(sandbox) as (session, host):
             needs((await run(session, FRAME + "import time; n = 5")).ok, name)
-            held = session._held
+            held = session._interpreter
             started = time.monotonic()
             outcome = await run(session, code, wall_seconds=25)
             needs(outcome.problem is not None and outcome.problem.kind == "result", (name, outcome))

@@ -348,8 +348,8 @@ async def test_a_block_begins_only_when_its_process_has_been_woken(sandbox: Warm
     """One that is still to be stopped after the last block would be torn out of what it writes."""
     async with opened(sandbox) as (session, _):
         await run(session, "import time")
-        assert session._held is not None
-        bubblewrap = session._held[1].pid
+        assert session._interpreter is not None
+        bubblewrap = session._interpreter[1].pid
         [warm] = map(int, Path(f"/proc/{bubblewrap}/task/{bubblewrap}/children").read_text().split())
         os.kill(warm, signal.SIGSTOP)
         running = asyncio.create_task(run(session, "time.time()"))

@@ -38,7 +38,7 @@ async def test_a_call_is_written_down_without_its_arguments(desk: Desk, mode: st
 
 
 def test_a_full_file_is_put_aside_and_old_ones_go(tmp_path: Path) -> None:
-    log = AuditLog(tmp_path / "audit" / "calls.jsonl", most_bytes=1000, kept=2)
+    log = AuditLog(tmp_path / "audit" / "calls.jsonl", max_bytes=1000, kept=2)
     for number in range(40):
         log.write(**entry(number))
     log.close()

@@ -181,7 +181,7 @@ class Oracle:
         self.files: Sequence[Path] = ()
         self.ended = False
 
-    async def ask(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Any]:
+    async def ask(self, question: str, *, files: Sequence[Path] = (), report: Tell) -> dict[str, Any]:
         self.files = files
         if question == "wait":
             try:
@@ -192,12 +192,12 @@ class Oracle:
             raise UsageError("The question is empty.", remedy="Ask something.")
         if question == "bug":
             raise RuntimeError("hunter2")
-        await tell("● decide  answer\nin one line\x1b[2J")
-        await tell("done")
+        await report("● decide  answer\nin one line\x1b[2J")
+        await report("done")
         return {"answer": question.upper(), "status": "answered", "tools_created": [], "tools_used": []}
 
-    async def create_tool(self, question: str, *, files: Sequence[Path] = (), tell: Tell) -> dict[str, Any]:
-        await tell("writing")
+    async def create_tool(self, question: str, *, files: Sequence[Path] = (), report: Tell) -> dict[str, Any]:
+        await report("writing")
         return {"created": ["nth"], "reused": [], "answer": "55"}
 
 
@@ -269,7 +269,7 @@ async def test_a_client_that_cannot_ask_is_refused(desk: Desk, era: str) -> None
     async with desk.client(era, agent=oracle) as client:
         result = await client.call_tool("create_tool", {"question": "why", "files": [str(path)]})
         absent = await client.call_tool("ask", {"question": "why", "files": [str(path) + "x"]})
-    assert "cannot ask a person" in text_of(result)
+    assert "cannot ask its user" in text_of(result)
     assert text_of(absent) == text_of(result), "it is not told which files there are"
     assert oracle.files == ()
 
@@ -316,7 +316,7 @@ async def test_a_client_learns_whether_a_file_is_there_only_from_a_person(desk: 
             text_of(await client.call_tool("length_of", {"p": str(path)})),
         ]
     assert asked == [f"May {who} read {path}?" for who in ("alita", "the tool length_of")]
-    assert all("nobody allowed that the files be read" in text for text in told)
+    assert all("the user did not allow these files to be read" in text for text in told)
 
 
 async def test_an_answer_to_a_question_that_was_not_asked_does_not_count(desk: Desk) -> None:

@@ -145,10 +145,10 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("no types", {"code": CODE.replace("worked: int", "worked")}, "typed"),
     ("no docstring", {"code": "def overtime(worked: int, contract: int) -> int:\n    return 1\n"}, "docstring"),
     ("no such function", {"name": "overtimes"}, "overtimes"),
-    ("name of the server", {"code": DRAFTED}, "search_tools is the name of a tool of this server"),
+    ("name of the server", {"code": DRAFTED}, "search_tools is the name of a built-in tool"),
     ("orders to models", {"code": ORDERS}, "its texts must only say what the tool does"),
     ("orders in its name", {"code": NAMED}, "its texts must only say what the tool does"),
-    ("hosts", {"code": HOSTS}, "declares evil.example, and no host is reached here"),
+    ("hosts", {"code": HOSTS}, "declares evil.example, but proposed tools reach no hosts"),
     ("files", {"code": READS}, "declares `read`"),
     ("unknown tool", {"code": LONG}, "no_such_tool"),
     ("wrong header", {"code": f"# /// script\n# x = [\n# ///\n{CODE}"}, "the block # /// script is no TOML"),
@@ -157,9 +157,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("misfit", {"examples": [*EXAMPLES, example("ten", 4, 6)]}, "examples[4]: the arguments do not fit"),
     ("wrong type", {"examples": [*EXAMPLES, example(10, 4, "six")]}, "examples[4]: "),
     ("one example", {"examples": [EXAMPLES[0], EXAMPLES[0]]}, "at least 2 examples"),
-    ("contradiction", {"examples": [*EXAMPLES, example(45, 40, 6)]}, "the same arguments and another result"),
+    ("contradiction", {"examples": [*EXAMPLES, example(45, 40, 6)]}, "the same arguments but a different result"),
     ("no result", {"examples": [*EXAMPLES, {"arguments": {"worked": 1, "contract": 2}}]}, "give either `result`"),
-    ("too long", {"examples": [*EXAMPLES, example(1, 2, "x" * 200_000)]}, "100,000 are kept at most"),
+    ("too long", {"examples": [*EXAMPLES, example(1, 2, "x" * 200_000)]}, "at most 100,000 are allowed"),
     ("raises not", {"examples": [*EXAMPLES, {"arguments": {"worked": 1, "contract": 2}, "raises": True}]}, "error"),
 ]  # fmt: skip
 
@@ -303,7 +303,7 @@ async def test_a_client_replaces_no_tool_that_others_tested(desk: Desk, mode: st
         wider = await propose(client, WIDER.replace("overtime", "paid_overtime"), PAUSED)
     for said, name in ((fixed, "overtime_2"), (wider, "paid_overtime")):
         assert (said["status"], said["tool"]) == ("registered", name), said
-        assert "overtime stays as it is, since it was not tested by a client alone" in said["note"]
+        assert "overtime was not replaced, because it was not tested by a client alone" in said["note"]
     assert desk.library.get("overtime") == before
 
 
@@ -350,7 +350,7 @@ async def test_no_text_of_another_client_comes_as_a_word_of_the_server(desk: Des
 async def test_never_keeps_nothing(desk: Desk, mode: str) -> None:
     async with desk.client(mode, proposals=ProposalRules("never")) as client:
         said = await propose(client)
-    assert said["problems"] == ["no tool is kept: the user of this server set `approval` to never"]
+    assert said["problems"] == ["no tool can be added: the user of this server set `approval` to never"]
     assert names(desk) == []
 
 
@@ -372,7 +372,7 @@ async def test_a_draft_replaces_no_approved_tool(desk: Desk, mode: str) -> None:
     async with desk.client(mode, proposals=ProposalRules("ask")) as client:
         said = await propose(client, FIXED, [*EXAMPLES, example(200, 40, 128), example(169, 100, 68)])
     assert (said["status"], said["tool"]) == ("draft", "overtime_2")
-    assert "overtime stays as it is, since it is no draft" in said["note"]
+    assert "overtime was not replaced, because it is not a draft" in said["note"]
     assert desk.library.get("overtime") == before
 
 
@@ -441,7 +441,7 @@ async def test_a_proposal_that_is_cancelled_leaves_nothing(desk: Desk, era: str)
 async def test_too_many_proposals_and_too_much_code_are_put_off(
     desk: Desk, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(propose_tool, "_MOST_RECENT", 1)
+    monkeypatch.setattr(propose_tool, "_MAX_RECENT", 1)
     async with desk.client(mode, **AUTO) as client:
         await propose(client, examples=EXAMPLES[:1])
         second = await client.call_tool("propose_tool", {"code": CODE, "examples": EXAMPLES})

@@ -52,8 +52,8 @@ class Served:
 async def served(desk: Desk) -> AsyncIterator[Served]:
     desk.has(tool())
     told: asyncio.Queue[str] = asyncio.Queue()
-    listen = listen_options("127.0.0.1:0", token=TOKEN, token_file=None, no_token=False, names=("alita.example",))
-    task = asyncio.create_task(serve_http(desk.server(), listen, tell=told.put_nowait))
+    listen = listen_options("127.0.0.1:0", token=TOKEN, token_file=None, no_token=False, host_names=("alita.example",))
+    task = asyncio.create_task(serve_http(desk.server(), listen, report=told.put_nowait))
     try:
         yield Served((await told.get()).split()[-1])
     finally:
@@ -216,13 +216,13 @@ async def test_half_requests_are_closed_in_time(desk: Desk, monkeypatch: pytest.
 
 
 async def test_many_half_requests_keep_nobody_out(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "MOST_UNFINISHED_OF_PEER", 50)
+    monkeypatch.setattr(http, "MAX_UNFINISHED_PER_PEER", 50)
     async with served(desk) as server:
         kinds = [HEAD, f"{HEAD}Content-Length: 100\r\n\r\n{{"]
         halves = [await half(server, kinds[number % 2]) for number in range(120)]
         async with httpx2.AsyncClient(headers=MINE) as client:
             for _ in range(3):
                 assert (await client.post(server.url, json=INITIALIZE)).status_code == 200
-        assert len(http._unfinished) <= http.MOST_UNFINISHED_OF_PEER
+        assert len(http._unfinished) <= http.MAX_UNFINISHED_PER_PEER
         for _, writer in halves:
             writer.close()

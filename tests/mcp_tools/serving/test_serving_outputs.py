@@ -55,7 +55,7 @@ async def test_a_large_file_is_a_link_and_what_is_no_plain_file_is_nothing(desk:
 
 
 async def test_of_large_files_the_newest_are_kept(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_tools.serving.served_files.MAX_KEPT", 3_000_000)
+    monkeypatch.setattr("mcp_tools.serving.served_files.MAX_KEPT_BYTES", 3_000_000)
     source = "open('big', 'w').write('x' * 1_100_000); print('done')"
     async with desk.client("legacy", outputs=ServedOutputs(tmp_path / "served")) as client:
         for _ in range(4):

@@ -41,8 +41,8 @@ HEADERS = {"Accept": "application/json, text/event-stream", "Authorization": f"B
 @contextlib.asynccontextmanager
 async def served(desk: Desk, token: str = TOKEN, **options: Any) -> AsyncIterator[str]:
     told: asyncio.Queue[str] = asyncio.Queue()
-    listen = listen_options("127.0.0.1:0", token=token, token_file=None, no_token=False, names=())
-    task = asyncio.create_task(serve_http(desk.server(**options), listen, tell=told.put_nowait))
+    listen = listen_options("127.0.0.1:0", token=token, token_file=None, no_token=False, host_names=())
+    task = asyncio.create_task(serve_http(desk.server(**options), listen, report=told.put_nowait))
     try:
         yield (await told.get()).split()[-1]
     finally:
@@ -150,7 +150,7 @@ async def test_a_greeting_of_any_length_begins_a_session(desk: Desk, client: Cli
 async def test_of_many_sessions_few_are_held_and_all_go_on(
     desk: Desk, client: Client2025, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_sessions, "MOST_SESSIONS_OF_PEER", 3)
+    monkeypatch.setattr(http_sessions, "MAX_SESSIONS_PER_PEER", 3)
     gates: list[http_sessions.PortableSessions] = []
     kept = http_sessions.PortableSessions
     monkeypatch.setattr(http, "PortableSessions", lambda *given: gates.append(kept(*given)) or gates[0])
@@ -159,7 +159,7 @@ async def test_of_many_sessions_few_are_held_and_all_go_on(
         for session in sessions:
             client.headers["Mcp-Session-Id"] = session
             assert (await client.post(url, PING)).status_code == 200
-        assert len(gates[0]._held) == 3
+        assert len(gates[0]._local) == 3
 
 
 async def test_an_idle_session_is_forgotten_and_goes_on(
@@ -264,7 +264,7 @@ async def test_while_the_approvals_are_out_of_reach_tools_stay_listed_and_calls_
 
 
 async def test_health_is_told_to_anybody(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "_FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(http, "_HEALTH_CACHE_SECONDS", 0.0)
     async with served(desk) as url, httpx2.AsyncClient() as http_client:
         health = url.replace("/mcp", "/health")
         good = await http_client.get(health, headers={"Host": "10.0.0.7"})

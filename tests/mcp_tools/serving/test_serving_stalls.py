@@ -67,7 +67,7 @@ CALLS: dict[str, tuple[str, dict[str, Any], str]] = {
     "a proposal with an f-string of many parts": (
         "propose_tool",
         {"code": function("    a = 1\n    s = f'" + "{a}" * 9_000 + "'\n"), "examples": EXAMPLES},
-        "has 9,000 parts, and 1,000 are read",
+        "has 9,000 parts; at most 1,000 are allowed",
     ),
 }
 

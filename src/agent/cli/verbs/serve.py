@@ -85,7 +85,7 @@ def serve(
             token=os.environ.pop(SERVE_TOKEN, ""),  # no process that is started later gets it
             token_file=token_file,
             no_token=no_token,
-            names=tuple(allow_host or ()),
+            host_names=tuple(allow_host or ()),
         )
     elif token_file or no_token or allow_host:
         raise UsageError("--token-file, --no-token and --allow-host need --http.", remedy="Add --http 127.0.0.1:8765")
@@ -174,7 +174,7 @@ async def _serve(
                 else:
                     from mcp_tools.serving.http import serve_http
 
-                    await serve_http(server, listen, tell=print_note)
+                    await serve_http(server, listen, report=print_note)
             finally:
                 await _shielded(agent.aclose())
                 outputs.close()

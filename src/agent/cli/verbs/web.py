@@ -55,7 +55,7 @@ def web(
         token=os.environ.pop(SERVE_TOKEN, ""),  # no process that is started later gets it
         token_file=token_file,
         no_token=no_token,
-        names=tuple(allow_host or ()),
+        host_names=tuple(allow_host or ()),
     )
     flags = options.flags()
 

@@ -1,1 +1,1 @@
-"""Code that runs inside the sandbox. It uses the standard library alone, and nothing of the rest of the project."""
+"""Code that runs inside the sandbox. It imports only the standard library, and nothing else from this project."""

@@ -1,4 +1,4 @@
-"""One job, run: compile, execute, call, and report as JSON bytes."""
+"""Run one job: compile the source, execute it, call the function, and report as JSON bytes."""
 
 from __future__ import annotations
 
@@ -16,34 +16,39 @@ if TYPE_CHECKING:
     from .imported import Sources
 
 Job = dict[str, Any]
-"""The host's `Job` as JSON: source, entry, arguments, modules, limits, and `what` is requested."""
+"""The host's `Job` as JSON: source, entry, arguments, modules, limits, and `what` (`call` or `describe`)."""
 Problem = dict[str, Any]
 """The fields of the host's `Problem`: kind, message, traceback, line."""
 
 TOOL_FILE = "tool.py"
 MAXIMUM_FRAMES = 10
 _MAXIMUM_MESSAGE = 2000
-_CALLS_LONG = 3
-"""Many calls in one process end after this many times the limit of one."""
+_WALL_TIME_FACTOR = 3
+"""Several calls in one process may take this multiple of one call's processor time limit as wall time."""
 _VARIADIC = 0x04 | 0x08
-"""Flags of a code object with star arguments."""
+"""Flags of a code object with `*args` or `**kwargs`."""
 _STARTERS = {"subprocess", "popen_fork", "popen_spawn_posix", "synchronize", "pty"}
-"""Modules of the standard library that start processes or need others to make sense."""
+"""Modules of the standard library that start processes. A refusal in their frames is reported as that."""
 
 
 class Failed(Exception):
-    """Carries a problem out of a step."""
+    """Raised with the problem that ends the job."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem["message"])
         self.problem = problem
 
 
-def run(job: Job, allowed: list[str], relieve: Callable[[], None] = lambda: None) -> bytes:
-    """Runs the job and gives its report: `{"ok": true, "value": …}` or `{"ok": false, "problem": …}`.
+def run(job: Job, allowed: list[str], free_memory: Callable[[], None] = lambda: None) -> bytes:
+    """Run a job.
 
-    `called` is added if imported tools were called. The job's own folder is the first of the paths that it is allowed.
-    After a MemoryError, `relieve` makes room to report it.
+    Args:
+        job: The job.
+        allowed: The paths that it may reach. The first is its scratch folder.
+        free_memory: Called after a MemoryError to make room for the report.
+
+    Returns:
+        `{"ok": true, "value": …}` or `{"ok": false, "problem": …}`, with `called` if imported tools were called.
     """
     modules = None
     if job["modules"]:
@@ -52,31 +57,34 @@ def run(job: Job, allowed: list[str], relieve: Callable[[], None] = lambda: None
         modules = Sources(job["modules"])
         sys.meta_path.insert(0, modules)
     calls = job.get("calls")
-    report = _report(job, allowed, relieve) if not calls else _reports(job, calls, allowed, relieve)
+    report = _report(job, allowed, free_memory) if not calls else _reports(job, calls, allowed, free_memory)
     return report[:-1] + _called(modules) + b"}"
 
 
-def _report(job: Job, allowed: list[str], relieve: Callable[[], None]) -> bytes:
+def _report(job: Job, allowed: list[str], free_memory: Callable[[], None]) -> bytes:
     try:
         return b'{"ok":true,"value":' + _encoded(_value(job), job["limits"]["result_bytes"]) + b"}"
     except Failed as failed:
         failure = failed.problem
-    except BaseException as error:  # noqa: BLE001 - whatever the code raises is its outcome
+    except BaseException as error:  # noqa: BLE001 - any exception of the code is its outcome
         if isinstance(error, MemoryError):
-            relieve()
+            free_memory()
         sources = {TOOL_FILE: job["source"], **{f"{name}.py": source for name, source in job["modules"].items()}}
         failure = from_exception(error, sources=sources, memory_mb=job["limits"]["memory_mb"], allowed=allowed)
     return b'{"ok":false,"problem":' + encode(failure) + b"}"
 
 
-def _reports(job: Job, calls: list[dict[str, Any]], allowed: list[str], relieve: Callable[[], None]) -> bytes:
-    """The reports of many calls as one; the first that takes too much processor time, or ends late, is the last."""
+def _reports(job: Job, calls: list[dict[str, Any]], allowed: list[str], free_memory: Callable[[], None]) -> bytes:
+    """Return one report with the reports of several calls.
+
+    Stops after a call that exceeds its processor time, or when the total wall time is over.
+    """
     import signal
     import time
 
     if job.get("loads"):
         _load_imports(job["source"])
-    end = time.monotonic() + _CALLS_LONG * job["call_seconds"]
+    end = time.monotonic() + _WALL_TIME_FACTOR * job["call_seconds"]
     late, message = False, f"stopped after {job['call_seconds']:.1f} s of processor time: the limit of this call"
 
     def interrupt(*_: Any) -> None:
@@ -89,7 +97,7 @@ def _reports(job: Job, calls: list[dict[str, Any]], allowed: list[str], relieve:
     for arguments in calls:
         signal.setitimer(signal.ITIMER_VIRTUAL, job["call_seconds"])
         job["arguments"] = arguments
-        report = _report(job, allowed, relieve)
+        report = _report(job, allowed, free_memory)
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         if late:
             reports.append(b'{"ok":false,"problem":' + encode(problem("cpu_time", message)) + b"}")
@@ -101,7 +109,7 @@ def _reports(job: Job, calls: list[dict[str, Any]], allowed: list[str], relieve:
 
 
 def _load_imports(source: str) -> None:
-    """Imports what a source imports anywhere, so that it does not count as the time of a call."""
+    """Import all modules that a source imports anywhere, so that loading them does not count as time of a call."""
     import ast
     import contextlib
     import importlib
@@ -110,12 +118,12 @@ def _load_imports(source: str) -> None:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
         for name in names:
-            with contextlib.suppress(Exception):  # the call that needs it will say so
+            with contextlib.suppress(Exception):  # the call that needs it gets the error
                 importlib.import_module(name)
 
 
 def _called(modules: Sources | None) -> bytes:
-    """The calls of imported tools as a member of the report, if there were any."""
+    """Return the counts of imported tools as a member of the report; empty without calls."""
     called = modules.take_counts() if modules is not None else None
     return b',"called":' + encode(called) if called else b""
 
@@ -133,13 +141,13 @@ def _encoded(value: Any, limit: int) -> bytes:
 
 def _value(job: Job) -> Any:
     if job.get("hosts"):
-        from .network import asker, open_hosts
+        from .network import host_channel, open_hosts
 
-        open_hosts(asker())
+        open_hosts(host_channel())
     try:
         code = job["code"] if "code" in job else compile(job["source"], TOOL_FILE, "exec", dont_inherit=True)
         job["code"] = code
-    except UNCOMPILED as error:
+    except COMPILE_ERRORS as error:
         raise Failed(from_syntax(error)) from None
     entry = job["entry"]
     if entry is None:
@@ -158,7 +166,7 @@ def _value(job: Job) -> Any:
         raise Failed(problem("missing_function", message))
     positional: list[Any] = []
     keywords = job["arguments"]
-    if job["what"] == "describe" or not _takes_plainly(function, keywords):
+    if job["what"] == "describe" or not _matches_exactly(function, keywords):
         from .schema import ArgumentError, SchemaError, bind, describe
 
         try:
@@ -175,10 +183,10 @@ def _value(job: Job) -> Any:
     return asyncio.run(value)
 
 
-def _takes_plainly(function: Callable[..., Any], given: dict[str, Any]) -> bool:
-    """Return True if a plain function with plain hints gets all its arguments by name, each of exactly its type.
+def _matches_exactly(function: Callable[..., Any], given: dict[str, Any]) -> bool:
+    """Return True if every parameter of a plain function is given, and each value has exactly the annotated type.
 
-    Most calls are so, and looking at the signature costs a fresh process more than the rest of the call.
+    This is a fast path for most calls: importing `inspect` would cost a fresh process more than the rest of the call.
     """
     if type(function) is not FunctionType or "__wrapped__" in vars(function):
         return False
@@ -189,34 +197,34 @@ def _takes_plainly(function: Callable[..., Any], given: dict[str, Any]) -> bool:
     return all(name in given and hints.get(name, object) in (object, type(given[name])) for name in names)
 
 
-UNCOMPILED = (SyntaxError, ValueError, RecursionError, UnicodeError, OverflowError)
-"""What `compile` raises at a source."""
+COMPILE_ERRORS = (SyntaxError, ValueError, RecursionError, UnicodeError, OverflowError)
+"""Exceptions that `compile` raises for invalid source code."""
 
 
 def _executed(code: CodeType, name: str) -> dict[str, Any]:
     module = ModuleType(name)
     module.__file__ = TOOL_FILE
     sys.modules[name] = module
-    exec(code, module.__dict__)  # noqa: S102 - running this source is what the sandbox is for
+    exec(code, module.__dict__)  # noqa: S102 - the sandbox exists to run this source
     return module.__dict__
 
 
 def problem(kind: str, message: str, *, trace: str = "", line: int | None = None) -> Problem:
-    """The problem as it travels to the host."""
+    """Return a problem in the form that the host expects."""
     return {"kind": kind, "message": message[:_MAXIMUM_MESSAGE], "traceback": trace, "line": line}
 
 
 def from_exception(
     error: BaseException, *, sources: dict[str, str], memory_mb: int, allowed: list[str], file: str = TOOL_FILE
 ) -> Problem:
-    """Return the problem for the caller of the tool.
+    """Return the problem that an exception of the code means.
 
     Args:
         error: The exception.
-        sources: The tool's source and the modules given with it, by file name.
-        memory_mb: The memory limit, for its message.
-        allowed: Paths that the call may reach, its own folder first: a file elsewhere is denied, not missing.
-        file: The sources of which a line is reported.
+        sources: Source code of the tool and its modules, by file name.
+        memory_mb: The memory limit, for the message.
+        allowed: Paths that the call may reach, its scratch folder first. A file elsewhere is denied, not missing.
+        file: The file name for which a line number is reported.
     """
     trace, line = _own_frames(error, sources, file)
     if isinstance(error, MemoryError):
@@ -231,7 +239,7 @@ def from_exception(
 
 
 def from_syntax(error: Exception) -> Problem:
-    """A source that does not compile."""
+    """Return the problem for source code that does not compile."""
     if isinstance(error, SyntaxError):
         shown = f": {error.text.strip()[:200]}" if error.text else ""
         return problem("syntax", f"line {error.lineno}: {error.msg}{shown}", line=error.lineno)
@@ -239,11 +247,11 @@ def from_syntax(error: Exception) -> Problem:
 
 
 def described(error: BaseException) -> str:
-    """`ZeroDivisionError: division by zero`, even if the exception's own `__str__` does."""
+    """Return text such as `ZeroDivisionError: division by zero`, even if the exception's `__str__` itself raises."""
     name = type(error).__name__
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 - the tool's own code runs here
+    except Exception:  # noqa: BLE001 - `__str__` may be the tool's code
         text = "(its message cannot be shown)"
     text = text.encode("utf-8", "backslashreplace").decode()
     return f"{name}: {text}" if text else name
@@ -261,7 +269,7 @@ def _own_frames(error: BaseException, sources: dict[str, str], file: str) -> tup
     ]  # fmt: skip
     if not frames:
         return "", None
-    half = MAXIMUM_FRAMES // 2  # endless recursion has a thousand alike
+    half = MAXIMUM_FRAMES // 2  # endless recursion has thousands of equal frames
     shown = frames if len(frames) <= MAXIMUM_FRAMES else frames[:half] + frames[-half:]
     extracted = traceback.StackSummary.extract(iter(shown), lookup_lines=True)
     text = "Traceback (most recent call last):\n" + "".join(extracted.format())
@@ -270,7 +278,7 @@ def _own_frames(error: BaseException, sources: dict[str, str], file: str) -> tup
 
 
 def _denial(error: BaseException, allowed: list[str]) -> str:
-    """Return the resource that the sandbox denied, if this caused the exception."""
+    """If the exception was caused by a denial of the sandbox, return a message about it; else an empty string."""
     seen: list[BaseException] = []
     waiting: list[Any] = [error]
     while waiting and len(seen) < 20:
@@ -279,7 +287,7 @@ def _denial(error: BaseException, allowed: list[str]) -> str:
             if isinstance(current, OSError) and (message := _denied_call(current, allowed)):
                 return message
             seen.append(current)
-            # `reason` is how urllib passes an exception on
+            # urllib stores the original exception in `reason`
             waiting += [getattr(current, "reason", None), current.__cause__, current.__context__]
     return ""
 

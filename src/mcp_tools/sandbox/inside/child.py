@@ -1,4 +1,4 @@
-"""One call's process: put under its layers and limits, run, reported on its own pipe, ended."""
+"""The process of one call: confine it, run its job, send the report, exit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from . import call
 from .call import described, problem
-from .confinement import Confinement, relieve_memory
+from .confinement import Confinement, release_memory_reserve
 from .frames import FIRST_FREE, JOB, RESULT, receive, send
 
 _LARGEST_DESCRIPTOR = 1 << 20
@@ -24,7 +24,7 @@ def f(a: int, b: list) -> dict[str, int]:
 
 
 def live(confinement: Confinement, scratch: str, descriptors: list[int]) -> NoReturn:
-    """Confines this freshly forked process, runs the job that its descriptors bring, and ends."""
+    """Confine this newly forked process, run the job that arrives on its pipe, and exit."""
     for source, target in zip(descriptors, (JOB, RESULT, 1, 2), strict=True):
         os.dup2(source, target, inheritable=False)
     output = [sys.stdout, sys.stderr]
@@ -32,7 +32,7 @@ def live(confinement: Confinement, scratch: str, descriptors: list[int]) -> NoRe
         _enter(confinement, scratch)
         job = receive()
         confinement.limit(job["limits"])
-    except BaseException as error:  # noqa: BLE001 - a child without all its layers must not run
+    except BaseException as error:  # noqa: BLE001 - a child must not run without all its layers
         message = f"a layer of the sandbox failed: {described(error)}"
         send(json.dumps({"ok": False, "problem": problem("sandbox", message)}).encode())
         os._exit(70)
@@ -41,10 +41,10 @@ def live(confinement: Confinement, scratch: str, descriptors: list[int]) -> NoRe
         from . import session
 
         session.Session(job, allowed, confinement.library).serve()
-    job["loads"] = bool(confinement.strangers)
+    job["loads"] = bool(confinement.untrusted)
     try:
-        report = call.run(job, allowed, relieve_memory)
-    except BaseException:  # noqa: BLE001 - an exception that cannot even be described
+        report = call.run(job, allowed, release_memory_reserve)
+    except BaseException:  # noqa: BLE001 - even describing the exception failed
         os._exit(1)
     for stream in output:
         try:
@@ -52,7 +52,7 @@ def live(confinement: Confinement, scratch: str, descriptors: list[int]) -> NoRe
         except (OSError, ValueError):
             continue
     send(report)
-    # closed by hand, so that the host sees the end before the kernel has taken the process apart
+    # so that the host sees end of file before the kernel has torn down the process
     for descriptor in (1, 2, RESULT):
         try:
             os.close(descriptor)
@@ -62,7 +62,7 @@ def live(confinement: Confinement, scratch: str, descriptors: list[int]) -> NoRe
 
 
 def _enter(confinement: Confinement, scratch: str) -> None:
-    """Puts on everything but the limits, which come with the job."""
+    """Apply all layers except the limits, which arrive with the job."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -78,14 +78,14 @@ def _enter(confinement: Confinement, scratch: str) -> None:
         low = descriptor + 1
     os.closerange(low, _LARGEST_DESCRIPTOR)
     if (generators := sys.modules.get("numpy.random")) is not None:
-        generators.seed()  # forks would share it; `random` reseeds itself
+        generators.seed()  # forked children would share its state; `random` reseeds itself
     confinement.filter()
-    sys.path += confinement.strangers
+    sys.path += confinement.untrusted
     gc.enable()
 
 
 def warm_up() -> None:
-    """Runs a call in the warm interpreter: its children share what that leaves in the compiler and in memory."""
+    """Run a sample call in the warm interpreter, so that its children inherit warm caches and loaded memory."""
     limits = {"result_bytes": 1000, "memory_mb": 1}
     job = {"what": "call", "source": _SAMPLE, "entry": "f", "arguments": {"a": 1, "b": ["x"]}}
     call.run(json.loads(json.dumps({**job, "modules": {}, "limits": limits})), [])
@@ -93,13 +93,13 @@ def warm_up() -> None:
 
 
 def examine(confinement: Confinement, scratch: str, descriptor: int) -> NoReturn:
-    """Puts every layer on this process, tries to get past each, and writes down what worked."""
+    """Apply all layers to this process, try to bypass each, and report what worked."""
     try:
         confinement.enter(scratch)
         confinement.filter()
         confinement.limit({"cpu_seconds": 5, "memory_mb": 64, "file_bytes": 1_000_000})
-        faults = [f"{gap} was possible in spite of every layer" for gap in confinement.gaps()]
-    except BaseException as error:  # noqa: BLE001 - all of it is the finding
+        faults = [f"{gap} was possible in spite of all layers" for gap in confinement.gaps()]
+    except BaseException as error:  # noqa: BLE001 - any failure is a finding
         faults = [described(error)]
     os.write(descriptor, json.dumps(faults).encode())
     os._exit(0)

@@ -1,4 +1,4 @@
-"""Confinement of every call: limits, Landlock, the system-call filter, and giving up root."""
+"""The confinement of each child: resource limits, Landlock, the system-call filter, and giving up root."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _READ = _READ_FILE | _READ_DIR
 _SCRATCH = _READ | _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _MAKE_SYM | _REFER | _TRUNCATE
 _OUTPUT = _SCRATCH & ~_MAKE_SYM
-"""Links among the user's files would lead elsewhere when they are opened."""
+"""Without symbolic links: the user might open one that leads elsewhere."""
 _DEVICE = _READ_FILE | _WRITE_FILE
 _NET_TCP = 0b11
 _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
@@ -42,15 +42,19 @@ _syscall.restype = ctypes.c_long
 
 
 def landlock_abi() -> int:
-    """Return the version of Landlock that this kernel offers; 0 if it has none."""
+    """Return the Landlock version of this kernel; 0 if it has none."""
     version = _syscall(_CREATE, None, 0, _VERSION_QUERY)
     return max(0, int(version))
 
 
 class Grants:
-    """The paths a child may reach, opened once so that a call only has to name their descriptors.
+    """The paths that children may reach, as Landlock rules. Opened once, so that each call only passes descriptors.
 
-    `expected` has the device and inode of allowed paths, since another file may have replaced the allowed one.
+    Args:
+        readable: Files and folders that may be read.
+        devices: Device files that may be read and written.
+        writable: Folders that may be read and written.
+        expected: Device and inode of granted paths, to notice if another file has replaced the granted one.
 
     Raises:
         OSError: A path cannot be opened, or the kernel has no Landlock.
@@ -64,11 +68,11 @@ class Grants:
         expected: dict[str, tuple[int, int]] | None = None,
     ) -> None:
         self.changed: list[str] = []
-        """Allowed paths with another file by now; no child may read it."""
+        """Granted paths that now have a different file. They get no rule."""
         self.abi = landlock_abi()
         if self.abi < 1:
-            raise OSError(38, "Landlock: not offered by this kernel")
-        # every file-system right that this version knows, so that what is not granted is denied
+            raise OSError(38, "Landlock: not supported by this kernel")
+        # handle every file-system right that this version knows, so that anything not granted is denied
         self._handled = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(self.abi, 16)) - 1
         fields = [self._handled, _NET_TCP, _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS]
         known = fields[: 1 + (self.abi >= 4) + (self.abi >= 6)]
@@ -80,15 +84,15 @@ class Grants:
             if expected and path in expected and file != [*expected[path]]:
                 self.changed.append(path)
                 continue
-            # one folder often has two names, as /lib and /usr/lib: a rule for each would be paid in every call
+            # skip duplicates such as /lib and /usr/lib, since each rule costs time in every call
             rules[(*file, rights)] = rule
         self._rules = list(rules.values())
 
     def confine(self, *scratch: str) -> None:
-        """Restrict the calling process permanently to the grants and its own folders.
+        """Restrict the calling process permanently to the grants and to its own scratch folders.
 
         Raises:
-            OSError: The kernel refused a rule: the child must not run.
+            OSError: The kernel refused a rule, so the child must not run.
         """
         ruleset = _landlock(_CREATE, self._attributes, len(self._attributes), 0)
         for rule in (*self._rules, *(self._rule(folder, _SCRATCH)[0] for folder in scratch)):
@@ -99,7 +103,7 @@ class Grants:
         os.close(ruleset)
 
     def _rule(self, path: str, rights: int) -> tuple[bytes, int, int]:
-        """Return the rule for the file at a path, with its device and inode."""
+        """Return the rule for a path, and the device and inode of its file."""
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
         status = os.fstat(descriptor)
         if not stat.S_ISDIR(status.st_mode):
@@ -117,25 +121,25 @@ def _landlock(number: int, *arguments: int | bytes) -> int:
 
 MAXIMUM_DESCRIPTORS = 256
 MAXIMUM_THREADS = 1024
-"""Counted for the sandbox's user as a whole, where the kernel counts."""
+"""For all processes of the sandbox's user together, since RLIMIT_NPROC counts per user."""
 
 _MIB = 1 << 20
 _RESERVE = 64 * _MIB
-"""Address space kept back so that a call out of memory can still say so."""
+"""Address space between the soft and the hard limit, so that a call that runs out of memory can report it."""
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _SIGKILL = 1, 4, 9
 
 
 class Confinement:
-    """The layers of a child, prepared once in the warm interpreter.
+    """The layers of children, prepared once in the warm interpreter.
 
     Args:
         readable: Files and folders that children may read.
         devices: Device files that they may read and write.
-        writable: Folders that they may read and write; they begin in the first.
-        wanted: Which layers to prepare: `landlock`, `seccomp`.
-        metadata: True if the filter must deny changes of modes, owners and times, too.
-        capped: True if a process limit makes sense for this user.
-        expected: The device and inode of each path that someone allowed.
+        writable: Folders that they may read and write. The first is their working directory.
+        wanted: Layers to prepare: `landlock`, `seccomp`.
+        metadata: True if the filter must also deny changes of modes, owners and times.
+        capped: True if RLIMIT_NPROC should be set, because no other processes run as this user.
+        expected: Device and inode of each granted path.
     """
 
     def __init__(
@@ -150,21 +154,21 @@ class Confinement:
         expected: dict[str, tuple[int, int]] | None = None,
     ) -> None:
         self.errors: dict[str, str] = {}
-        """Why a wanted layer is not there."""
+        """The reason for each wanted layer that is missing."""
         self.changed: list[str] = []
-        """Allowed paths with another file by now."""
+        """Granted paths that now have a different file."""
         self.used = 0
-        """Address space that is taken before a call, in bytes."""
+        """Address space of the warm interpreter in bytes, which the memory limit does not count."""
         self.granted: list[str] = []
-        """The paths that a call was granted: what lies elsewhere is denied, not missing."""
+        """Granted paths. A file elsewhere is reported as denied, not as missing."""
         self.keep: list[int] = []
-        """Descriptors that imports need."""
+        """Descriptors that stay open in children, because imports go through them."""
         self.library = 0
-        """Number of folders that `sys.path` has for the standard library; they come first."""
-        self.strangers: list[str] = []
-        """Folders of packages that only a confined child imports from."""
+        """Number of entries at the start of `sys.path` that belong to the standard library."""
+        self.untrusted: list[str] = []
+        """Package folders that only confined children import from."""
         self.begin = os.open(writable[0], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) if writable else -1
-        """The folder in which calls begin, opened; -1 for their scratch folder."""
+        """Descriptor of the working directory of calls. -1 means their scratch folder."""
         self._capped = capped
         self._grants: Grants | None = None
         self._filter: seccomp.Filter | None = None
@@ -182,21 +186,21 @@ class Confinement:
 
     @property
     def layers(self) -> list[str]:
-        """The layers that each child gets."""
+        """The layers of each child."""
         return ["rlimits", *(["landlock"] if self._grants else []), *(["seccomp"] if self._filter else [])]
 
     def enter(self, scratch: str) -> None:
-        """Ties the child to the warm interpreter's life and to what it may reach.
+        """Apply Landlock to this child, and have the kernel kill it when the warm interpreter ends.
 
         Raises:
-            OSError: A layer could not be put on.
+            OSError: Landlock could not be applied.
         """
         _prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
         if self._grants:
             self._grants.confine(scratch)
 
     def filter(self) -> None:
-        """Denies system calls from here on. Forking is over.
+        """Install the system-call filter. From now on this process cannot fork.
 
         Raises:
             OSError: The kernel refused the filter.
@@ -205,14 +209,14 @@ class Confinement:
             self._filter.install()
 
     def limit(self, limits: dict[str, Any]) -> None:
-        """Sets the limits.
+        """Set the resource limits of this process.
 
         Args:
-            limits: The host's `Limits` as JSON. A session's limits have no `cpu_seconds`, since each block has its wall
-                time, but `imports_mb`: additional address space for imports.
+            limits: The host's `Limits` as JSON. Those of a session have no `cpu_seconds`, because each block has a wall
+                time, and have `imports_mb`, additional address space for imports.
 
         Raises:
-            OSError: The kernel refused one.
+            OSError: The kernel refused a limit.
         """
         memory = self.used + (limits["memory_mb"] + limits.get("imports_mb", 0)) * _MIB
         wanted = {
@@ -233,7 +237,7 @@ class Confinement:
             resource.setrlimit(kind, (soft, hard))
 
     def gaps(self) -> list[str]:
-        """Return abilities that the calling child has although a layer should deny them."""
+        """Return the operations that worked in this child although a layer should deny them."""
         gaps = []
         if self._filter:
             gaps += [name for name, attempt in _FILTERED.items() if not _refused(attempt)]
@@ -243,18 +247,18 @@ class Confinement:
 
 
 def show_in_proc() -> None:
-    """Let the warm interpreter read its children's files in /proc, which a change of user would deny."""
+    """Make this process dumpable again after a change of user, so that it can read its children's files in /proc."""
     _prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
 
 
-def relieve_memory() -> None:
-    """Gives a child that ran out of memory its reserve."""
+def release_memory_reserve() -> None:
+    """Raise the memory limit by the reserve, so that a child that ran out of memory can report it."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 
 
 def used_address_space() -> int:
-    """The address space of this process in bytes, found by trying: no /proc is needed."""
+    """Return the address space of this process in bytes. Found by trying limits, because /proc may be missing."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     low, high = 0, 1 << 36  # in pages
     try:
@@ -272,7 +276,7 @@ def used_address_space() -> int:
 
 
 def platform_machine() -> str:
-    """`x86_64`, `aarch64` …; another name where this process's numbers are not that machine's."""
+    """Return `x86_64`, `aarch64` and so on. A 32-bit process gets a different name, since its call numbers differ."""
     machine = os.uname().machine
     return machine if sys.maxsize > 1 << 32 else f"32-bit {machine}"
 
@@ -296,7 +300,7 @@ _FILTERED = {
     "opening a socket": lambda: socket.socket(socket.AF_UNIX, socket.SOCK_STREAM).close(),
     "signals": lambda: os.kill(1, 0),
     "signals by descriptor": lambda: fcntl.fcntl(1, fcntl.F_SETOWN, 0),
-    "changing where processes run": lambda: os.sched_setaffinity(0, (0,)),
+    "changing CPU affinity": lambda: os.sched_setaffinity(0, (0,)),
 }
 
 
@@ -304,25 +308,26 @@ _CAPABILITY_VERSION_3 = 0x20080522
 
 
 def drop_capabilities() -> None:
-    """Gives up every capability of this process."""
+    """Drop all capabilities of this process."""
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     if _libc.capset(header, (ctypes.c_uint32 * 6)()) != 0:
-        raise PermissionError("the capabilities of root cannot be given up")
+        raise PermissionError("the capabilities of root cannot be dropped")
 
 
-def lead_through(confinement: Confinement, folders: list[str]) -> None:
-    """Makes imports, those from packages loaded already too, go through open descriptors of their folders.
+def import_through_descriptors(confinement: Confinement, folders: list[str]) -> None:
+    """Make imports, also those of packages already loaded, go through open descriptors of their folders.
 
-    A folder under a private home cannot be reached by path any more, but beneath an open descriptor it can.
+    After a change of user, a folder inside a private home directory can no longer be reached by its path, but still
+    through an open descriptor.
     """
     confinement.keep = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in folders]
-    places = {path: f"/proc/self/fd/{number}" for path, number in zip(folders, confinement.keep, strict=True)}
-    confinement.strangers = [places[path] for path in confinement.strangers]
-    longest_first = sorted(places, key=len, reverse=True)
-    sys.path[:] = [places[path] for path in sys.path if path in places]
+    through = {path: f"/proc/self/fd/{number}" for path, number in zip(folders, confinement.keep, strict=True)}
+    confinement.untrusted = [through[path] for path in confinement.untrusted]
+    longest_first = sorted(through, key=len, reverse=True)
+    sys.path[:] = [through[path] for path in sys.path if path in through]
     for module in list(sys.modules.values()):
         for i, path in enumerate(getattr(module, "__path__", ())):
             folder = next((f for f in longest_first if f"{path}/".startswith(f"{f}/")), None)
             if folder is not None:
-                module.__path__[i] = places[folder] + path[len(folder) :]
+                module.__path__[i] = through[folder] + path[len(folder) :]
     sys.path_importer_cache.clear()

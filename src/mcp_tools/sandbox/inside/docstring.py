@@ -1,4 +1,4 @@
-"""Google-style docstrings taken apart."""
+"""Parse Google-style docstrings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DOCTEST = re.compile(r"^[ \t]*>>>.*(?:\n[ \t]*\S.*)*", re.MULTILINE)
 
 
 class Docstring(NamedTuple):
-    """A docstring taken apart."""
+    """The parts of a docstring."""
 
     text: str
     """Summary and body, without the sections on parameters, result and examples."""
@@ -29,11 +29,11 @@ class Docstring(NamedTuple):
 
 
 def parse_docstring(docstring: str, names: Collection[str] = ()) -> Docstring:
-    """Takes a cleaned docstring apart.
+    """Split a docstring into its parts.
 
     Args:
-        docstring: Without the indentation that it has in the source.
-        names: The parameters, if known: other words with a colon continue a description.
+        docstring: The text without indentation, as from `inspect.getdoc`.
+        names: The parameter names, if known. Then a line such as `other: text` continues a description.
     """
     parts: dict[str, list[str]] = {"text": [], "parameters": [], "returns": [], "examples": []}
     section = "text"
@@ -55,13 +55,13 @@ def parse_docstring(docstring: str, names: Collection[str] = ()) -> Docstring:
 
 
 def _named(line: str, names: Collection[str]) -> re.Match[str] | None:
-    """The beginning of a parameter's description."""
+    """Match the first line of a parameter's description."""
     match = _PARAMETER.match(line)
     return match if match and (not names or match[1] in names) else None
 
 
 def _continued(description: str, line: str) -> str:
-    """A description with one line more: a list keeps its lines, all else is one."""
+    """Append a line to a description. List items start a new line; other lines are joined with a space."""
     return f"{description}{chr(10) if _BULLET.match(line) else ' '}{line}".strip()
 
 
@@ -71,7 +71,7 @@ def _parameters(lines: list[str], names: Collection[str]) -> dict[str, str]:
     margin = min((len(line) - len(line.lstrip()) for line in present), default=0)
     name = ""
     for line in present:
-        match = _named(line[margin:], names)  # a deeper line begins with a space: it continues
+        match = _named(line[margin:], names)  # a more indented line starts with a space, so it does not match
         if match:
             name = match[1]
             found[name] = match[3]

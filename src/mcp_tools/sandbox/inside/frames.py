@@ -1,4 +1,4 @@
-"""What goes through a child's descriptors: frames to and from the host, and output."""
+"""A child's descriptors: messages from and to the host, stdout and stderr."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import sys
 from typing import Any
 
 JOB, RESULT = 3, 4
-"""Descriptors of a child, besides 0, 1 and 2."""
+"""Descriptors for messages from and to the host. 0, 1 and 2 are the standard streams."""
 FIRST_FREE = 5
 MAGIC = b"alita1"
-"""Begins each frame that a child sends; then its length in eight bytes, then JSON."""
+"""Start of each frame from a child. The length in eight bytes and the JSON follow."""
 
 
 def make_streams() -> None:
-    """Standard output and errors as calls get them. Made once: each child inherits them."""
+    """Create `sys.stdout` and `sys.stderr` for calls. Done once, because children inherit them."""
     for descriptor, name in ((1, "stdout"), (2, "stderr")):
         stream = open(descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
         vars(sys).update({name: stream, f"__{name}__": stream})
 
 
 def receive() -> dict[str, Any]:
-    """The host's next message.
+    """Read the host's next message.
 
     Raises:
-        EOFError: The host hung up.
+        EOFError: The host has closed the pipe.
     """
     message: dict[str, Any] = json.loads(_read(int.from_bytes(_read(8), "big")))
     return message
@@ -42,12 +42,12 @@ def _read(size: int) -> bytes:
 
 
 def frame(body: bytes) -> bytes:
-    """A message to the host as it travels."""
+    """Return a frame with this JSON."""
     return MAGIC + len(body).to_bytes(8, "big") + body
 
 
 def send(body: bytes) -> None:
-    """Sends a message to the host, as far as it still listens."""
+    """Send a message to the host. Does nothing if the host has closed the pipe."""
     left = memoryview(frame(body))
     try:
         while left:

@@ -1,7 +1,7 @@
-"""Library tools as programs import them: each call is held against the signature and counted inside this process.
+"""Import library tools into programs, check their arguments, and count their calls.
 
-The check and the count are written into a copy of the tool's function, so that a call costs little more than without
-them. Calls that a tool makes of itself are not counted.
+The check and the counter are compiled into a copy of the tool's function, so that calls stay nearly as fast as before.
+Recursive calls of a tool are not counted.
 """
 
 from __future__ import annotations
@@ -14,36 +14,39 @@ from collections.abc import Callable, Mapping
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-MOST_NAMES = 50
-"""The most tools in one report of calls."""
+MAX_COUNTED_TOOLS = 50
+"""Limit of tools in one report."""
 _ARRAYS = (list, tuple, set, frozenset)
 _JSON = (bool, str, int, float, type(None), dict, *_ARRAYS)
-"""Types that stand for one kind of JSON value each; whether others fit, the tool finds out."""
+"""Types that are checked. Values of other types are passed to the tool unchecked."""
 
 Kinds = tuple[type, ...]
 
 
 class Sources:
-    """Imports the sources that came with a job, by their names."""
+    """A finder and loader for modules whose source code came with a job."""
 
     def __init__(self, sources: Mapping[str, str]) -> None:
         self._sources = sources
         self._counts: dict[str, tuple[CellType, CellType]] = {}
 
     def find_spec(self, fullname: str, *_: object) -> importlib.machinery.ModuleSpec | None:
-        """A spec for each name that the job brought."""
+        """Return a spec if the job has a module with this name."""
         if fullname not in self._sources:
             return None
-        # a loader by its methods: `importlib.abc` takes long to import
+        # not a subclass of `importlib.abc.Loader`, which is slow to import
         return importlib.machinery.ModuleSpec(fullname, self, origin=f"{fullname}.py")  # type: ignore[arg-type]
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """A module in which the tool's name means one thing for its own code, and another for importers."""
+        """Create a module in which importers see the counted function, but the module's own code the original.
+
+        The slot holds the counted function, and the module's `__dict__` the original.
+        """
         kind: type[ModuleType] = type("ToolModule", (ModuleType,), {"__slots__": (spec.name,)})
         return kind(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Runs the source; importers get the function with its check and its count."""
+        """Execute the source, and give importers the function with its check and counter."""
         name, own = module.__name__, module.__dict__
         source = self._sources[name]
         exec(compile(source, f"{name}.py", "exec", dont_inherit=True), own)  # noqa: S102
@@ -55,23 +58,23 @@ class Sources:
             setattr(module, name, function)
 
     def get_source(self, fullname: str) -> str:
-        """Return the source, for inspection."""
+        """Return the source code, for `inspect` and tracebacks."""
         return self._sources[fullname]
 
     def take_counts(self) -> dict[str, list[int]]:
-        """The calls since the last look, all and failed, by the tool's name: of many tools those called most."""
+        """Return the numbers of calls and failed calls per tool, most called first, and reset the counters."""
         found = {}
         for name, (calls, failed) in self._counts.items():
             if calls.cell_contents:
                 found[name] = [calls.cell_contents, min(failed.cell_contents, calls.cell_contents)]
                 calls.cell_contents = failed.cell_contents = 0
-        return dict(sorted(found.items(), key=lambda item: -item[1][0])[:MOST_NAMES])
+        return dict(sorted(found.items(), key=lambda item: -item[1][0])[:MAX_COUNTED_TOOLS])
 
 
 def _counted(
     function: Callable[..., Any], name: str, source: str, calls: CellType, failed: CellType
 ) -> Callable[..., Any]:
-    """The function with its check and its count, which the cells hold."""
+    """Return the function with an argument check and with counters, which the cells hold."""
     kinds, values = _wanted(function)
     annotated = [*getattr(function, "__annotations__", ())]
 
@@ -103,16 +106,16 @@ def _counted(
 
 
 def _wanted(function: Callable[..., Any]) -> tuple[dict[str, Kinds], dict[str, tuple[Any, ...]]]:
-    """Return the types that the parameters of a function take, and the values of those that list them."""
+    """Return the types that each parameter accepts, and the allowed values of `Literal` parameters."""
     try:
         hints = typing.get_type_hints(function)
-    except Exception:  # noqa: BLE001 - annotations may be any code; without them nothing is held against them
+    except Exception:  # noqa: BLE001 - annotations may be any code; without them nothing is checked
         return {}, {}
     hints.pop("return", None)
     kinds = {name: found for name, hint in hints.items() if (found := _kinds(hint))}
     values = {name: hint.__args__ for name, hint in hints.items() if typing.get_origin(hint) is typing.Literal}
     if type(function) is FunctionType:
-        for name, value in _defaults(function).items():  # a default fits in spite of its annotation
+        for name, value in _defaults(function).items():  # accept a default even if it does not match its annotation
             if name in kinds and type(value) in _JSON:
                 kinds[name] = tuple(dict.fromkeys((*kinds[name], type(value))))
             if name in values and value not in values[name]:
@@ -129,8 +132,8 @@ def _defaults(function: FunctionType) -> dict[str, Any]:
 def _rewritten(
     function: FunctionType, name: str, source: str, wanted: Mapping[str, tuple[Any, ...]], cells: dict[str, CellType]
 ) -> FunctionType | None:
-    """The function with check and count before its body; None if the source does not define it plainly."""
-    import ast  # which takes long: most jobs with modules import no tool
+    """Return the function with the check and the counter compiled in; None unless it is a plain top-level function."""
+    import ast  # slow to import, and most jobs with modules call no tool
 
     tree = ast.parse(source)
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
@@ -139,7 +142,7 @@ def _rewritten(
     misfit = " or ".join([_misfit(parameter, fits, cells) for parameter, fits in wanted.items()])
     check = f"__alita_check({{{', '.join(f'{parameter!r}: {parameter}' for parameter in wanted)}}})"
     cells["__alita_error"] = CellType(Exception)
-    # variables of a function around it are quicker than global ones
+    # closure variables are faster than globals
     around = f"""
 def around({", ".join(cells)}):
     def inner():
@@ -166,7 +169,7 @@ def around({", ".join(cells)}):
     tree.body = [*futures, outer]
     module = compile(tree, f"{name}.py", "exec", dont_inherit=True)
     code = _inside(_inside(module, "around"), name)
-    cells[name] = CellType(function)  # what the function calls by its own name
+    cells[name] = CellType(function)  # so that recursive calls use the uncounted function
     closure = tuple(cells[variable] for variable in code.co_freevars)
     made = FunctionType(code, function.__globals__, name, function.__defaults__, closure)
     made.__kwdefaults__ = function.__kwdefaults__
@@ -178,7 +181,7 @@ def _inside(code: CodeType, name: str) -> CodeType:
 
 
 def _misfit(parameter: str, fits: tuple[Any, ...], cells: dict[str, CellType]) -> str:
-    """The expression that is false of a value that surely fits, be it by its type or as one of the listed."""
+    """Return an expression that is false if a value certainly matches, by its type or as one of the listed values."""
     if not all(isinstance(kind, type) for kind in fits):
         cells[f"__alita_values_of_{parameter}"] = CellType(fits)
         return f"{parameter} not in __alita_values_of_{parameter}"
@@ -192,7 +195,7 @@ def _name(kind: type) -> str:
 
 
 def _kinds(hint: Any) -> Kinds:
-    """The JSON-like types that an annotation takes; empty if it may take others, or says nothing."""
+    """Return the types of `_JSON` that an annotation accepts; empty if it may accept others."""
     origin = typing.get_origin(hint)
     if origin is typing.Annotated:
         return _kinds(typing.get_args(hint)[0])

@@ -1,6 +1,6 @@
-"""Requests of ordinary code, passed on to the host: there is no network in here.
+"""Pass HTTP requests of ordinary code to the host, because the sandbox has no network.
 
-`urllib.request` is made to send its requests this way, and so are `requests` and `httpx` once they are imported.
+Patches `urllib.request`, and `requests` and `httpx` when they are imported.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from .result import encode
 
 Message = dict[str, Any]
 Ask = Callable[[Message], Message]
-"""Let the host carry out a request; raise RuntimeError with the reason if it fails."""
+"""Has the host carry out a request. Raises RuntimeError with the reason if it fails."""
 
 
-def asker() -> Ask:
-    """Asks over the descriptors of a call. Threads ask one after the other."""
-    turn, numbers = threading.Lock(), itertools.count(1)
+def host_channel() -> Ask:
+    """Return a function that sends requests over the descriptors of a call. Threads take turns."""
+    lock, numbers = threading.Lock(), itertools.count(1)
 
     def ask(request: Message) -> Message:
-        with turn:
+        with lock:
             send(encode({"ask": next(numbers), "request": request}))
             answer = receive()
         if "error" in answer:
@@ -43,7 +43,7 @@ def asker() -> Ask:
 
 
 def open_hosts(ask: Ask) -> None:
-    """Makes ordinary code send its requests this way."""
+    """Patch the HTTP libraries, so that their requests go through `ask`."""
 
     def do_open(_self: object, _connection: object, request: urllib.request.Request, **_: object) -> HTTPResponse:
         headers = [*request.unredirected_hdrs.items()]
@@ -53,26 +53,26 @@ def open_hosts(ask: Ask) -> None:
             answer = ask(_message(method, request.full_url, headers, request.data))
         except RuntimeError as error:
             raise URLError(str(error)) from None
-        response = HTTPResponse(_Received(answer), method=method)  # type: ignore[arg-type]  # all it does is makefile
+        response = HTTPResponse(_Received(answer), method=method)  # type: ignore[arg-type]  # HTTPResponse only calls makefile
         response.begin()
-        response.url = answer["url"]  # as urllib itself sets both
+        response.url = answer["url"]  # urllib sets both, too
         response.msg = response.reason  # type: ignore[assignment]
         return response
 
     urllib.request.AbstractHTTPHandler.do_open = do_open  # type: ignore[assignment]
     sys.meta_path.insert(0, _Patching(ask))
-    for name in _PATCHES.keys() & sys.modules.keys():  # of packages that the interpreter has loaded
+    for name in _PATCHES.keys() & sys.modules.keys():  # already imported packages
         _PATCHES[name](sys.modules[name], ask)
 
 
 class _Patching:
-    """Changes modules right after they are imported."""
+    """Import hook that patches modules right after they are executed."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """The usual spec of these modules, with a loader that changes them."""
+        """Return the normal spec of a module to patch, with a loader that patches it; None for other modules."""
         patch = _PATCHES.get(name)
         spec = PathFinder.find_spec(name, path, target) if patch else None
         if patch is None or spec is None or spec.loader is None:
@@ -155,7 +155,7 @@ def _body(answer: Message) -> bytes:
 
 
 class _Received:
-    """A response in the place of the socket that it would have come from."""
+    """Stands in for a socket, and serves a response from memory."""
 
     def __init__(self, answer: Message) -> None:
         body, status = _body(answer), answer["status"]
@@ -165,5 +165,5 @@ class _Received:
         self._content = text.encode("latin-1", "replace") + body
 
     def makefile(self, *_: object) -> io.BytesIO:
-        """The response as a file."""
+        """Return the response as a file, like `socket.makefile`."""
         return io.BytesIO(self._content)

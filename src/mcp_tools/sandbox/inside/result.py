@@ -1,16 +1,15 @@
-"""A tool's result as JSON bytes, converted and encoded where the tool runs.
+"""Convert a tool's result to JSON bytes, in the process where the tool runs.
 
-Values that JSON lacks are converted without losing anything that a caller needs:
+Types that JSON does not have are converted without losing information that a caller needs:
 
-- tuple, set, frozenset, generator and other iterators, range, deque, dict views: list (sets are sorted if
-  possible)
-- Decimal, Fraction: a number when the number is exactly that value, otherwise text such as `"0.1"` or `"1/3"`
+- tuple, set, frozenset, generator and other iterators, range, deque, dict views: list (sets are sorted if possible)
+- Decimal, Fraction: a number if it represents the value exactly, otherwise text such as `"0.1"` or `"1/3"`
 - date, datetime, time: ISO 8601 text; timedelta: seconds
 - dataclass, namedtuple: dict and list; Enum: its value; Path, UUID: text
 - numpy scalars and arrays, pandas Series and DataFrame (list of records; missing values are null)
-- keys that are no text: their text
+- keys that are not strings: their text
 
-`readable` gives the same values as people write them, for answers: `24.50`, `3/4`, `2027-03-14 10:30:00`.
+`readable` converts values to the form in which people write them in answers: `24.50`, `3/4`, `2027-03-14 10:30:00`.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ MAXIMUM_DEPTH = 200
 MAXIMUM_ITEMS = 1_000_000
 """Maximum number of values from a generator."""
 MAXIMUM_DIGITS = 4300
-"""Limit of an integer: Python reads no longer ones."""
+"""Limit for integers, because Python refuses to parse longer ones."""
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.?[^"\\]*)*"?', re.DOTALL)
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
@@ -34,19 +33,23 @@ _OTHERS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 class ResultError(Exception):
-    """The result cannot be JSON; the message says where and why."""
+    """The result cannot be converted to JSON. The message says where and why."""
 
 
 def encode(value: Any) -> bytes:
-    """The value as UTF-8 JSON.
+    """Return a value as UTF-8 JSON.
+
+    Example:
+        >>> encode({"range": range(3)})
+        b'{"range": [0, 1, 2]}'
 
     Raises:
-        ResultError: It is cyclic, too deep, not finite, or of a type that JSON cannot carry.
+        ResultError: The value is cyclic, too deep, not finite, or of a type that cannot be converted.
     """
     before = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(MAXIMUM_DIGITS)  # readers of the JSON have this limit
+    sys.set_int_max_str_digits(MAXIMUM_DIGITS)  # Python's default limit, which readers of the JSON have
     try:
-        # one pass in C for what is nearly always there; anything odd goes the slow way, which names the place
+        # fast path in C; other values take the slow path, whose errors name the place
         data = _FAST.encode(value).encode()
         if is_shallow(data):
             return data
@@ -58,7 +61,7 @@ def encode(value: Any) -> bytes:
 
 
 def is_shallow(data: bytes, levels: int = MAXIMUM_DEPTH) -> bool:
-    """Return True if JSON text is nested no deeper than its readers can process."""
+    """Return True if JSON text has at most this many levels of nesting."""
     if data.count(b"[") + data.count(b"{") <= levels:
         return True
     left = _STRING.sub(b"", data).translate(_BRACKETS, _OTHERS)
@@ -68,7 +71,7 @@ def is_shallow(data: bytes, levels: int = MAXIMUM_DEPTH) -> bool:
 
 
 def _json_value(value: Any, where: str, parents: tuple[int, ...]) -> Any:
-    """The value built of None, bool, int, float, str, list and dict with text keys only."""
+    """Rebuild a value from None, bool, int, float, str, list, and dict with string keys."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -123,10 +126,10 @@ def _key(key: Any) -> str:
 
 
 def convert(value: Any, where: str = "result") -> Any:
-    """One step from a value that JSON lacks towards one that it has.
+    """Convert a value one step closer to JSON. The result may need further steps.
 
     Raises:
-        ResultError: There is no sensible one.
+        ResultError: The type cannot be converted.
     """
     kind, bases = type(value), _bases(value)
     for name, step in _STEPS.items():
@@ -159,16 +162,20 @@ def _advice(value: Any) -> str:
 
 
 def readable(value: Any) -> Any:
-    """Return the value as JSON with texts as people write them: Decimal("24.50") is 24.50, Fraction(3, 4) is 3/4.
+    """Return a value as JSON in which numbers and dates are written as people write them.
+
+    Example:
+        >>> readable([Decimal("24.50"), Fraction(3, 4)])
+        ['24.50', '3/4']
 
     Raises:
-        ResultError: It has no such form, is cyclic, or is too large.
+        ResultError: The value cannot be converted, is cyclic, or is too large.
     """
     return _readable(value, itertools.count(), 0)
 
 
 def _readable(value: Any, taken: Iterator[int], depth: int) -> Any:
-    if depth > MAXIMUM_DEPTH or next(taken) > _MOST_READABLE:
+    if depth > MAXIMUM_DEPTH or next(taken) > _MAX_READABLE_VALUES:
         raise ResultError("the result is too large to be an answer")
     names = _bases(value)
     if name := next((name for name in _READABLE if name in names), None):
@@ -190,7 +197,7 @@ def _readable(value: Any, taken: Iterator[int], depth: int) -> Any:
         return plain
     if isinstance(value, (list, tuple)):
         return [_readable(item, taken, depth + 1) for item in value]
-    if isinstance(value, Iterator):  # to show it would use it up
+    if isinstance(value, Iterator):  # reading it would consume it
         raise ResultError("the result is an iterator")
     return _readable(convert(value), taken, depth + 1)
 
@@ -213,12 +220,12 @@ def _scalar_of_numpy(value: Any) -> Any:
     kind = value.dtype.kind
     if kind in "mM":
         return _time_of_numpy(value)
-    # of a short float the digits that tell it from its neighbours; wider ones have more than a float
+    # for floats other than 64-bit, use the shortest digits that identify the value
     return float(str(value)) if kind == "f" and value.dtype.itemsize != 8 else value.item()
 
 
 def _time_of_numpy(value: Any) -> Any:
-    """A numpy date or duration as one of Python's, of which nanoseconds would be a number."""
+    """Convert a numpy date or duration to Python's type. In nanoseconds, numpy would return an integer."""
     unit = "us" if value.dtype.str.rstrip("]")[-2:] in ("ns", "ps", "fs", "as") else ""
     return value.astype(f"{value.dtype.kind}8[{unit}]").item() if unit else value.item()
 
@@ -237,7 +244,7 @@ def _frame(value: Any) -> Any:
 
 
 def _exact(value: Any, digits: Any = float) -> int | float | str:
-    """A Decimal or Fraction as a number where that is exactly it, else as text."""
+    """Return a Decimal or Fraction as a number if that is exact, else as text."""
     try:
         number = float(value)
     except OverflowError:
@@ -282,7 +289,7 @@ _STEPS: dict[str, Any] = {
     **dict.fromkeys(("numpy.datetime64", "numpy.timedelta64"), lambda value: _time_of_numpy(value)),
     "numpy.generic": lambda value: value.item(),
 }
-"""By the qualified name of a class among the value's bases: nothing is imported for it."""
+"""Conversions by the qualified name of one of a value's base classes, so that no package must be imported."""
 
 _READABLE: dict[str, Any] = {
     "decimal.Decimal": _decimal_text,
@@ -302,9 +309,8 @@ _READABLE: dict[str, Any] = {
     **dict.fromkeys(("pandas.core.series.Series", "pandas.Series"), _series),
     **dict.fromkeys(("pandas.core.frame.DataFrame", "pandas.DataFrame"), _frame),
 }
-"""As `_STEPS`, for people."""
-_MOST_READABLE = 50_000
-"""Values in one answer."""
+"""Like `_STEPS`, for `readable`."""
+_MAX_READABLE_VALUES = 50_000
 
 _SEQUENCES = {"range", "deque", "dict_keys", "dict_values", "dict_items", "array", "odict_keys", "odict_values"}
 

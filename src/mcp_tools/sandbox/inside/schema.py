@@ -1,6 +1,6 @@
-"""Schemas of a function, from its real signature, and conversion of JSON arguments to its types.
+"""Derive JSON Schemas from a function's signature, and convert JSON arguments to the annotated types.
 
-One walk over an annotation finds both: its JSON Schema (2020-12), and how a JSON value becomes a value of its type.
+`form` returns both for an annotation: its JSON Schema (2020-12), and the conversion of a JSON value to its type.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ from .result import ResultError, encode
 
 Schema = dict[str, Any]
 Convert = Callable[[Any, str], Any]
-"""Gives what a JSON value stands for; unchanged where the type has nothing to say. The text names its place."""
+"""Converts a JSON value. The string names the value's place in error messages."""
 
-_EXACT_FLOAT = 2**53
+_MAX_EXACT_FLOAT = 2**53
 
 
 class SchemaError(Exception):
-    """An annotation has no schema; the message says which, and what to write instead."""
+    """An annotation has no schema. The message names it and says what to write instead."""
 
 
 class ArgumentError(Exception):
-    """The function cannot be called with these arguments; the message names the one and the reason."""
+    """The function cannot be called with these arguments. The message names the wrong one and the reason."""
 
 
 class Form(NamedTuple):
-    """The JSON that fits an annotation."""
+    """The JSON Schema of an annotation, and the conversion of a JSON value to its type."""
 
     schema: Schema
     convert: Convert
 
     def described(self, description: str | None) -> Form:
-        """The same with what a docstring says, which knows the place better than the type does."""
+        """Return the form with a description from a docstring, which replaces that of the type."""
         return Form({**self.schema, "description": description}, self.convert) if description else self
 
 
 def describe(function: Callable[..., Any]) -> dict[str, Any]:
-    """Name, description and both schemas of a function.
+    """Return the name, the description and both schemas of a function.
 
     Raises:
-        SchemaError: Something in the signature cannot be put into a schema.
+        SchemaError: A parameter or annotation cannot be expressed in a schema.
     """
     signature = inspect.signature(function)
     hints = _hints(function, f"an annotation of {function.__name__}()")
@@ -81,10 +81,10 @@ def describe(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def bind(function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """The positional and keyword arguments of the call, converted by annotation.
+    """Return the positional and keyword arguments of a call, converted to the annotated types.
 
     Raises:
-        ArgumentError: One is missing, unknown or cannot be converted.
+        ArgumentError: An argument is missing or unknown, or cannot be converted.
     """
     signature = inspect.signature(function)
     try:
@@ -117,10 +117,10 @@ def bind(function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[list[
 
 
 def convert(value: Any, hint: Any, where: str) -> Any:
-    """Return the JSON value as the annotation's type; unchanged if it has none.
+    """Convert a JSON value to the annotated type. Without a known type, it is returned unchanged.
 
     Raises:
-        ArgumentError: The value cannot be of that type.
+        ArgumentError: The value cannot be converted.
     """
     try:
         wanted = form(hint, where)
@@ -152,10 +152,15 @@ def _same(value: Any, where: str) -> Any:
 
 
 def form(hint: Any, where: str, within: frozenset[type] = frozenset()) -> Form:
-    """Return the JSON that fits a resolved annotation, perhaps within fields of classes. Messages name its place.
+    """Return the form of a resolved annotation.
+
+    Args:
+        hint: The annotation.
+        where: Its place, for error messages.
+        within: The classes whose fields contain it, to detect recursive types.
 
     Raises:
-        SchemaError: It has no schema.
+        SchemaError: The annotation has no schema.
     """
     origin, items = typing.get_origin(hint), typing.get_args(hint)
     if hint in (Any, object, inspect.Parameter.empty):
@@ -213,7 +218,7 @@ def _union(items: tuple[Any, ...], where: str, within: frozenset[type]) -> Form:
     forms = [form(item, where, within) for item in items]
 
     def convert(value: Any, where: str) -> Any:
-        # a value that has an option's type is not changed: "2024" for `str | date` is text
+        # a value that already has one of the types stays unchanged: "2024" for `str | date` is text
         if any(type(value) is option for option in items):
             return value
         reasons = []
@@ -268,13 +273,13 @@ def _enum(kind: type[enum.Enum]) -> Form:
 
 
 def _own_docstring(kind: type) -> Docstring:
-    """Return the docstring of a class, with its fields; Python's default text does not count."""
+    """Return the parsed docstring of a class; empty if it is only Python's default text."""
     text = kind.__dict__.get("__doc__") or ""
     return parse_docstring(inspect.cleandoc("" if text.startswith((f"{kind.__name__}(", "An enumeration.")) else text))
 
 
 def _record(kind: Any, where: str, within: frozenset[type]) -> Form:
-    """A dataclass, a typed dictionary or a named tuple."""
+    """Return the form of a dataclass, a TypedDict or a named tuple."""
     hints, documented = _hints(kind, f"{where}: a field of {kind.__name__}"), _own_docstring(kind)
     is_dataclass = dataclasses.is_dataclass(kind)
     fields = {field.name: field for field in dataclasses.fields(kind)} if is_dataclass else {}
@@ -312,13 +317,13 @@ def _record(kind: Any, where: str, within: frozenset[type]) -> Form:
 
 
 def _is_required(name: str, hint: Any, kind: Any) -> bool:
-    """The marks on the hint decide: `__required_keys__` misses them where annotations are strings."""
+    """Check `Required` and `NotRequired` ourselves, since `__required_keys__` misses them in string annotations."""
     origin = typing.get_origin(hint)
     return origin is typing.Required or (name in kind.__required_keys__ and origin is not typing.NotRequired)
 
 
 def _row(forms: list[Form], make: Callable[[Any], Any]) -> Form:
-    """A list in which each place has a different meaning."""
+    """Return the form of a list with a fixed length and a form for each item."""
 
     def convert(value: Any, where: str) -> Any:
         if not isinstance(value, list):
@@ -354,7 +359,7 @@ def _mapping(kind: type, items: tuple[Any, ...], where: str, within: frozenset[t
 
 
 def _key(key: str, hint: Any, wanted: Form, where: str) -> Any:
-    """JSON has text keys only: keys of `dict[int, …]` become numbers again."""
+    """Convert a key, since JSON keys are strings: keys of `dict[int, …]` become numbers again."""
     if hint in (int, float):
         try:
             return hint(key)
@@ -390,7 +395,7 @@ def _scalar(make: Callable[[Any], Any], words: str, **schema: Any) -> Form:
 
 
 def _exact(value: Any) -> Any:
-    """A float as the text that people write for it."""
+    """Return a float as its shortest decimal text."""
     return repr(value) if isinstance(value, float) else value
 
 
@@ -400,7 +405,7 @@ _SCALARS: dict[Any, Form] = {
     str: Form({"type": "string"}, _same),
     bool: Form({"type": "boolean"}, _same),
     int: Form({"type": "integer"}, lambda v, _: int(v) if type(v) is float and v.is_integer() else v),
-    float: Form({"type": "number"}, lambda v, _: float(v) if type(v) is int and abs(v) <= _EXACT_FLOAT else v),
+    float: Form({"type": "number"}, lambda v, _: float(v) if type(v) is int and abs(v) <= _MAX_EXACT_FLOAT else v),
     decimal.Decimal: _scalar(
         lambda value: decimal.Decimal(_exact(value)), "a decimal number",
         type=_EITHER, description="a decimal number; as text where digits matter",

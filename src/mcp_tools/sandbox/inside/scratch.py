@@ -1,4 +1,4 @@
-"""Each call's own folder: handed out, kept below its quota while the call runs, removed after it."""
+"""Scratch folders of calls: quotas while a call runs, and removal afterwards."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import stat
 from collections.abc import Iterator
 
 QUOTA_BYTES = 128_000_000
-"""Limit of the folder of one call, including deleted files that are still open."""
+"""Limit of one call's folder, including deleted files that are still open."""
 QUOTA_FILES = 20_000
-"""Files and folders in it: each takes memory of the kernel's that no other limit counts."""
+"""Limit for files and folders, because each uses kernel memory that no other limit counts."""
 
-_LARGEST_FILE = 64_000_000
-"""Assumed size of a deleted file that is only mapped, since its size is unavailable."""
+_MAPPED_FILE_BYTES = 64_000_000
+"""Assumed size of a deleted file that is only mapped, because its real size is unavailable."""
 
-_LONGEST_PATH = 900
-"""Characters, each of up to four bytes: with one more name, a path stays below the 4,096 bytes of a system call."""
+_MAX_PATH_CHARS = 900
+"""With up to four bytes per character and one more name, a path stays below the kernel's limit of 4,096 bytes."""
 _DESCRIPTORS = 256
-"""As many as a child may have."""
+"""RLIMIT_NOFILE of children."""
 _PIDFD_GETFD = 438
 _syscall = ctypes.CDLL(None, use_errno=True).syscall
 
 
 def is_over_quota(folder: str, pid: int, *, private: bool) -> bool:
-    """Return True if the call of a process has put too much into its folder.
+    """Return True if a call's scratch folder exceeds the quota.
 
-    A private one is in a separate file system of the size of the quota.
+    With `private`, the folder is a separate file system, whose size already limits the bytes.
     """
     if private:
         found = os.statvfs(folder)
@@ -38,22 +38,23 @@ def is_over_quota(folder: str, pid: int, *, private: bool) -> bool:
 
 
 def is_full(folder: str, most_bytes: int, most_entries: int, held: int = 0) -> bool:
-    """Return True if more was written into the user's folder than it may hold, with what was deleted and is still open.
+    """Return True if a folder that code writes into exceeds its limits.
 
-    A file counts with its length including holes, since a copy has all of it.
+    `held` is the size of deleted files that are still open. Sparse files count with their full length, because a copy
+    would need it.
     """
     size, entries = _content(folder, most_entries, holes=True)
     return entries > most_entries or size + held > most_bytes
 
 
 def held_deleted(pid: int, folders: list[str]) -> int:
-    """Return the bytes of files that a child deleted and still holds open; works without /proc."""
+    """Return the bytes of files that a child has deleted but still holds open. Works without /proc."""
     held: dict[tuple[int, int], int] = {}
     try:
         devices = {os.stat(folder).st_dev for folder in folders}
         child = os.pidfd_open(pid)
     except OSError:
-        return 0  # it ended meanwhile
+        return 0  # it has ended
     try:
         for number in range(_DESCRIPTORS):
             descriptor = _syscall(_PIDFD_GETFD, child, number, 0)
@@ -68,8 +69,8 @@ def held_deleted(pid: int, folders: list[str]) -> int:
     return sum(held.values())
 
 
-def give(folder: str, user: int) -> None:
-    """Make a user the owner of a folder with what is in it."""
+def change_owner(folder: str, user: int) -> None:
+    """Make a user the owner of a folder and its content."""
     for _, folders, files, place in os.fwalk(folder):
         os.chown(place, user, user)
         for name in (*folders, *files):
@@ -77,25 +78,28 @@ def give(folder: str, user: int) -> None:
 
 
 def bytes_in(folder: str, pid: int) -> int:
-    """Bytes below a folder, with those that a process deleted there and still holds."""
+    """Return the bytes in a folder, including files that a process has deleted there but still holds open."""
     return _content(folder)[0] + _deleted(folder, pid)
 
 
 def _content(folder: str, most: int = QUOTA_FILES, *, holes: bool = False) -> tuple[int, int]:
-    """Return the bytes and entries below a folder. A folder that its own user cannot list counts as too full."""
+    """Return the bytes and entries in a folder and its subfolders.
+
+    A folder that cannot be listed counts as too full.
+    """
     size = files = 0
-    # each path is relative to an open folder, since no system call takes the whole path of a deep folder
+    # paths are relative to an open folder, because the full path of a deep folder is too long for system calls
     waiting: list[tuple[int | None, str]] = [(None, folder)]
     try:
         while waiting and files <= most:
             base, path = waiting.pop()
             if base is not None and not path:
-                os.close(base)  # everything below it has been counted
+                os.close(base)  # its subfolders have all been counted
                 continue
             with contextlib.suppress(FileNotFoundError):  # removed in the meantime
                 opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=base)
                 below = (base, f"{path}/")
-                if len(path) > _LONGEST_PATH:
+                if len(path) > _MAX_PATH_CHARS:
                     below = (opened, "")
                     waiting.append(below)
                 try:
@@ -123,7 +127,7 @@ def _entries(folder: int) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _deleted(folder: str, pid: int) -> int:
-    """Bytes of files that a process deleted in the folder and still holds, open or mapped."""
+    """Return the bytes of files in the folder that a process has deleted but still holds open or mapped."""
     held: dict[int, int] = {}
     try:
         for number in os.listdir(f"/proc/{pid}/fd"):
@@ -134,16 +138,16 @@ def _deleted(folder: str, pid: int) -> int:
             for line in maps:
                 _, _, _, _, inode, *path = line.split(maxsplit=5)
                 if path and path[0].startswith(folder) and path[0].endswith("(deleted)\n"):
-                    held.setdefault(int(inode), _LARGEST_FILE)
+                    held.setdefault(int(inode), _MAPPED_FILE_BYTES)
     except OSError:
-        pass  # it ended meanwhile
+        pass  # it has ended
     return sum(held.values())
 
 
 def remove(folder: str) -> None:
-    """Remove a folder of any depth and with any modes.
+    """Remove a folder of any depth, whatever its file modes.
 
-    Each folder in it is moved up before it is emptied: no path grows, nothing recurses, and one is open at a time.
+    Subfolders are moved to the top before they are emptied. So paths stay short, and there is no recursion.
 
     Raises:
         OSError: Something in it cannot be removed.
@@ -158,7 +162,7 @@ def remove(folder: str) -> None:
             if not entry.is_dir(follow_symlinks=False):
                 os.unlink(entry.path)
                 continue
-            os.chmod(entry.path, 0o700)  # to be moved it must be writable itself
+            os.chmod(entry.path, 0o700)  # a folder must be writable to be moved
             moved = os.path.join(folder, f"{name}-{next(moves)}")
             os.rename(entry.path, moved)
             waiting.append(moved)

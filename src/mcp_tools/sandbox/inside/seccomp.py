@@ -1,8 +1,7 @@
-"""The system-call filter of a child: raw BPF, no library.
+"""The system-call filter of a child, as raw BPF without a library.
 
-Denied calls answer with an error instead of killing, so that tools fail readably: EACCES for the network,
-EPERM for the rest. The verdicts form a binary tree over the call number, which keeps both the run and the
-kernel's set-up of the filter short.
+A denied call returns an error instead of killing the process, so that tools fail readably: EACCES for the network,
+EPERM for the rest. The filter is a binary tree over the call number, which keeps it fast to run and fast to install.
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ from collections.abc import Iterable
 Code = list[tuple[int, int, int, int]]
 
 AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""The architectures with a filter, in the order of the tables' columns."""
+"""Supported architectures, in the order of the columns of the tables below."""
 HIGHEST_KNOWN = 451
-"""Calls newer than this are answered with ENOSYS: nobody has looked at them yet."""
+"""Newer calls return ENOSYS, because we have not reviewed them."""
 
-# Name and numbers on x86_64 and aarch64, as in Linux's `unistd.h`; a dash where an architecture lacks the call.
+# Each entry: name, number on x86_64, number on aarch64, as in Linux's `unistd.h`. A dash means: no such call.
 PROCESS = "execve 59 221, execveat 322 281, fork 57 -, vfork 58 -, setsid 112 157, setpgid 109 154"
-"""Starting or leaving processes."""
+"""Starting programs and processes, and leaving the session or process group."""
 NETWORK = """
     socket 41 198, connect 42 203, bind 49 200, listen 50 201, accept 43 202, accept4 288 242, sendmsg 46 211,
     sendmmsg 307 269, recvmmsg 299 243"""
-"""Speaking to anybody. `socketpair` and address-less `sendto` stay: asyncio needs them."""
+"""Network access. `socketpair`, and `sendto` without an address, stay allowed because asyncio needs them."""
 OTHER_PROCESSES = """
     ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271, process_madvise 440 440,
     process_mrelease 448 448, kcmp 312 272, pidfd_open 434 434, pidfd_send_signal 424 424, pidfd_getfd 438 438,
@@ -42,38 +41,38 @@ MACHINE = """
     delete_module 176 106, kexec_load 246 104, kexec_file_load 320 294, acct 163 89, syslog 103 116,
     settimeofday 164 170, clock_settime 227 112, adjtimex 159 171, clock_adjtime 305 266, lookup_dcookie 212 18,
     vhangup 153 58, personality 135 92, modify_ldt 154 -"""
-LITTLE_TRIED = """
+LARGE_SURFACE = """
     add_key 248 217, request_key 249 218, keyctl 250 219, bpf 321 280, perf_event_open 298 241,
     userfaultfd 323 282, io_uring_setup 425 425, io_uring_enter 426 426, io_uring_register 427 427,
     memfd_create 319 279, memfd_secret 447 447, seccomp 317 277, fanotify_init 300 262,
     open_by_handle_at 304 265, name_to_handle_at 303 264, mknod 133 -, mknodat 259 33"""
-"""Large or little-tried kernel surface."""
+"""Calls that expose a large or little-tested part of the kernel."""
 MESSAGE_PASSING = """
     shmget 29 194, shmat 30 196, shmctl 31 195, shmdt 67 197, semget 64 190, semop 65 193, semctl 66 191,
     semtimedop 220 192, msgget 68 186, msgsnd 69 189, msgrcv 70 188, msgctl 71 187, mq_open 240 180,
     mq_unlink 241 181"""
-"""Shared memory and queues of System V and POSIX, which outlive the call."""
+"""Shared memory, semaphores and queues of System V and POSIX, which outlive a call."""
 CREDENTIALS = """
     setuid 105 146, setgid 106 144, setreuid 113 145, setregid 114 143, setresuid 117 147, setresgid 119 149,
     setgroups 116 159, setfsuid 122 151, setfsgid 123 152, capset 126 91"""
 ATTRIBUTES = """
     setxattr 188 5, lsetxattr 189 6, fsetxattr 190 7, removexattr 197 14, lremovexattr 198 15,
     fremovexattr 199 16"""
-"""They would outlive a call."""
+"""Changes of extended attributes, which outlive a call."""
 KERNEL = ", ".join(
-    (OTHER_PROCESSES, MOUNTS_AND_NAMESPACES, MACHINE, LITTLE_TRIED, MESSAGE_PASSING, CREDENTIALS, ATTRIBUTES)
+    (OTHER_PROCESSES, MOUNTS_AND_NAMESPACES, MACHINE, LARGE_SURFACE, MESSAGE_PASSING, CREDENTIALS, ATTRIBUTES)
 )
-"""Everything else that a computation has no business with."""
+"""Everything else that a computation does not need."""
 METADATA = """
     chmod 90 -, fchmod 91 52, fchmodat 268 53, chown 92 -, lchown 94 -, fchown 93 55, fchownat 260 54,
     utime 132 -, utimes 235 -, utimensat 280 88, futimesat 261 -, truncate 76 45"""
-"""Changes that Landlock does not stop: denied unless the child has a private file system."""
+"""Changes that Landlock does not restrict. Denied unless the child has a private file system."""
 SPACE = "fallocate 285 47"
-"""It takes gigabytes within a moment, before any watcher looks. The C library writes instead."""
+"""It could allocate gigabytes between two quota checks. The C library falls back to writing."""
 CONDITIONAL = """
     clone 56 220, clone3 435 435, kill 62 129, tgkill 234 131, prlimit64 302 261, prctl 157 167, sendto 44 206,
     socketpair 53 199, ioctl 16 29, fcntl 72 25"""
-"""Calls that are allowed or denied by their arguments."""
+"""Calls whose arguments decide whether they are allowed."""
 
 EPERM, EACCES, ENOSYS, EOPNOTSUPP = 1, 13, 38, 95
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
@@ -82,7 +81,7 @@ _NR, _ARCH = 0, 4
 _CLONE_THREAD = 0x00010000
 _AF_UNIX = 1
 _OWN_PID = 0xFFFF_FFFE
-"""Stands for the child's own pid in the template."""
+"""Placeholder for the child's pid in the template."""
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_PTRACER = 1, 4, 0x59616D61
 _FCNTL = {
@@ -90,17 +89,17 @@ _FCNTL = {
     "F_OFD_GETLK": 36, "F_OFD_SETLK": 37, "F_OFD_SETLKW": 38, "F_DUPFD_CLOEXEC": 1030, "F_SETPIPE_SZ": 1031,
     "F_GETPIPE_SZ": 1032,
 }  # fmt: skip
-"""Allowed arguments of `fcntl` may do.
+"""Allowed commands of `fcntl`.
 
-F_SETOWN and F_SETSIG would send signals to others, leases and F_NOTIFY as well.
+F_SETOWN, F_SETSIG, leases and F_NOTIFY are denied, since they can send signals to other processes.
 """
 _IOCTL = {
     "TCGETS": 0x5401, "TIOCGWINSZ": 0x5413, "FIONREAD": 0x541B, "FIONBIO": 0x5421, "FIONCLEX": 0x5450,
     "FIOCLEX": 0x5451, "FICLONE": 0x40049409, "FICLONERANGE": 0x4020940D,
 }  # fmt: skip
-"""Allowed arguments of `ioctl` may do.
+"""Allowed requests of `ioctl`.
 
-FIOSETOWN sends signals too, FS_IOC_SETFLAGS changes files that may only be read.
+FIOSETOWN is denied, since it can send signals; FS_IOC_SETFLAGS, since it changes files that may only be read.
 """
 _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _MODE_FILTER = 22, 38, 2
 
@@ -108,16 +107,16 @@ _prctl = ctypes.CDLL(None, use_errno=True).prctl
 
 
 def call_numbers(group: str, machine: str) -> dict[str, int]:
-    """The calls of a group that exist on this architecture."""
+    """Return the calls of a group that exist on this architecture, with their numbers."""
     column = 1 + list(AUDIT_ARCH).index(machine)
     rows = [row.split() for row in group.split(",")]
     return {row[0]: int(row[column]) for row in rows if row[column] != "-"}
 
 
 def template(machine: str, *, metadata: bool) -> bytes:
-    """The filter's program, with a place holder for the child's pid.
+    """Return the filter program, with a placeholder for the child's pid.
 
-    With `metadata`, it denies changes of modes, owners and times too.
+    With `metadata`, it also denies changes of modes, owners and times.
     """
     code: Code = [
         (_LOAD, 0, 0, _ARCH),
@@ -130,12 +129,12 @@ def template(machine: str, *, metadata: bool) -> bytes:
 
 
 class Filter:
-    """A program of `template`, laid out in memory once, so that a child only has to write its pid into it."""
+    """A program from `template`, laid out in memory once. Each child only writes its pid into it."""
 
     def __init__(self, program: bytes) -> None:
-        place_holder = struct.pack("=I", _OWN_PID)
+        placeholder = struct.pack("=I", _OWN_PID)
         self._buffer = ctypes.create_string_buffer(program, len(program))
-        self._places = [at for at in range(4, len(program), 8) if program[at : at + 4] == place_holder]
+        self._pid_offsets = [at for at in range(4, len(program), 8) if program[at : at + 4] == placeholder]
         self._address = struct.pack("@HP", len(program) // 8, ctypes.addressof(self._buffer))
 
     def install(self) -> None:
@@ -144,8 +143,8 @@ class Filter:
         Raises:
             OSError: The kernel refused it.
         """
-        for place in self._places:
-            struct.pack_into("=I", self._buffer, place, os.getpid())
+        for offset in self._pid_offsets:
+            struct.pack_into("=I", self._buffer, offset, os.getpid())
         if (
             _prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
             or _prctl(_PR_SET_SECCOMP, _MODE_FILTER, self._address, 0, 0) != 0
@@ -162,12 +161,12 @@ _PASS = (_RET, 0, 0, _ALLOW)
 
 
 def _load(argument: int, *, high: bool = False) -> tuple[int, int, int, int]:
-    """Loads the low or the high word of an argument."""
+    """Load the low or the high 32 bits of an argument."""
     return _LOAD, 0, 0, 16 + 8 * argument + 4 * high
 
 
 def _choose(argument: int, values: Iterable[int], found: tuple[int, ...], otherwise: tuple[int, ...]) -> Code:
-    """One verdict when the low word of an argument is one of the values, else the other."""
+    """Return `found` if the low 32 bits of an argument are one of the values, else `otherwise`."""
     code = [_load(argument)]
     for value in values:
         code += [(_JEQ, 0, 1, value), found]  # type: ignore[list-item]
@@ -178,7 +177,7 @@ def _conditions() -> dict[str, Code]:
     denied = _deny(EPERM)
     return {
         "clone": [_load(0), (_JSET, 0, 1, _CLONE_THREAD), _PASS, denied],
-        # its flags lie behind a pointer; on ENOSYS the C library falls back to `clone`
+        # BPF cannot read its flags, which are behind a pointer; after ENOSYS the C library falls back to `clone`
         "clone3": [_deny(ENOSYS)],
         "kill": _choose(0, [_OWN_PID], _PASS, denied),
         "tgkill": _choose(0, [_OWN_PID], _PASS, denied),
@@ -187,7 +186,7 @@ def _conditions() -> dict[str, Code]:
         "socketpair": _choose(0, [_AF_UNIX], _PASS, _deny(EACCES)),
         "ioctl": _choose(1, _IOCTL.values(), _PASS, denied),
         "fcntl": _choose(1, _FCNTL.values(), _PASS, denied),
-        # with an address it could reach a socket in the file system
+        # with an address, it could reach a socket in the file system
         "sendto": [_load(4), (_JEQ, 0, 3, 0), _load(4, high=True), (_JEQ, 0, 1, 0), _PASS, _deny(EACCES)],
     }
 
@@ -208,7 +207,7 @@ def _verdicts(machine: str, *, metadata: bool) -> dict[int, Code]:
 
 
 def _intervals(verdicts: dict[int, Code]) -> list[tuple[int, Code]]:
-    """The verdicts as (first number, code), each valid until the next entry begins."""
+    """Return pairs (first call number, code). Each applies up to the next pair."""
     intervals: list[tuple[int, Code]] = []
     for number in range(HIGHEST_KNOWN + 2):
         code = [_deny(ENOSYS)] if number > HIGHEST_KNOWN else verdicts.get(number, [_PASS])

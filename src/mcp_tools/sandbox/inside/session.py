@@ -1,10 +1,10 @@
-"""A session's process: blocks of code run one after the other in one namespace, and may call functions of the host.
+"""The process of a session: it runs blocks of code in one namespace, and code may call functions of the host.
 
-The host's messages come over the descriptor of the job: eight bytes of length, then JSON. First the session's limits
-and functions; then `run` with a block's number and code, `interrupt` with the number of the block that is late, and
-`answer` to a call. Back go the same frames as a report's, behind `MAGIC`: `ask` for a call, `end` for a block.
-Two threads of the session's own read and write them, so that an interrupt, which reaches the main thread alone, never
-leaves half a message behind.
+The host's messages arrive on the job descriptor, as the length in eight bytes and JSON. The first has the session's
+limits and functions. Then come `run` with a block's number and code, `interrupt` with the number of a block that
+exceeded its time, and `answer` to a call. The process sends frames that start with `MAGIC`: `ask` for a call, and `end`
+after a block. Two threads read and write the messages, because an interrupt only reaches the main thread and so cannot
+cut a message in half.
 """
 
 from __future__ import annotations
@@ -27,65 +27,69 @@ from inspect import signature
 from types import CodeType, ModuleType
 from typing import Any, NoReturn
 
-from .call import UNCOMPILED, Failed, Problem, from_exception, from_syntax
-from .confinement import relieve_memory
+from .call import COMPILE_ERRORS, Failed, Problem, from_exception, from_syntax
+from .confinement import release_memory_reserve
 from .frames import RESULT, frame, make_streams, receive
 from .imported import Sources
 from .result import ResultError, encode, readable
 
 Message = dict[str, Any]
 
-LARGEST_REQUEST = 2_000_000
-"""Bytes of JSON that the arguments of one call may take."""
+MAX_REQUEST_BYTES = 2_000_000
+"""Limit for the arguments of one call, as JSON."""
 CALLS_AT_ONCE = 8
-"""Calls to the host that threads have under way; further ones wait."""
-_LONGEST_VALUE = 100_000
-"""Characters of the last expression's value that are kept."""
-_LONGEST_DATA = 400_000
-"""Bytes of a result as JSON; a longer one has only its text."""
+"""Limit of parallel calls to the host from threads. Further calls wait."""
+_MAX_VALUE_CHARS = 100_000
+"""Limit for the `repr` of a block's last expression."""
+_MAX_DATA_BYTES = 400_000
+"""Limit for a block's value as JSON. A larger one is only returned as text."""
 _SEVERAL = object()
-_LONGEST_LINE = 500
-"""Limit of a traceback."""
+"""Marks that a block printed more than one value."""
+_MAX_LINE_CHARS = 500
+"""Limit for each line of a traceback."""
 
 
 class Session:
-    """State that the blocks of code share, from the host's first message on.
+    """The state that blocks of code share.
 
-    The scratch folder is the first of the paths that are allowed.
+    Args:
+        start: The host's first message.
+        allowed: The paths that code may reach. The first is the scratch folder.
+        library: Number of entries at the start of `sys.path` that belong to the standard library.
     """
 
     def __init__(self, start: Message, allowed: list[str], library: int = 0) -> None:
-        self._library = library  # how many folders of `sys.path` are the standard library's: no package comes before
+        self._library = library  # packages are inserted after these entries
         self._memory_mb: int = start["limits"]["memory_mb"]
         self._allowed = allowed
-        self._blocks: dict[str, str] = {}  # their sources by file name
+        self._blocks: dict[str, str] = {}  # source code by file name
         self._modules: dict[str, str] = {}
         self._runs: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._outgoing: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self._asked: dict[int, queue.SimpleQueue[Message]] = {}  # the calls under way
+        self._asked: dict[int, queue.SimpleQueue[Message]] = {}  # running calls, by number
         self._numbers = itertools.count(1)
-        self._places = threading.BoundedSemaphore(CALLS_AT_ONCE)
-        self._running = 0  # the block under way
+        self._slots = threading.BoundedSemaphore(CALLS_AT_ONCE)
+        self._running = 0  # number of the running block, 0 for none
         self._reaches_hosts = False
         self._namespace = ModuleType("__main__")
         self._namespace.__dict__.update({name: _function(name, form, self._ask) for name, form in start["functions"]})
         self._namespace.__dict__["print"] = self._print
-        self._printed: list[Any] = []  # by the block under way: the only value of a call, or `_SEVERAL`
+        self._printed: list[Any] = []  # by the running block: the value of each print call, or `_SEVERAL`
         sys.modules["__main__"] = self._namespace
         self._sources = Sources(self._modules)
         sys.meta_path.insert(0, self._sources)
 
     def serve(self) -> NoReturn:
-        """Runs one block after the other."""
-        for target in (self._listen, self._speak):
+        """Run blocks one at a time until the host closes the pipe."""
+        for target in (self._read_messages, self._write_frames):
             threading.Thread(target=target, daemon=True).start()
         while True:
             try:
                 self._run(self._runs.get())
             except KeyboardInterrupt:
-                continue  # it came when the block had ended
+                continue  # it arrived after the block had ended
 
-    def _listen(self) -> None:
+    def _read_messages(self) -> None:
         try:
             while True:
                 message = receive()
@@ -97,9 +101,9 @@ class Session:
                 elif message["interrupt"] == self._running:
                     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         finally:
-            os._exit(0)  # the host hung up, or the code took its messages away
+            os._exit(0)  # the host closed the pipe, or the code read the host's messages itself
 
-    def _speak(self) -> None:
+    def _write_frames(self) -> None:
         try:
             while True:
                 left = memoryview(self._outgoing.get())
@@ -112,22 +116,24 @@ class Session:
         self._outgoing.put(frame(body))
 
     def _ask(self, name: str, arguments: Message) -> Any:
-        """Let the host call one of its functions.
+        """Call a function of the host, and wait for the answer.
 
         Raises:
             TypeError: An argument is neither JSON nor bytes nor a picture.
             ValueError: The arguments are too large.
-            RuntimeError: The host's function failed; the message is its own.
+            RuntimeError: The function failed. The message comes from the host.
         """
         try:
             data = encode({key: _sent(value) for key, value in arguments.items()})
         except ResultError as error:
             raise TypeError(f"{name}(): {str(error).replace('result', 'arguments', 1)}") from None
-        if len(data) > LARGEST_REQUEST:
-            raise ValueError(f"{name}(): the arguments are {len(data):,} bytes of JSON, more than {LARGEST_REQUEST:,}")
+        if len(data) > MAX_REQUEST_BYTES:
+            raise ValueError(
+                f"{name}(): the arguments are {len(data):,} bytes of JSON, more than {MAX_REQUEST_BYTES:,}"
+            )
         number = next(self._numbers)
-        # the main thread never waits behind threads that an earlier block left
-        with nullcontext() if threading.current_thread() is threading.main_thread() else self._places:
+        # the main thread never waits for threads of an earlier block
+        with nullcontext() if threading.current_thread() is threading.main_thread() else self._slots:
             answered: queue.SimpleQueue[Message] = queue.SimpleQueue()
             self._asked[number] = answered
             try:
@@ -168,7 +174,7 @@ class Session:
                 data = self._data(last)
             finally:
                 self._running = 0
-        except BaseException as error:  # noqa: BLE001 - whatever the code raises is its outcome
+        except BaseException as error:  # noqa: BLE001 - any exception of the code is its outcome
             self._running = 0
             problem = self._problem(error, name)
         for stream in (sys.__stdout__, sys.__stderr__):
@@ -181,25 +187,25 @@ class Session:
         self._send(encode({"end": number, "value": value, "data": data, "problem": problem, "called": called}))
 
     def _print(self, *values: Any, **options: Any) -> None:
-        """Prints as Python does, and keeps the values for answers."""
+        """Print, and remember the values, since the only printed value is the block's result."""
         print(*values, **options)
         if len(self._printed) < 2 and options.get("file") is None:
             self._printed.append(values[0] if len(values) == 1 and not options.keys() - {"flush"} else _SEVERAL)
 
     def _data(self, last: Any) -> Message | None:
-        """The block's result, for answers: the only value that it printed, or that it ends with."""
+        """Return the block's result: the only value that it printed, or else the value of its last expression."""
         if self._printed:
             last = self._printed[0] if len(self._printed) == 1 else _SEVERAL
         if last is None or last is _SEVERAL:
             return None
         try:
             said, plain = readable(last), None
-            with suppress(ResultError, TypeError, ValueError):  # a form that JSON lacks
+            with suppress(ResultError, TypeError, ValueError):  # JSON has no such value
                 plain = json.loads(encode(last))
             text = str(last).strip() if self._printed else ""
             found = {"said": said, "plain": said if plain is None else plain, "text": text}
-            return found if len(encode(found)) <= _LONGEST_DATA else None
-        except Exception:  # noqa: BLE001 - values have code of their own; without data there is still their text
+            return found if len(encode(found)) <= _MAX_DATA_BYTES else None
+        except Exception:  # noqa: BLE001 - values may run code of the tool; the text remains
             return None
 
     def _interrupted(self, *_: object) -> None:
@@ -209,7 +215,7 @@ class Session:
     def _value(self, source: str, name: str) -> Any:
         body, last = _compiled(source, name)
         try:
-            exec(body, self._namespace.__dict__)  # noqa: S102 - running this source is what the sandbox is for
+            exec(body, self._namespace.__dict__)  # noqa: S102 - the sandbox exists to run this source
             return eval(last, self._namespace.__dict__) if last else None  # noqa: S307 - the same
         except SystemExit as leaving:
             if leaving.code not in (None, 0):
@@ -221,14 +227,16 @@ class Session:
             return error.problem
         limits = resource.getrlimit(resource.RLIMIT_AS)
         if isinstance(error, MemoryError):
-            relieve_memory()
+            release_memory_reserve()
         try:
             sources = {**self._blocks, **{f"{module}.py": text for module, text in self._modules.items()}}
             found = from_exception(error, sources=sources, memory_mb=self._memory_mb, allowed=self._allowed, file=name)
         finally:
             resource.setrlimit(resource.RLIMIT_AS, limits)
         lines = found["traceback"].splitlines()
-        found["traceback"] = "\n".join(f"{line[:_LONGEST_LINE]}…" if line[_LONGEST_LINE:] else line for line in lines)
+        found["traceback"] = "\n".join(
+            f"{line[:_MAX_LINE_CHARS]}…" if line[_MAX_LINE_CHARS:] else line for line in lines
+        )
         return found
 
 
@@ -241,7 +249,7 @@ def _compiled(source: str, name: str) -> tuple[CodeType, CodeType | None]:
                 tree.body.pop()
                 last = compile(ast.Expression(value), name, "eval", dont_inherit=True)
         return compile(tree, name, "exec", dont_inherit=True), last
-    except UNCOMPILED as error:
+    except COMPILE_ERRORS as error:
         raise Failed(from_syntax(error)) from None
 
 
@@ -249,23 +257,23 @@ def _shown(value: Any) -> str:
     if value is None:
         return ""
     text = repr(value)
-    half = _LONGEST_VALUE // 2
+    half = _MAX_VALUE_CHARS // 2
     if len(text) > 2 * half:
         text = f"{text[:half]}\n… {len(text) - 2 * half:,} characters left out …\n{text[-half:]}"
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _function(name: str, parameters: str, ask: Callable[[str, Message], Any]) -> Callable[..., Any]:
-    """A function of the host's, as code calls it. Only what a call gives is sent: the host knows its own defaults."""
-    form = signature(eval(f"lambda {parameters}: None"))  # noqa: S307 - the host has parsed it
-    further = next((one.name for one in form.parameters.values() if one.kind is one.VAR_KEYWORD), "")
+    """Return a Python function that calls a function of the host. Only given arguments are sent, without defaults."""
+    form = signature(eval(f"lambda {parameters}: None"))  # noqa: S307 - the host has checked it
+    keywords = next((one.name for one in form.parameters.values() if one.kind is one.VAR_KEYWORD), "")
 
     def function(*values: Any, **named: Any) -> Any:
         try:
             given = form.bind(*values, **named).arguments
         except TypeError as error:
             raise TypeError(f"{name}(): {error}; it is {function.__doc__}") from None
-        more = given.pop(further, {})
+        more = given.pop(keywords, {})
         return ask(name, {**given, **more})
 
     function.__name__ = function.__qualname__ = name
@@ -274,7 +282,7 @@ def _function(name: str, parameters: str, ask: Callable[[str, Message], Any]) ->
 
 
 def _sent(value: Any) -> Any:
-    """Return a value as it is sent: bytes, and objects with a PNG form, become base64 text."""
+    """Convert an argument for the host: bytes, and objects that render as PNG, become base64 text."""
     draw = getattr(value, "_repr_png_", None)
     value = draw() if callable(draw) else value
     return b2a_base64(value, newline=False).decode() if isinstance(value, bytes) else value

@@ -1,11 +1,14 @@
-"""The warm interpreter: keeps imports loaded, forks one child per call, reports how each ended.
+"""The warm interpreter: it keeps imports loaded, forks one child per call, and reports how each child ended.
 
-It is started afresh with an empty environment. Over its control socket, which is its standard input, the host sends
-`r CALL` with four descriptors (job, result, output, errors) and `k CALL` to kill; for a session, whose child stays,
-`p CALL` to pause it after a block of code, `c CALL` to let it continue, which it confirms, and `u CALL` to ask for the
-milliseconds of processor time that it has used. It answers `R {…}` once
-when it is ready, `d CALL STATUS CPU_MS OVER_QUOTA` when a child has ended, and `x` when what a call left behind cannot
-be removed. Its end is the end of every child.
+It starts with an empty environment. Its standard input is the control socket, over which the host sends:
+
+- `r CALL` with four descriptors (job, result, stdout, stderr): start a child
+- `k CALL`: kill it
+- `p CALL` and `c CALL`: pause the child of a session after a block of code, and let it continue, which is confirmed
+- `u CALL`: report its processor time in milliseconds
+
+The interpreter sends `R {…}` once it is ready, `d CALL STATUS CPU_MS OVER_QUOTA` when a child has ended, and `x` if the
+files of a call cannot be removed. When the interpreter ends, the kernel kills all children.
 """
 
 from __future__ import annotations
@@ -26,22 +29,27 @@ import time
 from typing import Any, NoReturn
 
 from . import child
-from .confinement import Confinement, drop_capabilities, landlock_abi, lead_through, show_in_proc, used_address_space
+from .confinement import (
+    Confinement,
+    drop_capabilities,
+    import_through_descriptors,
+    landlock_abi,
+    show_in_proc,
+    used_address_space,
+)
 from .frames import make_streams
-from .scratch import give, held_deleted, is_full, is_over_quota, remove
+from .scratch import change_owner, held_deleted, is_full, is_over_quota, remove
 
-_WATCH_SECONDS = 0.05
-"""Interval between checks of the folders of running calls, in seconds."""
-_WATCH_SHARE = 5
-"""Checks take at most one part in this many of the time."""
+_QUOTA_CHECK_SECONDS = 0.05
+"""Interval between checks of the folders of running calls."""
+_QUOTA_CHECK_PAUSE = 5
+"""After a slow check, wait at least this multiple of its duration."""
 _REMOVAL_SECONDS = 60
 _RESERVED_DESCRIPTORS = 10
-"""Numbers below are for children's own use: nothing of the warm interpreter may sit there."""
+"""Lower descriptor numbers are reserved for children, so the warm interpreter must not use them."""
 
 
 class _Child:
-    """The child of a call."""
-
     def __init__(self, call: int, root: str, folder: str) -> None:
         self.call = call
         self.root = root
@@ -51,11 +59,11 @@ class _Child:
 
 
 class Zygote:
-    """The loop of the warm interpreter. The host's `interpreter_command` makes its settings."""
+    """The main loop of the warm interpreter. The host's `interpreter_command` documents the settings."""
 
     def __init__(self, control: socket.socket, settings: dict[str, Any]) -> None:
         self._control = control
-        self._roots: list[str] = settings["scratch"]  # those that no call has
+        self._roots: list[str] = settings["scratch"]  # scratch folders that are free
         self._private: bool = settings["scratch_is_private"]
         self._writable: list[tuple[str, int, int]] = settings["writable"]
         self._confinement = Confinement(
@@ -68,32 +76,32 @@ class Zygote:
             expected={path: (device, inode) for path, device, inode in settings["granted"]},
         )
         self._confinement.library = settings["library"]
-        self._confinement.strangers = settings["strangers"]
+        self._confinement.untrusted = settings["untrusted"]
         self._confinement.granted = [path for path, _, _ in settings["granted"]]
         if settings["users"]:
-            # after the grants were opened: a private home above them is closed to the user to be
+            # only after the grants are open, since the new user may not reach paths inside a private home directory
             self._leave_root(settings["users"])
-        sys.modules.update(dict.fromkeys(settings["absent"]))  # None: there is no such module
+        sys.modules.update(dict.fromkeys(settings["absent"]))  # None makes an import fail
         self._children: dict[int, _Child] = {}  # by pid
-        self._removers: dict[int, str] = {}  # the root that each process empties
-        self._queue: list[tuple[int, list[int]]] = []  # calls with their descriptors
-        self._next_watch = 0.0
+        self._removers: dict[int, str] = {}  # by pid: the scratch folder that this process empties
+        self._queue: list[tuple[int, list[int]]] = []  # waiting calls with their descriptors
+        self._next_check = 0.0
         self._woken, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
 
     def _leave_root(self, users: list[int]) -> None:
-        """Become an unprivileged user; in the host's file system, imports still work."""
+        """Switch to an unprivileged user, and keep imports working."""
         if not self._private:
-            folders = [*filter(os.path.isdir, sys.path), *self._confinement.strangers, os.path.dirname(__file__)]
-            lead_through(self._confinement, folders)
+            folders = [*filter(os.path.isdir, sys.path), *self._confinement.untrusted, os.path.dirname(__file__)]
+            import_through_descriptors(self._confinement, folders)
         for user in users:
             try:
                 for root in self._roots:
                     os.chown(root, user, user)
                 for folder, _, _ in self._writable:
-                    give(folder, user)
+                    change_owner(folder, user)
                 os.setgroups([])
                 os.setresgid(user, user, user)
                 os.setresuid(user, user, user)
@@ -101,34 +109,35 @@ class Zygote:
             except OSError:
                 continue
         else:
-            drop_capabilities()  # root of a namespace that has no other user
+            drop_capabilities()  # we are root of a namespace without other users
         if not self._private:
             show_in_proc()
 
     def prepare(self, packages: list[str]) -> None:
         """Load packages, test the layers, and report to the host."""
-        vars(builtins).update(exit=sys.exit, quit=sys.exit)  # `site`, which brings them, is not loaded
-        # fills the listings of `sys.path`, once for all children
+        vars(builtins).update(exit=sys.exit, quit=sys.exit)  # usually defined by `site`, which is not loaded
+        # caches the directory listings of `sys.path`, which children inherit
         importlib.machinery.PathFinder.find_spec("alita_fills_the_listings")
-        importlib.machinery.PathFinder.find_spec("alita_fills_the_listings", self._confinement.strangers)
+        importlib.machinery.PathFinder.find_spec("alita_fills_the_listings", self._confinement.untrusted)
         _import(packages)
         if "numpy" in sys.modules:
             with contextlib.suppress(Exception):
-                importlib.import_module("numpy.random")  # which numpy itself leaves for later
-        sys.set_int_max_str_digits(0)  # the time limit bounds what long numbers cost
+                importlib.import_module("numpy.random")  # numpy would import it lazily, in each child
+        sys.set_int_max_str_digits(0)  # the time limit bounds the cost of long integers
         make_streams()
         self._confinement.used = used_address_space()
+        missing = [f"{layer}: {reason}" for layer, reason in self._confinement.errors.items()]
         ready = {
             "layers": self._confinement.layers,
             "landlock_abi": landlock_abi(),
             "root": os.geteuid() == 0,
             "changed": self._confinement.changed,
-            "faults": [f"{layer}: {reason}" for layer, reason in self._confinement.errors.items()] + self._examined(),
+            "faults": [*missing, *self._test_layers()],
         }
         self._control.send(b"R " + json.dumps(ready).encode())
 
     def load(self, modules: list[str]) -> None:
-        """Loads what most calls want, once for all children. The host continues in the meantime."""
+        """Load modules that most calls need, once for all children. The host does not wait for this."""
         _import(modules)
         child.warm_up()
         gc.disable()
@@ -137,21 +146,21 @@ class Zygote:
         self._confinement.used = used_address_space()
 
     def serve(self) -> NoReturn:
-        """Forks, kills and buries children until the host hangs up."""
+        """Start, kill and reap children until the host closes the socket."""
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         poll.register(self._woken, select.POLLIN)
         while True:
             watching = not all(one.paused for one in self._children.values())
-            events = dict(poll.poll(_WATCH_SECONDS * 1000 if watching else None))
+            events = dict(poll.poll(_QUOTA_CHECK_SECONDS * 1000 if watching else None))
             if self._woken in events:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._woken, 4096)
-                self._bury()
+                self._reap()
             if self._control.fileno() in events:
                 self._obey()
-            if watching and time.monotonic() >= self._next_watch:
-                self._watch()
+            if watching and time.monotonic() >= self._next_check:
+                self._check_quotas()
 
     def _obey(self) -> None:
         message, descriptors, _, _ = socket.recv_fds(self._control, 4096, 8)
@@ -173,11 +182,11 @@ class Zygote:
             self._children[running].paused = verb == "p"
             os.kill(running, signal.SIGSTOP if verb == "p" else signal.SIGCONT)
         if verb == "c":
-            self._next_watch = 0.0  # what an earlier block made slow to look through must not hide this one
+            self._next_check = 0.0  # a slow check of an earlier block must not delay the next one
             self._control.send(b"c %d" % call)
 
     def _start_calls(self) -> None:
-        """Forks a child for each call that waits, as far as there is room."""
+        """Fork a child for each waiting call, as long as there are free scratch folders."""
         while self._queue and self._roots:
             call, descriptors = self._queue.pop(0)
             root = self._roots.pop()
@@ -199,13 +208,13 @@ class Zygote:
                 os.close(descriptor)
             self._control.send(b"d %d %d 0 0" % (call, signal.SIGKILL))
 
-    def _watch(self) -> None:
-        """Kill the calls with folders over the limit."""
+    def _check_quotas(self) -> None:
+        """Kill calls whose folders exceed their limits."""
         started = time.monotonic()
         for pid, one in self._children.items():
             if one.paused or one.over_quota:
                 continue
-            # elsewhere what a call deleted counts as its scratch folder's
+            # without a private scratch folder, `is_over_quota` counts deleted files
             folders = [path for path, _, _ in self._writable]
             held = held_deleted(pid, folders) if folders and self._private else 0
             if is_over_quota(one.folder, pid, private=self._private) or any(
@@ -214,9 +223,9 @@ class Zygote:
                 one.over_quota = True
                 os.kill(pid, signal.SIGKILL)
         ended = time.monotonic()
-        self._next_watch = ended + max(_WATCH_SECONDS, _WATCH_SHARE * (ended - started))
+        self._next_check = ended + max(_QUOTA_CHECK_SECONDS, _QUOTA_CHECK_PAUSE * (ended - started))
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
             while True:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
@@ -234,7 +243,7 @@ class Zygote:
                     self._clear(one)
 
     def _clear(self, one: _Child) -> None:
-        """Remove a call's folder; a full one in a separate process, so that no other call waits."""
+        """Remove a call's folder. If it has content, a separate process does it, so that other calls need not wait."""
         try:
             os.rmdir(one.folder)
         except OSError:
@@ -249,7 +258,7 @@ class Zygote:
         self._roots.append(root)
         self._start_calls()
 
-    def _examined(self) -> list[str]:
+    def _test_layers(self) -> list[str]:
         folder = os.path.join(self._roots[0], "trial")
         os.mkdir(folder, 0o700)
         read, write = os.pipe()
@@ -261,7 +270,7 @@ class Zygote:
         os.close(read)
         os.waitpid(pid, 0)
         os.rmdir(folder)
-        faults: list[str] = json.loads(found or b'["the trial child ended without a word"]')
+        faults: list[str] = json.loads(found or b'["the test child ended without a report"]')
         return faults
 
 
@@ -270,13 +279,13 @@ def _import(modules: list[str]) -> None:
         before = {*sys.modules}
         try:
             importlib.import_module(name)
-        except Exception:  # noqa: BLE001 - the call that imports it gets the error
+        except Exception:  # noqa: BLE001 - the call that imports it will get the error
             for half in sys.modules.keys() - before:
                 del sys.modules[half]
 
 
 def _cpu_milliseconds(pid: int) -> int:
-    """Return the processor time of all threads of a process; works without /proc."""
+    """Return the processor time of all threads of a process. Works without /proc."""
     with contextlib.suppress(OSError):
         return int(time.clock_gettime(~pid << 3 | 2) * 1000)  # CPUCLOCK_SCHED of a process, see clock_getcpuclockid(3)
     return 0
@@ -287,13 +296,13 @@ def _remove(folder: str) -> NoReturn:
     signal.alarm(_REMOVAL_SECONDS)
     try:
         remove(folder)
-    except BaseException:  # noqa: BLE001 - all of it means that the folder is still there
+    except BaseException:  # noqa: BLE001 - after any failure, the folder still exists
         os._exit(1)
     os._exit(0)
 
 
 def main() -> NoReturn:
-    """Runs the warm interpreter: its argument is the settings as JSON."""
+    """Run the warm interpreter. The command-line argument is its settings as JSON."""
     control = socket.socket(fileno=fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, _RESERVED_DESCRIPTORS + 1))
     os.dup2(os.open("/dev/null", os.O_RDWR), 0)
     while (last := os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)) < _RESERVED_DESCRIPTORS:
