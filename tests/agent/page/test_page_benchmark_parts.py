@@ -296,7 +296,9 @@ async def test_a_page_that_is_open_to_others_decides_nothing_for_its_owner(
     visitors = Visitors()
     visits = Visits(benches.settings, visitors, tmp_path, is_local=not is_open)
     address = "0.0.0.0:7860" if is_open else "127.0.0.1:7860"
-    listen = listen_options(address, token="a-token-that-is-long-enough", token_file=None, no_token=False, host_names=())
+    listen = listen_options(
+        address, token="a-token-that-is-long-enough", token_file=None, no_token=False, host_names=()
+    )
     page = PageAccess(page_of(visits, benches, listen, read_settings, lambda _: ([], "")), listen, visitors, tmp_path)
     transport = httpx2.ASGITransport(app=page)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:7860") as client:
