@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agent.calls.python_session import PythonSession
     from agent.calls.web_access import RecordedBrowser, RecordedWeb
     from agent.consent.consent import Consent
-    from agent.consent.origins import Origins
+    from agent.consent.text_origins import Origins
     from agent.conversation import Conversation
     from agent.material.outputs import Outputs
     from agent.material.research_request import ResearchRequest

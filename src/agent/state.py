@@ -181,7 +181,7 @@ class GrantedFolder(TypedDict):
 
 
 class KnownTexts(TypedDict):
-    """Texts known to the run that hands a question over, by origin; see `agent.consent.provenance`."""
+    """Texts known to the run that hands a question over, by origin; see `agent.consent.rulings`."""
 
     foreign: list[str]
     private: list[str]

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from agent.consent.harmless import MODULES, PACKAGES
-from agent.consent.program import ProgramText
+from agent.consent.program_text import ProgramText
+from agent.consent.safe_modules import MODULES, PACKAGES
 from agent.events import ActionRefused, PageRead, ToolCalled, WebSearched
 from agent.store.journal import FILE
 from mcp_tools.tool import Status, Tool

@@ -13,9 +13,9 @@ from test_conversation import Chat
 from test_program_channel import calls, server
 
 from agent.consent.grants import FILE, Grants
-from agent.consent.origins import Origins
-from agent.consent.provenance import of_call
 from agent.consent.questions import CallProposal, UserReply
+from agent.consent.rulings import judge_call
+from agent.consent.text_origins import Origins
 from support.external import ends, plain, starts, write_servers
 from support.openai_server import Step
 
@@ -121,14 +121,14 @@ def test_a_path_below_a_named_folder_is_named(tmp_path: Path, wording: str, path
     (tmp_path / "My Notes/link").symlink_to(tmp_path / "other")
     origins = Origins(wording.format(tmp_path))
     assert origins.paths.below(f"{tmp_path}/{path}") == below
-    verdict = of_call("files__write", {"path": f"{tmp_path}/{path}"}, origins, read_only=True)
+    verdict = judge_call("files__write", {"path": f"{tmp_path}/{path}"}, origins, read_only=True)
     assert verdict.ruling == ("fine" if below or path == "My Notes" else "asked")
 
 
 def test_a_new_file_of_a_named_folder_carries_no_data_away(tmp_path: Path):
     origins = Origins(f"List {tmp_path}", private=["The vault opens with the words seven brown horses in the rain."])
     path = f"{tmp_path}/the vault opens with the words seven brown horses.txt"
-    assert of_call("files__write", {"path": path}, origins, read_only=True).ruling == "doubtful"
+    assert judge_call("files__write", {"path": path}, origins, read_only=True).ruling == "doubtful"
 
 
 @pytest.mark.parametrize("allowed", [True, False], ids=["allowed", "not allowed"])

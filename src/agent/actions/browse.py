@@ -10,9 +10,9 @@ from typing import cast
 from agent.actions.action import FINAL, TEXT, Action, FunctionCall, function_form, gave_something_new
 from agent.actions.read import read_instead, source_number
 from agent.browser.tasks import BrowserOutcome
-from agent.consent.origins import Origins
-from agent.consent.permission import unless_wanted
-from agent.consent.provenance import FINE, of_address, of_task
+from agent.consent.permission import refused_step
+from agent.consent.rulings import FINE, judge_address, judge_task
+from agent.consent.text_origins import Origins
 from agent.context import Context, Update, failed, kept_whole
 from agent.errors import ModelError
 from agent.events import BrowserStepped, Note
@@ -67,8 +67,8 @@ class Browse(Action):
         if not url:
             return failed(state, context, "browse needs the address of a page to begin with: search for it first.")
         task = decision.task or state["question"]
-        ruled = of_task(task, url, origins, has_logins=context.browser.has_logins)
-        if (refused := await unless_wanted(ruled, state, context)) is not None:
+        ruled = judge_task(task, url, origins, has_logins=context.browser.has_logins)
+        if (refused := await refused_step(ruled, state, context)) is not None:
             return refused
         may_open = context.browser.may_open
         try:
@@ -124,8 +124,8 @@ def begins_at(url: str, task: str, state: State, origins: Origins) -> str:
     decided = [url, task, state["question"]]
     for addresses in (addresses_in, _sites_in):
         for place, text in enumerate([*decided, *(s["finding"] for s in _found(state.get("steps", [])))]):
-            for address in map(origins.meant, addresses(text)):
-                if place < len(decided) or of_address(address, origins) == FINE:
+            for address in map(origins.known_link_for, addresses(text)):
+                if place < len(decided) or judge_address(address, origins) == FINE:
                     return address
     return ""
 

@@ -15,11 +15,11 @@ from agent.actions.server_tools import CALL_SERVER_TOOL, external_named
 from agent.actions.tools import call_external, ruling_on
 from agent.calls.python_session import FETCH, MOST_CALLS, FunctionCallError
 from agent.configuration.specialists import SPECIALISTS
-from agent.consent.carried import arguments_in_parts, leaves, member_names, parts
+from agent.consent.encodings import address_parts, argument_parts, member_names, values_in
 from agent.consent.external_tools import SERVER
-from agent.consent.origins import Origins
 from agent.consent.permission import refusal_of_action, words_of_user
-from agent.consent.provenance import FINE, Verdict, of_program
+from agent.consent.rulings import FINE, Verdict, judge_program
+from agent.consent.text_origins import Origins
 from agent.context import Context
 from agent.events import PictureShown
 from agent.material.attached import file_in_folder, file_named, file_of_run, no_such_file, path_made
@@ -115,7 +115,7 @@ class ProgramFunctions:
             if "search" in self._state.get("without", []):
                 raise FunctionCallError("Pages of the web are not read in this run.")
             origins = origins_of(self._state, context)
-            source = origins.meant(source)
+            source = origins.known_link_for(source)
             await self._allowed(_READ.ruling(source, origins), [source], "read_file", f"read {source}", origins)
             page = await page_watched(source, context, self._state["question"])
             return text_for_program(page)
@@ -191,7 +191,7 @@ class ProgramFunctions:
             raise FunctionCallError(f"{CALL_SERVER_TOOL}(name, arguments): arguments is a dict.")
         verdict = ruling_on(tool, arguments, self._state, self._context)
         origins, server = origins_of(self._state, self._context), tool[SERVER]
-        values = [*leaves(arguments), *(set(member_names(arguments)) - set(member_names(tool["inputSchema"])))]
+        values = [*values_in(arguments), *(set(member_names(arguments)) - set(member_names(tool["inputSchema"])))]
         await self._allowed(verdict, values, "use_tool", call_text(name, arguments), origins, server)
         result = await call_external(self._context, name, arguments, self._state["question"])
         self.shown += result.places[: MOST_OF_ONE - len(self.shown)]
@@ -211,11 +211,11 @@ class ProgramFunctions:
             FunctionCallError: It is not allowed.
         """
         python = self._context.python
-        verdict = of_program(verdict, values, python.text, origins, python.results.get(server, ()))
+        verdict = judge_program(verdict, values, python.text, origins, python.results.get(server, ()))
         if why := await refusal_of_action(verdict, kind, action, words_of_user(self._state), self._context):
             raise FunctionCallError(f"This was not done: {why}")
         if kind != "ask":
-            asked = parts(values[0]) if kind == "read_file" else arguments_in_parts(values)
+            asked = address_parts(values[0]) if kind == "read_file" else argument_parts(values)
             python.sent = [*python.sent, {name: value[:_LONGEST_PATH] for name, value in asked.items()}][-MOST_CALLS:]
 
 

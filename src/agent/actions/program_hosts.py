@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from agent.consent.program import ProgramText
-from agent.consent.provenance import FINE, of_address, of_program, of_typed
+from agent.consent.program_text import ProgramText
+from agent.consent.rulings import FINE, judge_address, judge_program, judge_typed
 from agent.context import Context
 from agent.material.origins import origins_of
 from agent.state import State
@@ -31,10 +31,10 @@ def doubts_of(state: State, context: Context, *, programs: bool = True) -> Calla
     def doubts(request: HostRequest) -> bool:
         origins, text = origins_of(state, context), context.python.text
         sent = [request.body.decode("utf-8", "replace"), *_own_in_headers(request, text)]
-        typed = (of_typed(one, request.url, origins) for one in sent)
-        verdict = next((one for one in (of_address(request.url, origins), *typed) if one != FINE), FINE)
+        typed = (judge_typed(one, request.url, origins) for one in sent)
+        verdict = next((one for one in (judge_address(request.url, origins), *typed) if one != FINE), FINE)
         if programs:
-            verdict = of_program(verdict, [request.url, *filter(None, sent)], text, origins)
+            verdict = judge_program(verdict, [request.url, *filter(None, sent)], text, origins)
         return verdict != FINE
 
     return doubts

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from agent.actions.action import TEXT, Action, FunctionCall, function_form
-from agent.consent.origins import Origins
-from agent.consent.permission import unless_wanted
-from agent.consent.provenance import Verdict, of_address
+from agent.consent.permission import refused_step
+from agent.consent.rulings import Verdict, judge_address
+from agent.consent.text_origins import Origins
 from agent.context import Context, Update, failed
 from agent.errors import StoppedError
 from agent.events import FileRead, Note
@@ -61,7 +61,7 @@ class Read(Action):
 
     def ruling(self, url: str, origins: Origins) -> Verdict:
         """Return whether a page may be opened."""
-        return of_address(url, origins)
+        return judge_address(url, origins)
 
     async def run(self, state: State, context: Context) -> Update:
         """See `Action`."""
@@ -99,10 +99,10 @@ class Read(Action):
     async def _read_page(self, state: State, context: Context) -> Update:
         decision = resolved(decision_of(state), state)
         origins = origins_of(state, context)
-        decision = replace(decision, file=origins.meant(decision.file))
+        decision = replace(decision, file=origins.known_link_for(decision.file))
         at: State = {**state, "decision": decision}
         ruled = self.ruling(decision.file, origins)
-        if (refused := await unless_wanted(ruled, at, context)) is not None:
+        if (refused := await refused_step(ruled, at, context)) is not None:
             return refused
         try:
             return await _read(decision, at, context)

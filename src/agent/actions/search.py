@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from agent.actions.action import TEXT, Action, FunctionCall, function_form, gave_something_new
-from agent.consent.origins import Origins
-from agent.consent.permission import unless_wanted
-from agent.consent.provenance import Verdict, of_query
+from agent.consent.permission import refused_step
+from agent.consent.rulings import Verdict, judge_query
+from agent.consent.text_origins import Origins
 from agent.context import Context, Update, failed
 from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note
@@ -42,7 +42,7 @@ class Search(Action):
 
     def ruling(self, query: str, origins: Origins) -> Verdict:
         """Return whether the query may be sent."""
-        return of_query(query, origins)
+        return judge_query(query, origins)
 
     async def run(self, state: State, context: Context) -> Update:
         """See `Action`."""
@@ -52,7 +52,7 @@ class Search(Action):
         decision = decision_of(state)
         query = decision.query
         origins = origins_of(state, context)
-        if (refused := await unless_wanted(self.ruling(query, origins), state, context)) is not None:
+        if (refused := await refused_step(self.ruling(query, origins), state, context)) is not None:
             return refused
         wanted = ResearchRequest(state["question"], query, decision.source, state.get("sources", []), origins)
         try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agent.actions.server_tools import ALL_TOOLS, FOLDED, arranged, external_of
 from agent.answer import OutputFile
 from agent.consent.external_tools import SERVER
-from agent.consent.provenance import Verdict, of_call
+from agent.consent.rulings import Verdict, judge_call
 from agent.context import Context
 from agent.events import ToolCalled
 from agent.material.origins import origins_of, results_of
@@ -138,7 +138,7 @@ def ruling_on(tool: dict[str, Any], arguments: dict[str, Json], state: State, co
     reads = tool.get("readOnly") is True
     results = results_of(tool[SERVER], state, context)
     origins = origins_of(state, context)
-    return of_call(tool["name"], arguments, origins, read_only=reads, files=files, results=results)
+    return judge_call(tool["name"], arguments, origins, read_only=reads, files=files, results=results)
 
 
 async def call_external(context: Context, name: str, arguments: dict[str, Json], question: str) -> CallResult:

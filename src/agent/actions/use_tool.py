@@ -6,7 +6,7 @@ from agent.actions.action import FINAL, TEXT, Action, function_form
 from agent.actions.program_hosts import doubts_of
 from agent.actions.server_tools import FOLDED, SERVER_TOOL, definition, external_named
 from agent.actions.tools import call_external, call_tool, ruling_on
-from agent.consent.permission import unless_wanted
+from agent.consent.permission import refused_step
 from agent.context import Context, Update, failed, kept_whole
 from agent.material.attached import granted, with_paths
 from agent.material.outputs import listing, with_files_of
@@ -47,7 +47,7 @@ class UseTool(Action):
         external = external_named(decision.tool, state)
         if external is not None:
             ruling = ruling_on(external, decision.arguments, state, context)
-            if (refused := await unless_wanted(ruling, state, context)) is not None:
+            if (refused := await refused_step(ruling, state, context)) is not None:
                 return refused
             result = await call_external(context, decision.tool, decision.arguments, state["question"])
         else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.browser.logins import hidden, login_for
 from agent.browser.tabs import TabInUse
-from agent.consent.provenance import FINE, Verdict, of_address, of_typed
+from agent.consent.rulings import FINE, Verdict, judge_address, judge_typed
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import ActionRefused
 from mcp_tools.prompt import data_block
@@ -133,12 +133,12 @@ class GuardedModel:
     async def _ruled(self, name: str, given: dict[str, Any]) -> Verdict:
         typed, url = given.get("text") or given.get("keys"), given.get("url")
         if name in _TYPING and isinstance(typed, str):
-            return of_typed(typed, await self._tab.url(self._task.url), self._task.origins())
+            return judge_typed(typed, await self._tab.url(self._task.url), self._task.origins())
         if not isinstance(url, str) or name == "done":
             return FINE
         page = await self._tab.page()
         links = await page.evaluate(_LINKS) if page is not None else []
-        return of_address(url, self._task.origins(list(self._seen), links))
+        return judge_address(url, self._task.origins(list(self._seen), links))
 
     async def _without_secrets(self, action: dict[str, Any]) -> Any:
         """The action, which must not carry a secret away.

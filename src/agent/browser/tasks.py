@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from agent.browser.logins import Login
-from agent.consent.origins import Origins
+from agent.consent.text_origins import Origins
 from agent.events import ActionRefused, BrowserStepped, InstructionFound
 from agent.models.protocol import Completion, Message, Usage
 from agent.web.address import links_by_form

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.answer import OutputFile
 from agent.calls.recorder import Recorder, opened
-from agent.consent.program import ProgramText
+from agent.consent.program_text import ProgramText
 from agent.material.outputs import Outputs
 from agent.records import as_plain, from_plain
 from mcp_tools.errors import AlitaError, ModelFixableError

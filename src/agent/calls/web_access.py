@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from agent.browser.logins import read_logins
 from agent.browser.tasks import AskModel, BrowserOutcome, BrowserTask, is_among
 from agent.calls.recorder import Recorder, opened
-from agent.consent.origins import Origins
+from agent.consent.text_origins import Origins
 from agent.events import PageRead, WebSearched
 from agent.models.protocol import Role, Usage
 from agent.records import as_plain, from_plain

@@ -102,7 +102,7 @@ class CallConsent:
         if not needs:
             return False
         policy = self._policy()
-        return any(policy.speaks_of(need[0]) or (is_new and _exceeds(need)) for need in _before_a_call(needs))
+        return any(policy.has_rules_for(need[0]) or (is_new and _exceeds(need)) for need in _before_a_call(needs))
 
     async def permit(self, who: HostToReach, needs: Sequence[Need], *, is_new: bool) -> Permit:
         """Decide about a call; its hosts and keys are decided about at each request.
@@ -129,7 +129,7 @@ class CallConsent:
         if to_ask and (why := await self._refused(policy, who, to_ask)):
             return Permit(why)
         packages = {str(value): verdict for (name, value), verdict in decided if name == "packages"}
-        if not packages or self._environments is None or not policy.speaks_of("packages"):
+        if not packages or self._environments is None or not policy.has_rules_for("packages"):
             return Permit()
         return await self._of_packages(policy, self._environments, who, packages)
 

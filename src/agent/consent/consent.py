@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from agent.consent.capabilities import CallConsent, CapabilityToUse, Need, Permit, needs_in
 from agent.consent.grants import Grants
 from agent.consent.hosts import HostGrants, HostToReach
-from agent.consent.named_paths import REFUSAL
 from agent.consent.policy import Policy, ReadPolicy
 from agent.consent.questions import ApprovalMode, CallProposal, PackagesToInstall, ToolToApprove, UserReply
+from agent.consent.user_paths import REFUSAL
 from agent.events import ToolRefused
 from mcp_tools.errors import AlitaError
 from mcp_tools.packages import is_provided
@@ -67,10 +67,10 @@ class Consent:
         self._asking = asyncio.Lock()
         self.mattered = False
         """True once a request to a host was made, or something was refused: asked again, the run may end otherwise."""
-        self._of_tools: dict[str, str] = {}
+        self._tool_refusals: dict[str, str] = {}
         policy = self.policy or (lambda: Policy(Path()))
         ask = None if self.confirm is None else self._reply
-        self._of_calls = CallConsent(self.hosts, self.host_grants, policy, self.environments, ask)
+        self._calls = CallConsent(self.hosts, self.host_grants, policy, self.environments, ask)
 
     async def _reply(self, asked: Asked) -> UserReply:
         """Ask the user. Without one, the reply is no."""
@@ -111,16 +111,16 @@ class Consent:
         """Return why a proved tool is not kept; empty if it is. It is decided once, which the journal holds."""
         if self.approval is None:
             return ""
-        if tool.source_hash not in self._of_tools:
-            self._of_calls.concerns(needs_in(tool.capabilities), is_new=False)  # a wrong policy is no recorded reply
+        if tool.source_hash not in self._tool_refusals:
+            self._calls.concerns(needs_in(tool.capabilities), is_new=False)  # a wrong policy is no recorded reply
 
             async def perform() -> dict[str, Any]:
                 reason = await self._decided(tool)
                 return {"approved": not reason, "reason": reason}
 
             found = await self.calls.call("approval", {"tool": tool.name, "source": tool.source}, perform)
-            self._of_tools[tool.source_hash] = found["reason"]
-        if reason := self._of_tools[tool.source_hash]:
+            self._tool_refusals[tool.source_hash] = found["reason"]
+        if reason := self._tool_refusals[tool.source_hash]:
             self.calls.emit(ToolRefused(tool.name, reason))
         return reason
 
@@ -128,7 +128,7 @@ class Consent:
         if self.approval == "ask" and self.confirm is not None:
             needs = needs_in(tool.capabilities, tool.capabilities.packages)
             who = HostToReach(tool.name, "", "", source=tool.source_hash, imports=tool.capabilities.tools)
-            uses = self._of_calls.explained(who, needs, is_new=False)
+            uses = self._calls.explained(who, needs, is_new=False)
             reply = await self._reply(proposal_of(tool, uses))
             return (
                 "" if reply.allowed else f"{NOT_APPROVED}; {USER_SAID}{reply.reason}" if reply.reason else NOT_APPROVED
@@ -195,11 +195,11 @@ class Consent:
         """
         request: dict[str, Json] = {"tool": who.tool, "needs": [[*need] for need in needs], "new": is_new}
         is_recorded = bool(needs) and self.calls.journal.holds("permit", request)
-        if not is_recorded and not self._of_calls.concerns(needs, is_new=is_new):
+        if not is_recorded and not self._calls.concerns(needs, is_new=is_new):
             return Permit()
 
         async def perform() -> dict[str, Any]:
-            found = await self._of_calls.permit(who, needs, is_new=is_new)
+            found = await self._calls.permit(who, needs, is_new=is_new)
             return {"refusal": found.refusal, "packages": [*found.packages], "asks": found.asks}
 
         said = await self.calls.call("permit", request, perform)
@@ -209,16 +209,16 @@ class Consent:
     @property
     def may_allow_hosts(self) -> bool:
         """True if a request to a host may be allowed unasked, so that it matters who asks for it."""
-        return self._of_calls.hosts.may_allow
+        return self._calls.hosts.may_allow
 
     async def refusal_of_host(self, asked: HostToReach) -> str:
         """Why a declared host is not reached; empty if it may be. The journal holds it."""
         request: dict[str, Json] = {"tool": asked.tool, "host": asked.host, "keys": [*asked.keys]}
         request |= {"writes": asked.is_writing, "source": asked.source, "doubtful": asked.is_doubtful}
         request |= {"foreign": True} if asked.is_foreign else {}
-        self._of_calls.concerns([("hosts", asked.host)], is_new=False)  # a wrong policy is no recorded reply
+        self._calls.concerns([("hosts", asked.host)], is_new=False)  # a wrong policy is no recorded reply
         self.mattered = True
-        return await self.calls.call("hosts", request, lambda: self._of_calls.hosts.refusal(asked))
+        return await self.calls.call("hosts", request, lambda: self._calls.hosts.refusal(asked))
 
     async def refusal_of_call(self, name: str, arguments: dict[str, Json], servers: Servers) -> str:
         """Why an external tool is not called; empty where it may be."""

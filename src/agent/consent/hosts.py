@@ -179,7 +179,7 @@ class HostConsent:
     @property
     def may_allow(self) -> bool:
         """True if a request may be allowed unasked, so that it matters who asks for it."""
-        return self._mode == "auto" or self._policy().speaks_of("hosts")
+        return self._mode == "auto" or self._policy().has_rules_for("hosts")
 
     def decider(self, who: HostToReach, need: tuple[str, object]) -> str:
         """The name of what decides about a host or key without a rule."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agent.consent.provenance import Verdict
 from agent.consent.questions import CallProposal, UserReply
+from agent.consent.rulings import Verdict
 from agent.errors import ModelError, ModelOutputError
 from agent.events import ActionRefused
 from agent.models.protocol import Role
@@ -25,7 +25,7 @@ _FORM = object_schema({"why": {"type": "string"}, "wanted": {"enum": ["yes", "no
 _ADVICE = "Only the user can ask for it. Go on without it, with what the question asks for."
 
 
-async def unless_wanted(verdict: Verdict, state: State, context: Context) -> dict[str, Any] | None:
+async def refused_step(verdict: Verdict, state: State, context: Context) -> dict[str, Any] | None:
     """The failed step of an action that nobody but foreign text wants; None where it may be done."""
     decision = decision_of(state)
     why = await refusal_of_action(verdict, decision.action, decision.input, words_of_user(state), context)
@@ -47,13 +47,13 @@ async def refusal_of_action(verdict: Verdict, name: str, action: str, wanted: st
         is_doubtful = verdict.ruling == "doubtful"
         if is_doubtful and await context.strategy(Role.COORDINATOR).is_wanted(action, wanted, context):
             return ""
-        tool = action.partition("(")[0] if name == "use_tool" and verdict.may_stand else ""
+        tool = action.partition("(")[0] if name == "use_tool" and verdict.may_be_permanent else ""
         call = CallProposal(
             name, {"action": action}, verdict.why, is_doubtful=is_doubtful, tool=tool, paths=verdict.paths
         )
         reply, by = await context.consent.reply_to(call)
-        if by == "standing" and verdict.rest is not None:
-            return await refusal_of_action(verdict.rest, name, action, wanted, context)
+        if by == "standing" and verdict.if_allowed is not None:
+            return await refusal_of_action(verdict.if_allowed, name, action, wanted, context)
         if reply.allowed:
             return ""
     context.set_apart(ActionRefused(one_line(action, 200), verdict.why))

@@ -160,7 +160,7 @@ class Policy:
                 return Verdict(rule.decision, number)
         return None
 
-    def speaks_of(self, capability: str) -> bool:
+    def has_rules_for(self, capability: str) -> bool:
         """True if a rule decides about some need of this kind."""
         return any(capability in rule.uses for rule in self.rules)
 

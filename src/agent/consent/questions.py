@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from agent.consent.named_paths import MAX_PATH
+from agent.consent.user_paths import MAX_PATH
 from mcp_tools.tool import Json
 
 ApprovalMode = Literal["ask", "auto", "never"]

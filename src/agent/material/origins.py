@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from agent.consent.carried import parts
+from agent.consent.encodings import address_parts
 from agent.consent.external_tools import SERVER
-from agent.consent.origins import Origins
 from agent.consent.permission import words_of_user
+from agent.consent.text_origins import Origins
 from agent.material.pages import is_page_read
 from agent.state import KnownTexts, State, Step
 from agent.web.address import is_address
@@ -43,7 +43,7 @@ def parts_of_input(asked: str) -> dict[str, str]:
     """Return the arguments of a step, in parts."""
     action, _, rest = asked.partition(" ")
     if action == "read_file" and is_address(rest.split(" ")[0]):
-        return parts(rest.split(" ")[0])
+        return address_parts(rest.split(" ")[0])
     if action == "search":
         return {"argument 0": rest}
     return {"argument 0": asked.partition("(")[2]} if "(" in action else {}

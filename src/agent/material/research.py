@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from agent.answer import has_words
 from agent.consent.permission import refusal_of_action
-from agent.consent.provenance import of_query
+from agent.consent.rulings import judge_query
 from agent.errors import StoppedError
 from agent.material.research_request import ResearchRequest
 from agent.web.address import canonical, source_of
@@ -152,7 +152,7 @@ class _Inquiry:
         origins = self._wanted.origins
         is_ruled = query == self._wanted.query
         if not is_ruled and await refusal_of_action(
-            of_query(query, origins), "search", f"search {query}", origins.wanted, self._context
+            judge_query(query, origins), "search", f"search {query}", origins.wanted, self._context
         ):
             return []
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agent.consent.origins import Origins
+from agent.consent.text_origins import Origins
 from agent.state import CitedSource
 
 

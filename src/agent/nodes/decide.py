@@ -11,7 +11,7 @@ from langgraph.types import Command
 
 from agent.actions.tools import tools_now
 from agent.answering.answer_format import answer_of
-from agent.consent.provenance import FINE, of_address, of_query
+from agent.consent.rulings import FINE, judge_address, judge_query
 from agent.context import Context
 from agent.errors import ModelOutputError, StoppedError
 from agent.events import Note, StepStarted
@@ -106,10 +106,10 @@ def begin_ahead(decisions: Sequence[Decision], state: State, context: Context) -
     for step, decision in enumerate(at_once, len(state.get("steps", [])) + 2):
         with context.journal.ahead(step):
             if means_page(decision):
-                url = origins.meant(resolved(decision, state).file)
-                if of_address(url, origins) == FINE:
+                url = origins.known_link_for(resolved(decision, state).file)
+                if judge_address(url, origins) == FINE:
                     context.web.read_ahead(url)
-            elif decision.action == "search" and of_query(decision.query, origins) == FINE:
+            elif decision.action == "search" and judge_query(decision.query, origins) == FINE:
                 from agent.web.queries import freshness_of, usable
 
                 for query in usable([decision.query]):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.browser.tasks import BrowserOutcome
-from agent.consent.origins import Origins
+from agent.consent.text_origins import Origins
 from agent.context import Context, NextActions, PromptLimits, Strategy, Update
 from agent.conversation import Conversation
 from agent.errors import ModelError

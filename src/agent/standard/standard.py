@@ -17,9 +17,9 @@ from agent.actions.run_python import run_in_session
 from agent.actions.tools import asked_before
 from agent.answering.answer_format import answer_text, problem_of
 from agent.browser.tasks import BrowserOutcome
-from agent.consent.origins import Origins
 from agent.consent.permission import is_asked_for
-from agent.consent.provenance import FINE, of_address
+from agent.consent.rulings import FINE, judge_address
+from agent.consent.text_origins import Origins
 from agent.context import Context, NextActions, PromptLimits, Strategy, Update
 from agent.conversation import programs_in
 from agent.errors import ModelError, ModelOutputError, ModelTooLongError, PicturesRefusedError
@@ -305,7 +305,7 @@ def _pages_named(state: State, context: Context) -> list[Decision]:
         page
         for page in pages
         if refusal_of(page, state) is None
-        and of_address(page.file, origins) == FINE
+        and judge_address(page.file, origins) == FINE
         and not (guess_type(urlsplit(page.file).path)[0] or "").startswith(("video/", "audio/"))
     ][:_MOST_PAGES]
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from agent.actions.browse import begins_at
-from agent.consent.origins import Origins
+from agent.consent.text_origins import Origins
 from agent.events import BrowserStepped, FileRead, LeakBlocked, Note
 from support.browser import CHROMIUM
 from support.fibonacci import decide

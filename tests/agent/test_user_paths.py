@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from agent.consent.grants import Grants
-from agent.consent.named_paths import NamedPaths, is_path
-from agent.consent.origins import Origins
-from agent.consent.provenance import of_call
 from agent.consent.questions import CallProposal
+from agent.consent.rulings import judge_call
+from agent.consent.text_origins import Origins
+from agent.consent.user_paths import NamedPaths, is_path
 
 HOME = Path("~").expanduser()
 
@@ -100,7 +100,7 @@ def test_a_reason_to_refuse_names_no_folder_with_spaces(folder: Path) -> None:
 )
 def test_what_is_no_name_of_a_file_is_judged_too(folder: Path, path: str) -> None:
     place = path.replace("WORK", str(folder / "work"))
-    verdict = of_call("files__read", {"path": place}, Origins(wanted=f"Read {folder}/work"), read_only=True)
+    verdict = judge_call("files__read", {"path": place}, Origins(wanted=f"Read {folder}/work"), read_only=True)
     assert verdict.ruling in {"asked", "fine"}
     grants = Grants(folder / "allowed.json", [("files__", "digest")])
     call = CallProposal("use_tool", {}, "", tool="files__read", paths=(place,))
@@ -134,7 +134,7 @@ def test_a_call_with_a_path_that_nobody_named_is_asked_about(
 ) -> None:
     given = json.loads(json.dumps(arguments).replace("WORK", str(folder / "work")))
     origins = Origins(wanted=f"Store the note hello in {folder}/work please")
-    assert of_call("files__store_note", given, origins, read_only=True).ruling == ruling
+    assert judge_call("files__store_note", given, origins, read_only=True).ruling == ruling
 
 
 @pytest.mark.parametrize("piece", ["a@", "../", "Ab "])
@@ -142,5 +142,5 @@ def test_a_huge_argument_and_a_huge_question_are_judged_in_bounded_time(piece: s
     text = piece * (50_000 // len(piece))
     started = time.process_time()
     origins = Origins(wanted=f"Keep this: {text}", foreign=["Some page."], private=["PASSWORD=b7Kq2zz19Lm04"])
-    of_call("notes__write", {"text": text[::-1], "path": text[:4000]}, origins, read_only=False)
+    judge_call("notes__write", {"text": text[::-1], "path": text[:4000]}, origins, read_only=False)
     assert time.process_time() - started < 10

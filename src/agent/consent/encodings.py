@@ -1,8 +1,8 @@
-"""Hidden contents of a text: decoded readings of the text, and encoded forms of a value.
+"""Finds private values in texts, also when they are encoded, reversed or split by punctuation.
 
-A reading is looked through for private text; a form is looked for in the text. Either finds what the other misses: a
-value between others that are encoded with it, or an encoded value with changed case and signs in between. Neither finds
-text that was encrypted with a key, such as by XOR.
+Two methods complement each other. Decoding a text finds a value that was encoded together with other text. Encoding a
+value finds it after its case was changed or punctuation was inserted. Neither finds encrypted text, such as XOR with a
+key.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from contextlib import suppress
 from functools import lru_cache
 from urllib.parse import parse_qsl, unquote, unquote_plus
 
+from agent.consent.thresholds import ANYWHERE_CHARS, MAX_ENCODED_KEYS, PARTIAL_CHARS, SMALL_VALUE_CHARS
 from agent.web.address import split_address
 from mcp_tools.tool import Json
 
@@ -29,26 +30,21 @@ _CODES = re.compile(r"(?:\b\d{2,3}\b[^\w]{1,3}){3,}\d{2,3}\b")
 _BITS = re.compile(r"(?:[01][^\w]{0,2}){32,}")
 _OCTAL = re.compile(r"(?<!\d)(?:[01][0-7]{2}){4,}(?!\d)")
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-_LONGEST_NUMBER = 2_000
-"""Digits of a number that is decoded."""
-_PERCENT = 5
-"""Times that a text may be percent-encoded."""
-_UNPACKED = 1_000_000
-_FOUND_ANYWHERE = 6
-"""Letters and digits of a form that no text has inside a word by chance."""
-_ENOUGH = 8
-"""So many of a longer value, or three in five, are as good as the whole."""
+_MAX_NUMBER_DIGITS = 2_000
+_MAX_PERCENT_ROUNDS = 5
+_MAX_UNPACKED_BYTES = 1_000_000
 _WHOLE = re.compile(r"[^\W_]+(?:[-._~!*]+[^\W_]+)*")
 _WORD = re.compile(r"[^\W_]+")
-_MOST_READINGS = 400
-_SHORT = 3
-"""Characters of a value that says little alone."""
-_FULLY = 200
-"""Values that are looked for in each form; of more, the text alone is decoded."""
+_MAX_DECODINGS = 400
 
 
-def squeezed(text: str) -> str:
-    """Letters and digits alone, small and of one width: marks between them hide nothing."""
+def normalized(text: str) -> str:
+    """Return only the letters and digits, in lower case and one width.
+
+    Example:
+        >>> normalized("Pass-Word: 7")
+        'password7'
+    """
     plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
     return "".join(filter(str.isalnum, plain.casefold()))
 
@@ -56,7 +52,7 @@ def squeezed(text: str) -> str:
 def _unquoted(text: str) -> Iterator[str]:
     for decode in (unquote, unquote_plus):
         found = text
-        for _ in range(_PERCENT):
+        for _ in range(_MAX_PERCENT_ROUNDS):
             before, found = found, decode(found)
             if found == before:
                 break
@@ -64,7 +60,7 @@ def _unquoted(text: str) -> Iterator[str]:
 
 
 def _decoded(decode: Callable[[str], bytes]) -> Callable[[str], Iterator[str]]:
-    """The readings by a decoder of tokens; of a token with marks in between, too."""
+    """Return a function that decodes each token of a text, also if punctuation was inserted."""
 
     def read(text: str) -> Iterator[str]:
         found = (token for one in (text, _BETWEEN.sub("", text)) for form in _TOKENS for token in form.findall(one))
@@ -79,7 +75,6 @@ def _decoded(decode: Callable[[str], bytes]) -> Callable[[str], Iterator[str]]:
 
 
 def _texts(data: bytes) -> Iterator[str]:
-    """Return the text of bytes, unpacked if they are compressed."""
     for text in (data, *_unpacked(data)):
         try:
             yield text.decode("utf-8")
@@ -90,7 +85,7 @@ def _texts(data: bytes) -> Iterator[str]:
 def _unpacked(data: bytes) -> Iterator[bytes]:
     if data[:2] == b"\x1f\x8b" or data[:1] == b"\x78":
         try:
-            yield zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(data, _UNPACKED)
+            yield zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(data, _MAX_UNPACKED_BYTES)
         except zlib.error:
             return
 
@@ -107,13 +102,13 @@ def _base32(token: str) -> bytes:
 
 def _base58(token: str) -> bytes:
     number = 0
-    for sign in token[:_LONGEST_NUMBER]:
+    for sign in token[:_MAX_NUMBER_DIGITS]:
         number = number * 58 + _BASE58.index(sign)
     return number.to_bytes(-(-number.bit_length() // 8), "big")
 
 
 def _one_number(token: str) -> bytes:
-    number = int(token[:_LONGEST_NUMBER]) if token.isdecimal() else 0
+    number = int(token[:_MAX_NUMBER_DIGITS]) if token.isdecimal() else 0
     return number.to_bytes(-(-number.bit_length() // 8), "big")
 
 
@@ -128,7 +123,7 @@ def _ascii85(text: str) -> Iterator[str]:
 
 
 def _of_codes(text: str) -> Iterator[str]:
-    """The text that the codes of its characters give: in decimal, octal or binary numbers."""
+    """Yield texts written as character codes, in decimal, octal or binary."""
     for run in _CODES.findall(text):
         codes = re.findall(r"\d+", run)
         for base in (10, 8):
@@ -141,7 +136,7 @@ def _of_codes(text: str) -> Iterator[str]:
         yield "".join(chr(int(run[at : at + 3], 8)) for at in range(0, len(run), 3))
 
 
-READINGS: dict[str, Callable[[str], Iterable[str]]] = {
+DECODERS: dict[str, Callable[[str], Iterable[str]]] = {
     "percent": _unquoted,
     "reversed": lambda text: (text[::-1],),
     "rot13": lambda text: (codecs.encode(text, "rot13"),),
@@ -153,26 +148,23 @@ READINGS: dict[str, Callable[[str], Iterable[str]]] = {
     "codes": _of_codes,
     "ascii85": _ascii85,
 }
-"""Decodings that are tried on a text."""
-
-
 _SLOW = frozenset({"base58", "one number", "codes", "ascii85"})
 
 
-def readings(text: str, *, slow: bool = True) -> list[str]:
-    """What a text says when decoded once or twice; for long texts, without what is `slow` and fits every word."""
-    decoders = [read for name, read in READINGS.items() if slow or name not in _SLOW]
+def decodings(text: str, *, slow: bool = True) -> list[str]:
+    """Return the text decoded in every way, once and twice. Pass `slow=False` for long texts."""
+    decoders = [read for name, read in DECODERS.items() if slow or name not in _SLOW]
     found: dict[str, None] = {}
     waiting = [text]
     for _ in range(2):
         new = [more for one in waiting for read in decoders for more in read(one)]
-        waiting = [one for one in dict.fromkeys(new) if one not in found and one != text][: _MOST_READINGS - len(found)]
+        waiting = [one for one in dict.fromkeys(new) if one not in found and one != text][: _MAX_DECODINGS - len(found)]
         found.update(dict.fromkeys(waiting))
     return list(found)
 
 
 def _in_groups(data: bytes, encode: Callable[[bytes], bytes], size: int, bits: int) -> Iterator[str]:
-    """Yield the part of an encoded value that does not depend on the text around the value."""
+    """Yield, for each offset in a group, the part of the encoded value that the surrounding text does not change."""
     for before in range(size):
         text = encode(bytes(before) + data).decode().rstrip("=")
         ends_inside = (before + len(data)) * 8 % bits != 0
@@ -180,8 +172,8 @@ def _in_groups(data: bytes, encode: Callable[[bytes], bytes], size: int, bits: i
 
 
 @lru_cache(maxsize=4096)
-def forms(value: str) -> frozenset[str]:
-    """A value in clear and encoded, each `squeezed`."""
+def encoded_forms(value: str) -> frozenset[str]:
+    """Return the value and its encodings, each `normalized`."""
     found: set[str] = set()
     for plain in {value, value[::-1], codecs.encode(value, "rot13"), value.upper(), value.lower()}:
         data = plain.encode()
@@ -189,11 +181,16 @@ def forms(value: str) -> frozenset[str]:
         found.add(" ".join(map(str, data)))
         found.update(_in_groups(data, base64.b64encode, 3, 6))
         found.update(_in_groups(data, base64.b32encode, 5, 5))
-    return frozenset(form for one in found for form in (squeezed(one), squeezed(one[::-1])) if len(form) > 3)
+    return frozenset(form for one in found for form in (normalized(one), normalized(one[::-1])) if len(form) > 3)
 
 
-def parts(url: str) -> dict[str, str]:
-    """Return the parts of an address that can each carry a piece, by their position."""
+def address_parts(url: str) -> dict[str, str]:
+    """Return the parts of an address that can carry a value, by position.
+
+    Example:
+        >>> address_parts("https://a.example/b?q=c")
+        {'label 0': 'example', 'label 1': 'a', 'path 0': 'b', 'query q': 'c'}
+    """
     split = split_address(url)
     found = {f"label {n}": label for n, label in enumerate(reversed((split.hostname or "").split(".")))}
     found |= {f"path {n}": one for n, one in enumerate(filter(None, unquote(split.path).split("/")))}
@@ -201,47 +198,47 @@ def parts(url: str) -> dict[str, str]:
     return found | ({"fragment": split.fragment} if split.fragment else {})
 
 
-def arguments_in_parts(values: Sequence[str]) -> dict[str, str]:
-    """The values of a call by their places."""
+def argument_parts(values: Sequence[str]) -> dict[str, str]:
+    """Return the values of a call by position: `argument 0`, `argument 1`."""
     return {f"argument {number}": value for number, value in enumerate(values)}
 
 
-def leaves(value: Json) -> Iterator[str]:
-    """The texts and numbers in arguments."""
-    return (text for _, text in named_leaves(value))
+def values_in(value: Json) -> Iterator[str]:
+    """Yield the texts and numbers in arguments."""
+    return (text for _, text in named_values(value))
 
 
-def named_leaves(value: Json, name: str = "") -> Iterator[tuple[str, str]]:
-    """The texts and numbers in arguments, each after the name of the member that it belongs to."""
+def named_values(value: Json, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the texts and numbers in arguments, each with its member's name."""
     if isinstance(value, dict):
         for member, inner in value.items():
-            yield from named_leaves(inner, member)
+            yield from named_values(inner, member)
     elif isinstance(value, list):
         for inner in value:
-            yield from named_leaves(inner, name)
+            yield from named_values(inner, name)
     elif value is not None and not isinstance(value, bool):
         yield name, str(value)
 
 
-def small_parts(value: Json, written: Iterable[str]) -> int:
-    """Count what is too small to be judged alone: short and repeated values, true, false, null, and empty containers.
+def count_small_values(value: Json, written: Iterable[str]) -> int:
+    """Count the values too small to judge alone: short and repeated ones, booleans, null and empty containers.
 
     Args:
-        value: Arguments.
-        written: The user's words: each may occur as often as there.
+        value: The arguments.
+        written: The user's words. Each may occur as often as the user wrote it.
     """
-    left = Counter(_all_leaves(value)) - Counter(written)
-    short = sum(count for one, count in left.items() if len(one) <= _SHORT)
-    marks = sum(len(one) * count for one, count in left.items() if len(one) > _SHORT and not squeezed(one))
-    return short + marks + sum(count - 1 for one, count in left.items() if len(one) > _SHORT)
+    left = Counter(_all_values(value)) - Counter(written)
+    short = sum(count for one, count in left.items() if len(one) <= SMALL_VALUE_CHARS)
+    marks = sum(len(one) * count for one, count in left.items() if len(one) > SMALL_VALUE_CHARS and not normalized(one))
+    return short + marks + sum(count - 1 for one, count in left.items() if len(one) > SMALL_VALUE_CHARS)
 
 
-def _all_leaves(value: Json) -> Iterator[str]:
-    """The values in arguments, in small letters; of those that are no text or number a sign."""
+def _all_values(value: Json) -> Iterator[str]:
+    """Yield the values in lower case; `-` for booleans, null and empty containers."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
     if inner:
         for one in inner:
-            yield from _all_leaves(one)
+            yield from _all_values(one)
     elif isinstance(value, str | int | float) and not isinstance(value, bool):
         yield str(value).casefold()
     else:
@@ -249,7 +246,7 @@ def _all_leaves(value: Json) -> Iterator[str]:
 
 
 def member_names(value: Json) -> Iterator[str]:
-    """The names of members in arguments: where an object may have any, they say as much as values."""
+    """Yield the member names in arguments. Where a schema allows any name, names can carry data."""
     if isinstance(value, dict):
         yield from value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -257,48 +254,48 @@ def member_names(value: Json) -> Iterator[str]:
 
 
 class KeyIndex:
-    """Values that must not leave, to be found in texts whole, in large parts, or encoded."""
+    """Finds private values in texts: whole, in large parts, or encoded."""
 
     def __init__(self, values: Iterable[str]) -> None:
         self._whole: set[str] = set()
-        """Short forms, which count only as whole words."""
+        """Short forms, which match only whole words."""
         self._parts: set[str] = set()
-        """The pieces of forms that are enough."""
+        """Pieces of longer forms that count as a match."""
         self._sizes: defaultdict[str, set[int]] = defaultdict(set)
-        """The lengths of these pieces by their beginnings."""
+        """Lengths of these pieces, by their first characters."""
         for number, value in enumerate(values):
-            plain = squeezed(value)
-            for form in {plain, *forms(value)} if number < _FULLY else {plain}:
-                if len(form) < _FOUND_ANYWHERE:
+            plain = normalized(value)
+            for form in {plain, *encoded_forms(value)} if number < MAX_ENCODED_KEYS else {plain}:
+                if len(form) < ANYWHERE_CHARS:
                     self._whole.add(form)
                     continue
-                size = len(form) if len(plain) < _ENOUGH else max(_ENOUGH, -(-len(form) * 3 // 5))
+                size = len(form) if len(plain) < PARTIAL_CHARS else max(PARTIAL_CHARS, -(-len(form) * 3 // 5))
                 for at in range(len(form) - size + 1):
                     self._parts.add(form[at : at + size])
-                    self._sizes[form[at : at + _FOUND_ANYWHERE]].add(size)
+                    self._sizes[form[at : at + ANYWHERE_CHARS]].add(size)
 
     def is_in(self, text: str) -> bool:
-        """True if a text carries one of the values."""
-        return any(map(self._stands_in, (text, *readings(text)))) if self._whole or self._parts else False
+        """Return True if the text contains one of the values in some form."""
+        return any(map(self._is_plainly_in, (text, *decodings(text)))) if self._whole or self._parts else False
 
-    def is_pieced(self, earlier: str, now: str) -> bool:
-        """True if a piece completes what earlier pieces began."""
-        before, after = squeezed(earlier), squeezed(earlier + now)
+    def is_completed(self, earlier: str, now: str) -> bool:
+        """Return True if the new piece completes a value that earlier pieces began."""
+        before, after = normalized(earlier), normalized(earlier + now)
         return bool(before) and any(part not in before for part in self._parts_in(after))
 
-    def _stands_in(self, text: str) -> bool:
-        return next(self._parts_in(squeezed(text)), None) is not None or not self._whole.isdisjoint(
-            map(squeezed, (*_WHOLE.findall(text), *_WORD.findall(text)))
+    def _is_plainly_in(self, text: str) -> bool:
+        return next(self._parts_in(normalized(text)), None) is not None or not self._whole.isdisjoint(
+            map(normalized, (*_WHOLE.findall(text), *_WORD.findall(text)))
         )
 
     def _parts_in(self, plain: str) -> Iterator[str]:
-        for at in range(len(plain) - _FOUND_ANYWHERE + 1):
-            for size in self._sizes.get(plain[at : at + _FOUND_ANYWHERE], ()):
+        for at in range(len(plain) - ANYWHERE_CHARS + 1):
+            for size in self._sizes.get(plain[at : at + ANYWHERE_CHARS], ()):
                 if (part := plain[at : at + size]) in self._parts:
                     yield part
 
 
 @lru_cache(maxsize=32)
 def key_index(values: tuple[str, ...]) -> KeyIndex:
-    """The index of some values, made once."""
+    """Return the index of these values from a cache."""
     return KeyIndex(values)

@@ -16,7 +16,7 @@ from itertools import islice, product
 from typing import TypeAlias
 from urllib.parse import quote, quote_plus
 
-from agent.consent.harmless import Uses
+from agent.consent.safe_modules import Uses
 
 Scalar: TypeAlias = str | int | float
 Bag: TypeAlias = frozenset[Scalar]

@@ -1,4 +1,4 @@
-"""Values behind a name such as PASSWORD, TOKEN or KEY, in the usual formats of files."""
+"""Finds credentials in text: values labelled PASSWORD, TOKEN, KEY and so on, in many file formats and languages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
-from agent.consent.carried import squeezed
+from agent.consent.encodings import normalized
 from mcp_tools.text import words
 
 _STRONG = words("""
@@ -48,7 +48,7 @@ _PAIRS = (
         rf"\b(?:login|user|username|machine|account)\b[^\n]{{0,120}}?\b({_ALTERNATIVES})[ \t]+([^\s\"'`:=]+)", re.I
     ),
 )
-"""Patterns of a label and its value; of an alternative of quotation marks, one group is filled."""
+"""Patterns of a label and its value. Where a pattern has several value groups, one of them matches."""
 _TURNED = (
     re.compile(
         r"\b(?:value|val|default|content|data|text|wert)[\"']?\s*[:=]\s*[\"']?([^\n\"',;}<>]+)[\"']?[\s,;]+"
@@ -65,7 +65,7 @@ _TURNED = (
         rf"\b(?:use|enter|type|take|try)\s+[\"'`“]?([^\s\"'`“”]{{1,200}})[\"'`”]?\s+as\s+({_ALTERNATIVES})\b", re.I
     ),
 )
-"""Patterns of a value and the label behind it."""
+"""Patterns of a value followed by its label."""
 _ALONE = (
     re.compile(r"\b\w[\w+.-]{0,20}://[^\s/:@]*:([^\s/@]+)@"),
     re.compile(r"\b(?:sql|mysql|mysqldump|mariadb|sshpass|redis-cli)\b[^\n]{0,200}?\s-[pa]\s?(\S+)"),
@@ -76,27 +76,31 @@ _ALONE = (
         re.I,
     ),
 )
-"""Patterns of a value that include its label."""
+"""Patterns of a value whose label is part of the pattern, such as `curl -u user:PASSWORD`."""
 _LONG_RUN = re.compile(r"([\w.+-]{400})[\w.+-]+")
-"""A run of signs that is longer than any name and value: its end would only cost time."""
+"""Runs longer than any label or value. They are cut, to save time."""
 _CELLS = (r"\t", r"\|", ",", ";", r"\s{2,}")
 _INSERTED = re.compile(r"\(([^()]*)\)\s*VALUES\s*((?:\([^()]*\)[\s,]*)+)", re.I)
 _NO_VALUE = words("""
     none null true false yes no empty redacted is the a what this that it which where here who was his her
 """)
-_MOST_WORDS = 8
-"""Words that a password of several may have; more are a sentence."""
+_MAX_PASSPHRASE_WORDS = 8
 
 
-def labelled_values(text: str) -> tuple[str, ...]:
-    """Return the values behind a name such as PASSWORD, TOKEN or KEY, of any length; passwords come first."""
-    strong, weak = values_by_strength(text)
+def credentials_in(text: str) -> tuple[str, ...]:
+    """Return the values labelled as credentials, passwords first.
+
+    Example:
+        >>> credentials_in("PASSWORD=swordfish")
+        ('swordfish',)
+    """
+    strong, weak = credentials_by_strength(text)
     return tuple(dict.fromkeys((*strong, *weak)))
 
 
 @lru_cache(maxsize=256)
-def values_by_strength(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the values behind names such as PASSWORD, and those behind names such as KEY, which may mean less."""
+def credentials_by_strength(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the values with strong labels such as PASSWORD, and those with weak ones such as KEY."""
     text = _LONG_RUN.sub(r"\1 ", unicodedata.normalize("NFKC", text))
     found = [*_paired(text), *_tabled(text)]
     found += [("password", value) for pattern in _ALONE for value in pattern.findall(text)]
@@ -116,7 +120,7 @@ def _paired(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _tabled(text: str) -> Iterator[tuple[str, str]]:
-    """Values in a column with such a name, of tables in text and of statements in SQL."""
+    """Yield label and value of each cell in text tables and SQL inserts."""
     heads: dict[str, list[str]] = {}
     for line in map(str.strip, text.splitlines()):
         may_be_head = _may_be_label(line)
@@ -153,15 +157,15 @@ def _is_label(label: str) -> bool:
 
 
 def _may_be_label(line: str) -> bool:
-    """A quick look before a line is split."""
+    """Return False if splitting the line cannot find a label."""
     plain = line.casefold()
     return any(word in plain for word in (*_STRONG, *_WEAK))
 
 
 def _parts(value: str, *, alone: bool) -> Iterator[str]:
-    """A value, and if it has several words its lines, its words in pairs and, if `alone`, each longer word."""
+    """Yield a value. If it has several words, also yield its lines, pairs of words and, if `alone`, longer words."""
     value = value.strip().strip("\"'`.,;:!?()[]{}*").strip()
-    if not squeezed(value) or value.casefold() in _NO_VALUE:
+    if not normalized(value) or value.casefold() in _NO_VALUE:
         return
     split = value.split()
     if len(split) == 1:
@@ -170,6 +174,6 @@ def _parts(value: str, *, alone: bool) -> Iterator[str]:
         for line in value.splitlines():
             yield from _parts(line, alone=alone)
         yield value
-    elif len(split) <= _MOST_WORDS:
+    elif len(split) <= _MAX_PASSPHRASE_WORDS:
         yield from (value, *map(" ".join, pairwise(split)))
-        yield from (word for word in split if alone and len(squeezed(word)) > 3)
+        yield from (word for word in split if alone and len(normalized(word)) > 3)

@@ -1,8 +1,8 @@
-"""Who wants an action: decided from where its address, its query or its arguments come from, before it is done.
+"""Rules that decide, before an action, whether its address, query or arguments may be used.
 
-The user's text may ask for anything. Other people's text (pages, files, results and descriptions of tools) is data: it
-may be read and quoted, and its links may be followed, but it gives no orders. So an address, a call or a value
-that stands in such text only is `doubtful`, and one that carries a secret or a piece of private text away is `refused`.
+The user's text may ask for anything. Other people's text (pages, files, results, tool descriptions) is data: alita may
+read it, quote it and follow its links, but must not obey it. An address, call or value that occurs only in such text is
+`doubtful`. One that would leak a secret or private text is `refused`.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from agent.consent.carried import arguments_in_parts, leaves, member_names, named_leaves, parts, small_parts
-from agent.consent.named_paths import is_path
-from agent.consent.origins import Origins, beyond_host, stands_whole
-from agent.consent.program import ProgramText
+from agent.consent.encodings import (
+    address_parts,
+    argument_parts,
+    count_small_values,
+    member_names,
+    named_values,
+    values_in,
+)
+from agent.consent.program_text import ProgramText
+from agent.consent.text_origins import Origins, beyond_host, has_whole
+from agent.consent.thresholds import MAX_SMALL_VALUES, ORDER_WORDS, PASSAGE_CHARS, SMALL_VALUE_CHARS
+from agent.consent.user_paths import is_path
 from agent.web.address import canonical, is_address, source_of
 from mcp_tools.tool import Json
 
 Ruling = Literal["fine", "doubtful", "asked", "refused"]
-"""`doubtful`: the model that sees only the user's words decides, then the user. `asked`: the user alone decides."""
+"""`doubtful`: a model that sees only the user's words decides, then the user. `asked`: only the user decides."""
 
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,100}@[\w-]{1,100}\.[\w.-]{1,200}")
-_PASSAGE = 48
-"""Letters and digits in a row that are no title any more: a search may ask for a title, if the user wants it."""
-_MOST_SMALL = 16
-"""Small values that the arguments of a call may have: switches, numbers of pages and the like."""
-_LITTLE = 3
-"""Characters of a value that says little alone."""
-_ORDER = 4
-"""From this many words of foreign text on, a task is an order; fewer are a name of something on a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,67 +39,68 @@ class Verdict:
 
     ruling: Ruling = "fine"
     why: str = ""
-    """The reason for the model and the user, if it is not fine; it contains no foreign text."""
-    may_stand: bool = False
+    """The reason for the model and the user. It contains no foreign text."""
+    may_be_permanent: bool = False
     """True if the user may allow such calls permanently."""
     paths: tuple[str, ...] = ()
-    """The paths that the user did not name, if they are the reason."""
-    rest: Verdict | None = None
-    """The ruling if these paths were named."""
+    """The paths that caused this ruling because the user did not name them."""
+    if_allowed: Verdict | None = None
+    """The ruling once the user allows these paths."""
 
 
 FINE = Verdict()
 
 
 @dataclass(frozen=True)
-class Asked:
-    """An action that is to be judged."""
+class ActionFacts:
+    """The facts about an action that the rules look at."""
 
     origins: Origins
     text: str = ""
-    """An address, a query, a task, or what is typed."""
+    """An address, a query, a task, or text to type."""
     url: str = ""
-    """The site of a task, or of what is typed."""
+    """The page where the task starts or the text is typed."""
     name: str = ""
+    """The name of the called tool."""
     values: Sequence[str] = ()
-    """The values of a call's arguments, or of a program's request."""
+    """The arguments of a call or of a program's request."""
     others: Sequence[str] = ()
-    """Values that the user neither wrote nor attached."""
+    """Values that come neither from the user's text nor from an attached file."""
     paths: Sequence[str] = ()
-    """Paths among the values that the user did not name."""
+    """Paths that the user did not name."""
     names: Sequence[str] = ()
-    """The names of members in arguments."""
+    """Member names in the arguments."""
     results: Sequence[str] = ()
-    """Earlier results of the call's server, which may be sent back to it."""
+    """Earlier results of the same server. They may be sent back to it."""
     small: int = 0
-    """Values that are too small to be judged alone."""
+    """Number of values that are too small to judge alone."""
     read_only: bool = False
     is_harmless: bool = False
-    """True if a browser's task can neither sign in nor take anything along."""
+    """True if a browser task can neither sign in nor carry private data."""
     program: ProgramText | None = None
 
     @property
     def is_known_site(self) -> bool:
-        """True if the run found the site of an address, or everybody knows it."""
+        """True if a search found the site, a page linked to it, or it is well known."""
         return source_of(self.text) in self.origins.known_sites or self.origins.trusts(self.text)
 
     @property
     def new_values(self) -> list[str]:
-        """The values that the server of a call did not give itself."""
-        return [one for one in self.others if not any(stands_whole(one, result) for result in self.results)]
+        """Values that the server did not return earlier."""
+        return [one for one in self.others if not any(has_whole(one, result) for result in self.results)]
 
     @property
     def pieces(self) -> list[str]:
-        """The values that may be pieces of another one: the new ones, and those that say little alone."""
-        return [one for one in self.others if len(one) <= _LITTLE or one in self.new_values]
+        """Values that may be pieces of a longer one."""
+        return [one for one in self.others if len(one) <= SMALL_VALUE_CHARS or one in self.new_values]
 
     @property
     def joined(self) -> list[str]:
-        """The texts that several pieces, or several names, spell together."""
+        """The pieces joined together, and the member names joined together."""
         return ["".join(several) for several in (self.pieces, self.names) if len(several) > 1]
 
     def is_written(self, value: str) -> bool:
-        """Return True if a program's text, or what was shown before it, contains a value."""
+        """Return True if the program's text, or text shown to the model before, contains the value."""
         origins, program = self.origins, self.program
         return (
             program is None
@@ -108,19 +109,19 @@ class Asked:
             or origins.is_shown(value)
             or origins.is_in_named_folder(value)
             or program.holds(origins.paths.below(value) or value)
-            or any(stands_whole(value, result) for result in self.results)
+            or any(has_whole(value, result) for result in self.results)
         )
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One reason for a ruling. The first rule that applies decides."""
+    """One rule. The first that applies to an action decides."""
 
     name: str
     ruling: Ruling
     why: str
-    applies: Callable[[Asked], bool]
-    may_stand: bool = False
+    applies: Callable[[ActionFacts], bool]
+    may_be_permanent: bool = False
     """True if the user may allow such calls permanently."""
 
 
@@ -153,13 +154,13 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "pieces",
             "doubtful",
             "the address carries a piece of the user's data, after other pieces",
-            lambda a: not a.origins.names_site(a.text) and a.origins.is_pieced(parts(a.text)),
+            lambda a: not a.origins.names_site(a.text) and a.origins.completes_key(address_parts(a.text)),
         ),
         Rule(
             "query of a named site",
             "doubtful",
             "the request comes only from text that others wrote, and not from a link",
-            lambda a: a.origins.names_site(a.text) and a.origins.tells_to_ask(canonical(a.text)),
+            lambda a: a.origins.names_site(a.text) and a.origins.has_request_of(canonical(a.text)),
         ),
         Rule(
             "page of a known site",
@@ -168,7 +169,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             lambda a: (
                 not a.origins.names_site(a.text)
                 and a.is_known_site
-                and any(canonical(a.text).startswith(other) for other in a.origins.addresses_told)
+                and any(canonical(a.text).startswith(other) for other in a.origins.foreign_addresses)
             ),
         ),
         Rule(
@@ -184,7 +185,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "passage",
             "refused",
             "the query carries a piece of the user's data",
-            lambda a: a.origins.carries(a.text, _PASSAGE),
+            lambda a: a.origins.carries(a.text, PASSAGE_CHARS),
         ),
         Rule(
             "name",
@@ -202,7 +203,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "pieces",
             "doubtful",
             "the query carries a piece of the user's data, after other pieces",
-            lambda a: a.origins.is_pieced(arguments_in_parts([a.text])),
+            lambda a: a.origins.completes_key(argument_parts([a.text])),
         ),
     ),
     "task": (
@@ -223,7 +224,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "wording",
             "doubtful",
             "the task is worded as in text that others wrote",
-            lambda a: a.origins.is_worded_by_others(a.text, _ORDER if a.is_harmless else 0),
+            lambda a: a.origins.is_worded_by_others(a.text, ORDER_WORDS if a.is_harmless else 0),
         ),
     ),
     "typed": (
@@ -258,7 +259,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "asked",
             "the user did not name this file",
             lambda a: bool(a.paths),
-            may_stand=True,
+            may_be_permanent=True,
         ),
         Rule(
             "passage",
@@ -276,33 +277,33 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "pieces",
             "doubtful",
             "the arguments carry pieces of the user's data",
-            lambda a: a.origins.is_pieced(arguments_in_parts(a.pieces)) or any(map(a.origins.holds_key, a.joined)),
+            lambda a: a.origins.completes_key(argument_parts(a.pieces)) or any(map(a.origins.holds_key, a.joined)),
         ),
         Rule(
             "small parts",
             "doubtful",
             "the arguments are many small values, and may spell the user's data",
-            lambda a: a.small > _MOST_SMALL and bool(a.origins.private or a.origins.answers),
+            lambda a: a.small > MAX_SMALL_VALUES and bool(a.origins.private or a.origins.answers),
         ),
         Rule(
             "address",
             "doubtful",
             "an argument is an address that comes only from text that others wrote",
-            lambda a: any(of_address(value, a.origins) != FINE for value in a.others if is_address(value)),
+            lambda a: any(judge_address(value, a.origins) != FINE for value in a.others if is_address(value)),
         ),
         Rule("reading", "fine", "", lambda a: a.read_only),
         Rule(
             "mail",
             "doubtful",
             "an argument is a mail address that the user does not name",
-            lambda a: any(not a.origins.is_wanted(mail) for value in a.others for mail in _MAIL.findall(value)),
+            lambda a: any(not a.origins.in_user_text(mail) for value in a.others for mail in _MAIL.findall(value)),
         ),
         Rule(
             "argument of others",
             "doubtful",
             "an argument comes only from text that others wrote",
-            lambda a: any(map(a.origins.stands_there, a.others)),
-            may_stand=True,
+            lambda a: any(map(a.origins.is_in_foreign_text, a.others)),
+            may_be_permanent=True,
         ),
         Rule(
             "unwanted",
@@ -310,9 +311,9 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "the user's words do not ask for what the tool does, and text of others may",
             lambda a: (
                 not a.origins.names_tool(a.name)
-                and (bool(a.origins.foreign) or a.origins.gives_orders or a.origins.is_wording(a.values))
+                and (bool(a.origins.foreign) or a.origins.gives_orders or a.origins.is_user_sentence(a.values))
             ),
-            may_stand=True,
+            may_be_permanent=True,
         ),
     ),
     "program": (
@@ -330,54 +331,58 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
     ),
 }
-"""The rules by what they judge, in order."""
+"""The rules for each kind of action, in order."""
 
 
-def _ruled(kind: str, asked: Asked) -> Verdict:
-    rule = next((rule for rule in RULES[kind] if rule.applies(asked)), None)
-    return FINE if rule is None or rule.ruling == "fine" else Verdict(rule.ruling, rule.why, rule.may_stand)
+def _apply_rules(kind: str, facts: ActionFacts) -> Verdict:
+    rule = next((rule for rule in RULES[kind] if rule.applies(facts)), None)
+    return FINE if rule is None or rule.ruling == "fine" else Verdict(rule.ruling, rule.why, rule.may_be_permanent)
 
 
-def of_address(url: str, origins: Origins) -> Verdict:
+def judge_address(url: str, origins: Origins) -> Verdict:
     """Return the ruling on opening an address.
 
-    Allowed are: addresses that the user wrote, sites that the user names, results of searches, links of pages that were
-    read, and addresses that the model came up with. An address that carries something away is not allowed.
+    Allowed are addresses that the user wrote, sites that the user names, search results, links on pages that were read,
+    and addresses that the model knows by itself. An address that carries private data is not allowed.
+
+    Example:
+        >>> judge_address("https://a.example/", Origins("Summarise https://a.example/")) == FINE
+        True
     """
-    return _ruled("address", Asked(origins, url))
+    return _apply_rules("address", ActionFacts(origins, url))
 
 
-def of_query(query: str, origins: Origins) -> Verdict:
+def judge_query(query: str, origins: Origins) -> Verdict:
     """Return the ruling on a search.
 
-    A name from a file may be searched for if the user wants that; a passage or a key from it may not.
+    A search may contain a name from a private file if the user wants it, but no passage and no key from it.
     """
-    return _ruled("query", Asked(origins, query))
+    return _apply_rules("query", ActionFacts(origins, query))
 
 
-def of_task(task: str, url: str, origins: Origins, *, has_logins: bool = True) -> Verdict:
-    """Return the ruling on a browser task, since its text ends up in the forms of a site.
+def judge_task(task: str, url: str, origins: Origins, *, has_logins: bool = True) -> Verdict:
+    """Return the ruling on a browser task, whose text may end up in a site's forms.
 
     Args:
-        task: The task.
-        url: The address where it begins.
-        origins: The texts that the run knows.
-        has_logins: True if the browser can sign in. If not, and if the run knows nothing private, a task at a host that
-            the user names may use the names of links and fields on its pages.
+        task: The task in words.
+        url: The page where it starts.
+        origins: The texts known to the run.
+        has_logins: True if the browser can sign in. If it cannot, and the run has no private data, a task at a host
+            that the user names may use the names of links and fields on the page.
     """
-    verdict = of_address(url, origins)
+    verdict = judge_address(url, origins)
     if verdict != FINE:
         return verdict
     is_harmless = not has_logins and not origins.private and origins.names_host(url)
-    return _ruled("task", Asked(origins, task, url, is_harmless=is_harmless))
+    return _apply_rules("task", ActionFacts(origins, task, url, is_harmless=is_harmless))
 
 
-def of_typed(text: str, url: str, origins: Origins) -> Verdict:
+def judge_typed(text: str, url: str, origins: Origins) -> Verdict:
     """Return the ruling on typing a text on a page."""
-    return _ruled("typed", Asked(origins, text, url))
+    return _apply_rules("typed", ActionFacts(origins, text, url))
 
 
-def of_call(
+def judge_call(
     name: str,
     arguments: dict[str, Json],
     origins: Origins,
@@ -386,22 +391,22 @@ def of_call(
     files: Collection[str] = (),
     results: Sequence[str] = (),
 ) -> Verdict:
-    """Return the ruling on a call of a connected server's tool.
+    """Return the ruling on a call to an external server's tool.
 
     Args:
         name: `server__tool`.
         arguments: The arguments of the call.
-        origins: The texts that the run knows.
-        read_only: True if its server says that the tool changes nothing.
-        files: Names and paths of the files that the user attached.
-        results: Earlier results of its server.
+        origins: The texts known to the run.
+        read_only: True if the server says that the tool changes nothing.
+        files: Names and paths of the attached files.
+        results: Earlier results of the same server.
     """
-    values = list(leaves(arguments))
+    values = list(values_in(arguments))
     below = origins.paths.below
-    paths = {value for name, value in named_leaves(arguments) if is_path(value, name) and value not in files}
+    paths = {value for name, value in named_values(arguments) if is_path(value, name) and value not in files}
     own = {one for one in values if one in files or origins.is_in_named_folder(one)}
-    own |= {one for one in values if (origins.paths.names(one) if one in paths else origins.is_own(one))}
-    asked = Asked(
+    own |= {one for one in values if (origins.paths.names(one) if one in paths else origins.user_wrote(one))}
+    facts = ActionFacts(
         origins,
         name=name,
         values=values,
@@ -409,31 +414,31 @@ def of_call(
         paths=[one for one in values if one in paths and one not in own and not below(one)],
         names=[*member_names(arguments)],
         results=results,
-        small=small_parts(arguments, origins.words_of_user),
+        small=count_small_values(arguments, origins.words_of_user),
         read_only=read_only,
     )
-    verdict = _ruled("call", asked)
+    verdict = _apply_rules("call", facts)
     if verdict.ruling != "asked":
         return verdict
-    unnamed = tuple(asked.paths)
-    rest = _ruled("call", replace(asked, paths=(), others=[one for one in asked.others if one not in unnamed]))
-    return replace(verdict, paths=unnamed, rest=rest)
+    unnamed = tuple(facts.paths)
+    rest = _apply_rules("call", replace(facts, paths=(), others=[one for one in facts.others if one not in unnamed]))
+    return replace(verdict, paths=unnamed, if_allowed=rest)
 
 
-def of_program(
+def judge_program(
     verdict: Verdict, values: Sequence[str], program: ProgramText, origins: Origins, results: Sequence[str] = ()
 ) -> Verdict:
-    """Return the ruling on a program's request: one that its own text does not contain is doubtful.
+    """Return the ruling on a program's request. It is doubtful if the program's text lacks the requested values.
 
     Args:
-        verdict: The ruling on the same request by the model itself.
-        values: The requested values.
+        verdict: The ruling on the same request if the model made it itself.
+        values: The values in the request.
         program: The programs of the session.
-        origins: The texts that the run knows.
+        origins: The texts known to the run.
         results: Earlier results of the same server in the session.
     """
-    if verdict.rest is not None:
-        return replace(verdict, rest=of_program(verdict.rest, values, program, origins, results))
+    if verdict.if_allowed is not None:
+        return replace(verdict, if_allowed=judge_program(verdict.if_allowed, values, program, origins, results))
     if verdict != FINE:
         return verdict
-    return _ruled("program", Asked(origins, values=values, program=program, results=results))
+    return _apply_rules("program", ActionFacts(origins, values=values, program=program, results=results))
