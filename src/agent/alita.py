@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from agent.active_run import ActiveRun
 from agent.answer import Answer
 from agent.answering.arithmetic import compute
 from agent.budget import Budget, RunLimits
@@ -25,9 +26,9 @@ from agent.configuration.settings import (
     FOLLOWS,
     HOME,
     NEW_COPY,
+    PURPOSE,
     RULES,
     SCHEMA,
-    WISH,
     configuration_of,
     places_of,
     settings_as_in,
@@ -39,9 +40,8 @@ from agent.errors import RunError, SettingsError, StorageError
 from agent.events import AnswerWritten, Event, Listener, Note, RunFinished, Warned
 from agent.models.protocol import FIRST_LISTED, Usage
 from agent.models.roles import with_named_model
-from agent.question import FolderGrant, Wish, usable
+from agent.question import FolderGrant, Purpose, usable
 from agent.resources import Resources
-from agent.running import Running
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms, note_hit
 from agent.store.databases import has_store, hold_store
 from agent.store.journal import Journal
@@ -113,7 +113,7 @@ class Alita:
         self._listener: Listener = _silent
         self._written = RedactedStream(self._redactor)
         self._warnings: list[str] = []
-        self.running: Running | None = None
+        self.running: ActiveRun | None = None
         """The newest run, which may have ended."""
 
     @classmethod
@@ -202,7 +202,7 @@ class Alita:
         files: Sequence[Path] = (),
         on_event: Listener | None = None,
         conversation: Conversation | None = None,
-        wish: Wish = "answer",
+        purpose: Purpose = Purpose.ANSWER,
         around: str = "",
         schema: dict[str, Any] | None = None,
         rules: str = "",
@@ -216,9 +216,9 @@ class Alita:
             on_event: Told what happens, step by step.
             conversation: The turns before this question, which may refer to them. Those of a long conversation are
                 folded into its summary; nothing is added to it.
-            wish: `create` for the sake of the tool that answers such questions: one of the library that fits, else a
-                new one. Then neither plain arithmetic nor an earlier answer is taken.
-            around: The package that such a tool is to be made around, as a requirement.
+            purpose: `create` to get a tool that answers such questions: a fitting one of the library, else a new one.
+                Then neither plain arithmetic nor an earlier answer is used.
+            around: The package to make such a tool around, as a requirement.
             schema: JSON Schema, draft 2020-12, for the answer's text as JSON; a text that does not fit is no answer.
             rules: A benchmark's rules for the form of the answer; the small strategy ignores them.
             folder: A folder that programs may read, or change in a copy. Later questions of the conversation
@@ -235,9 +235,11 @@ class Alita:
         if (clean := self._redactor.text(question)) != question:  # not even its owner sends a key to a model
             self._listener(Note("the question contained an API key, which was replaced"))
             question = clean
-        purpose = self._purpose(wish, around)
+        purpose = Purpose(purpose)
+        if around:
+            require_large(self.settings, WRAPPING)
         place = await asyncio.to_thread(self._folder_for, folder, conversation)
-        is_plain = wish == "answer" and not files and not schema and not place
+        is_plain = purpose.takes_known_answers and not files and not schema and not place
         if is_plain and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
         if self.settings.model == FIRST_LISTED:
@@ -247,7 +249,7 @@ class Alita:
         form |= {RULES: rules} if rules else {}
         inputs, configuration = [describe_file(path) for path in files], self._configuration(self.settings, form)
         if (
-            wish == "answer"
+            purpose.takes_known_answers
             and not follows
             and not place
             and (known := await asyncio.to_thread(self._known, self.settings, form, question, inputs))
@@ -256,7 +258,9 @@ class Alita:
                 Note(f"answered from the cache (run {known.run_id}); to ask again: --no-cache, or /retry in a session")
             )
             return self._finish(replace(known, tools_created=(), steps=0, usage=Usage(), seconds=0.0, waited=0.0))
-        told = configuration | places_of(self.settings) | follows | place | purpose
+        told = configuration | places_of(self.settings) | follows | place
+        told |= {} if purpose is Purpose.ANSWER else {PURPOSE: str(purpose)}
+        told |= {AROUND: around} if around else {}
         if self.settings.use_cache and not around and not follows and not place:
             earlier = await asyncio.to_thread(self._from_store, partial(self._programs.get, question))
             told |= {EARLIER: earlier} if earlier else {}
@@ -322,16 +326,6 @@ class Alita:
         if folder.writes:
             measure(root)
         return {FOLDER: str(root), COPY: NEW_COPY if folder.writes else ""}
-
-    def _purpose(self, wish: Wish, around: str) -> dict[str, str]:
-        """Return the run's purpose for its configuration.
-
-        Raises:
-            UsageError: The model is too small for it.
-        """
-        if around:
-            require_large(self.settings, WRAPPING)
-        return ({WISH: wish} if wish != "answer" else {}) | ({AROUND: around} if around else {})
 
     def folder_of(self, conversation: Conversation) -> FolderGrant | None:
         """Return the folder that programs of a conversation have."""
@@ -455,15 +449,15 @@ class Alita:
             before = run.answer or Answer("", "interrupted")
             budget.go_on(max(before.seconds, journal.seconds), before.waited)
         form = {name: run.configuration[name] for name in (SCHEMA, RULES) if name in run.configuration}
-        self.running = running = Running(
-            run,
-            journal,
-            budget,
-            settings,
-            self._opened,
-            self._redactor,
-            self._tell,
-            lambda question, files, after: self._known(
+        self.running = running = ActiveRun(
+            run=run,
+            journal=journal,
+            budget=budget,
+            settings=settings,
+            resources=self._opened,
+            redactor=self._redactor,
+            tell=self._tell,
+            known=lambda question, files, after: self._known(
                 settings, form | ({AFTER: after} if after else {}), question, files
             ),
             streams=self._streams,

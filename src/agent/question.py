@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Literal
 
 from mcp_tools.errors import UsageError
 
@@ -23,8 +23,36 @@ class FolderGrant:
     """True if they work on a copy; the user may apply the changes."""
 
 
-Wish = Literal["answer", "create"]
-"""Purpose of a run: an answer, or a tool for such questions, found or created."""
+class Purpose(StrEnum):
+    """The purpose of a run, chosen once when it begins."""
+
+    ANSWER = "answer"
+    CREATE = "create"
+    """A tool for such questions, found in the library or created."""
+    HAND_OVER = "hand_over"
+    """An answer for the run that hands the question over."""
+
+    @property
+    def wants_tool(self) -> bool:
+        """True if only a tool counts as a result, so the run may only use or create one."""
+        return self is Purpose.CREATE
+
+    @property
+    def is_users(self) -> bool:
+        """True if the user asked and may send messages; the limits of the run are this question's own."""
+        return self is not Purpose.HAND_OVER
+
+    @property
+    def is_judged(self) -> bool:
+        """True if a doubtful answer goes back for another attempt."""
+        return self is Purpose.ANSWER
+
+    @property
+    def takes_known_answers(self) -> bool:
+        """True if arithmetic or an earlier answer may replace the run."""
+        return self is Purpose.ANSWER
+
+
 NOT_KEPT = "No tool was kept. Ask for something that can be computed, and put all values into the question."
 LONGEST_QUESTION = 100_000
 """Characters. More is data, and belongs into a file."""

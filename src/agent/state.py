@@ -6,7 +6,7 @@ import operator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from agent.question import Wish
+from agent.question import Purpose
 from mcp_tools.tool import Json, call_text
 
 ActionName = str
@@ -210,8 +210,7 @@ class State(TypedDict, total=False):
     """Names of the tools that had their own function in earlier turns."""
     remarks: list[str]
     """Changes since the last turn: missing or changed files, lost variables; and the file of a long message."""
-    wish: Wish
-    """Missing for an answer."""
+    purpose: Purpose
     around: str
     """The package to wrap, as a requirement; missing without one."""
     wraps: Wrapped

@@ -66,7 +66,7 @@ class Desk:
     async def ask(self, question: str, **flags: Any) -> Answer:
         given = {
             name: flags.pop(name)
-            for name in ("files", "conversation", "wish", "around", "rules", "schema", "folder")
+            for name in ("files", "conversation", "purpose", "around", "rules", "schema", "folder")
             if name in flags
         }
         return await self.use(lambda alita: alita.ask(question, on_event=self.events.append, **given), **flags)
@@ -79,7 +79,7 @@ class Desk:
 
     async def stop(self, question: str, happens: Callable[[Event], bool], **flags: Any) -> Answer:
         """Ask, and stop the run at once when something has happened; what it came to."""
-        given = {name: flags.pop(name) for name in ("files", "wish", "around", "folder") if name in flags}
+        given = {name: flags.pop(name) for name in ("files", "purpose", "around", "folder") if name in flags}
         return await self.use(
             lambda alita: self.stopped(alita, lambda hear: alita.ask(question, on_event=hear, **given), happens),
             **flags,

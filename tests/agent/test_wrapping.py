@@ -62,7 +62,7 @@ async def test_what_code_does_on_import_happens_in_the_sandbox(
     key.write_text("sesame")
     around = wrapped(**{IMPORT: ATTACKS[attack].format(key=key, there=there, port=9) + "\n"})
     with pytest.raises(UserError) as refused:
-        await desk.plays().ask(TASK, wish="create", around=around)
+        await desk.plays().ask(TASK, purpose="create", around=around)
     assert "gauge 0.3.1 /" in str(refused.value)
     assert "cannot be wrapped" in str(refused.value)
     assert "sesame" not in str(refused.value)
@@ -72,14 +72,14 @@ async def test_what_code_does_on_import_happens_in_the_sandbox(
 
 async def test_what_code_prints_on_import_disturbs_nothing(desk: Any, wrapped: Any) -> None:
     noise = "import sys\nprint('x' * 3_000_000)\nprint('y', file=sys.stderr)\nfrom .needle import needle_diameter\n"
-    answer = await desk.plays(*made_by()).ask(TASK, wish="create", around=wrapped(**{IMPORT: noise}))
+    answer = await desk.plays(*made_by()).ask(TASK, purpose="create", around=wrapped(**{IMPORT: noise}))
     assert (answer.text, answer.tools_created) == ("0.82", (NAME,))
 
 
 async def test_a_stopped_run_goes_on_around_the_same_code_and_is_replayed(desk: Any, wrapped: Any) -> None:
     around = wrapped()
     stopped = await desk.plays(*made_by()).stop(
-        TASK, lambda event: "read gauge" in getattr(event, "text", ""), wish="create", around=around
+        TASK, lambda event: "read gauge" in getattr(event, "text", ""), purpose="create", around=around
     )
     assert stopped.tools_created == ()
     assert desk.library.list() == []
@@ -102,8 +102,8 @@ async def test_other_tools_are_not_offered_and_do_not_stand_in(desk: Any, wrappe
         "    return dict",
         "    if gauge not in (18, 21, 23, 25, 27):\n        raise ValueError('no such needle')\n    return dict",
     )
-    assert (await desk.plays(*made_by(own)).ask(TASK, wish="create")).tools_created == (NAME,)
-    answer = await desk.plays(*made_by()).ask(TASK, wish="create", around=wrapped())
+    assert (await desk.plays(*made_by(own)).ask(TASK, purpose="create")).tools_created == (NAME,)
+    answer = await desk.plays(*made_by()).ask(TASK, purpose="create", around=wrapped())
     assert desk.of(ToolFound) == []
     assert answer.tools_created == (NAME,), desk.notes
     assert desk.library.get(NAME).provenance["wraps"].startswith("gauge 0.3.1 /")
@@ -111,4 +111,4 @@ async def test_other_tools_are_not_offered_and_do_not_stand_in(desk: Any, wrappe
 
 async def test_a_small_model_makes_no_tool_around_code(desk: Any, wrapped: Any) -> None:
     with pytest.raises(UsageError, match="embedded cannot make a tool around a package"):
-        await desk.ask(TASK, wish="create", around=wrapped(), model="embedded")
+        await desk.ask(TASK, purpose="create", around=wrapped(), model="embedded")

@@ -15,6 +15,7 @@ from agent.context import Context
 from agent.material.workspace import Workspace
 from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
+from agent.question import Purpose
 from agent.state import LOOK, Decision, State, Step
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
@@ -91,7 +92,8 @@ def state_of(
     steps: list[Step] | None = None,
     files: list[str] | None = None,
 ) -> State:
-    return {"question": question, "files": files or [], "tools": tools or [], "steps": steps or []}
+    state: State = {"question": question, "purpose": Purpose.ANSWER, "files": files or []}
+    return {**state, "tools": tools or [], "steps": steps or []}
 
 
 def done(

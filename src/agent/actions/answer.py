@@ -31,7 +31,7 @@ class GiveAnswer(Action):
         if not text:
             value = last_value(state.get("steps", []))
             text = "" if value is None else answer_text(value, state["question"])
-        if not text and state.get("wish") != "create":
+        if not text and not state["purpose"].wants_tool:
             text = await _best_guess(state, context)
         if text:
             text = await context.strategy(Role.COORDINATOR).confirmed(text, state, context)
@@ -39,7 +39,7 @@ class GiveAnswer(Action):
 
 
 async def _best_guess(state: State, context: Context) -> str:
-    if "most_turns" not in state:  # what it may go beyond the limits by is for the run's own answer
+    if state["purpose"].is_users:  # only the final answer of a run may exceed its limits
         context.budget.last_call = context.budget.limits.cost != 0
     try:
         return await context.strategy(Role.COORDINATOR).best_guess(state, context)

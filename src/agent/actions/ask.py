@@ -13,6 +13,7 @@ from agent.context import Context, Update
 from agent.conversation import Room
 from agent.events import ToolCalled
 from agent.material.origins import is_private, origins_of
+from agent.question import Purpose
 from agent.state import AttachedFile, Decision, State, Step
 from agent.steps import decision_of, step, step_number
 from mcp_tools.text import one_line
@@ -104,6 +105,7 @@ class HandOvers:
         files = [AttachedFile(**{k: v for k, v in one.items() if k != "since"}) for one in state.get("attached", [])]  # type: ignore[typeddict-item]
         start = State(
             question=question,
+            purpose=Purpose.HAND_OVER,
             said=state.get("said") or [state["question"]],
             files=state.get("files", []),
             agent=agent,

@@ -56,7 +56,7 @@ def shown_tool(tool: Tool) -> dict[str, Json]:
 async def tools_now(state: State, context: Context) -> list[dict[str, Any]]:
     """Return the shown tools, with the present tools of external servers, which may come late or change."""
     tools = state["tools"]
-    if not context.external.is_active or not state.get("steps") or state.get("wish") == "create":
+    if not context.external.is_active or not state.get("steps") or state["purpose"].wants_tool:
         return tools
     own, known = [tool for tool in tools if SERVER not in tool], external_of(state)
     full = {tool["name"] for tool in known if FOLDED not in tool}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.answer import Answer
 from agent.events import Event, ModelStarting, Note, ToolRefused
-from agent.question import NOT_KEPT, Wish
+from agent.question import NOT_KEPT, Purpose
 from mcp_tools.serving.builtin_tools import ReportProgress
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -40,7 +40,7 @@ class ServedAlita:
         Raises:
             AlitaError: The question is invalid, or a model or the sandbox is unavailable.
         """
-        return _answer_for_client(await self._answered(question, files, report, "answer"))
+        return _answer_for_client(await self._answered(question, files, report, Purpose.ANSWER))
 
     async def create_tool(
         self, question: str, *, files: Sequence[Path] = (), report: ReportProgress
@@ -56,7 +56,7 @@ class ServedAlita:
             if isinstance(event, ToolRefused | Note):
                 reasons.append(event.reason if isinstance(event, ToolRefused) else event.text)
 
-        answer = await self._answered(question, files, report, "create", note)
+        answer = await self._answered(question, files, report, Purpose.CREATE, note)
         created, reused = list(answer.tools_created), [t for t in answer.tools_used if t not in answer.tools_created]
         if not created and not reused:
             why = reasons[-1] if reasons else answer.error or "nothing fitted"
@@ -77,13 +77,18 @@ class ServedAlita:
             await self._alita.aclose()
 
     async def _answered(
-        self, question: str, files: Sequence[Path], report: ReportProgress, wish: Wish, watch: Listener | None = None
+        self,
+        question: str,
+        files: Sequence[Path],
+        report: ReportProgress,
+        purpose: Purpose,
+        watch: Listener | None = None,
     ) -> Answer:
         """The answer. A caller that goes away ends the work, which saves its state in a separate task."""
         if self._turn.locked():
             await report("waiting for another question to be answered")
         lines: asyncio.Queue[str] = asyncio.Queue()
-        task = self._started(self._work(question, files, _listener(lines, watch), wish))
+        task = self._started(self._work(question, files, _listener(lines, watch), purpose))
         telling = self._started(_report_all(lines, report))
         try:
             return await asyncio.shield(task)
@@ -99,14 +104,14 @@ class ServedAlita:
         task.add_done_callback(self._working.discard)
         return task
 
-    async def _work(self, question: str, files: Sequence[Path], listen: Listener, wish: Wish) -> Answer:
+    async def _work(self, question: str, files: Sequence[Path], listen: Listener, purpose: Purpose) -> Answer:
         async with self._turn:
             if self._alita is None:
                 # it takes as long as everything else together, and the first question may never come
                 from agent.alita import Alita
 
                 self._alita = Alita.open(self._settings)
-            return await self._alita.ask(question, files=files, on_event=listen, wish=wish, folder=self._folder)
+            return await self._alita.ask(question, files=files, on_event=listen, purpose=purpose, folder=self._folder)
 
 
 def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:

@@ -35,7 +35,7 @@ from agent.configuration.specialists import SPECIALISTS
 from agent.errors import RunError
 from agent.models.named import NamedModel, endpoint_address, is_known_to_see
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, ROLES, Role, StrategyName
-from agent.question import Wish
+from agent.question import Purpose
 
 if TYPE_CHECKING:
     from agent.store.runs import Run
@@ -500,7 +500,7 @@ def implied_model(values: Mapping[str, Any]) -> tuple[str, str]:
     return EMBEDDED, "default without a key"
 
 
-WISH = "wish"
+PURPOSE = "wish"
 """In a run's configuration: what it is for, where that is not an answer."""
 AROUND = "around"
 """In a run's configuration: the package that the tool is to be made around, as a requirement."""
@@ -589,6 +589,6 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
     return settings.model_copy(update=recorded)
 
 
-def wish_of(run: Run) -> Wish:
+def purpose_of(run: Run) -> Purpose:
     """Return the purpose of a run, which a resumed or repeated run keeps."""
-    return "create" if run.configuration.get(WISH) == "create" else "answer"
+    return Purpose.CREATE if run.configuration.get(PURPOSE) == "create" else Purpose.ANSWER

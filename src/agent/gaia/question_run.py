@@ -105,8 +105,8 @@ class LocalExecutor:
     @contextlib.asynccontextmanager
     async def open(cls, options: RunOptions, settings: Settings, at_once: int) -> AsyncIterator[LocalExecutor]:
         """Open what the questions share."""
+        from agent.active_run import import_ahead
         from agent.alita import Alita
-        from agent.running import import_ahead
 
         setup = setup_of(options, settings, at_once)
         await asyncio.to_thread(import_ahead, setup.settings)  # else it would cost the first questions their time

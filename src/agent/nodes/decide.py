@@ -63,7 +63,7 @@ async def decide(state: State, runtime: Runtime[Context]) -> Command[str]:
 
 def _limit(state: State, context: Context, turns: int) -> str | None:
     """The limit that is reached. Whoever was handed a question meets those of the run in the calls themselves."""
-    if "most_turns" in state:
+    if not state["purpose"].is_users:
         return "steps" if turns >= state["most_turns"] else None
     return context.budget.exceeded(turns, len(state.get("steps", [])))
 

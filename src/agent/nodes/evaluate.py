@@ -50,7 +50,7 @@ async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
 def _handed_back(text: str, quality: Quality, state: State, context: Context) -> dict[str, Any]:
     """What asks for another attempt; nothing where there was one, or there can be none."""
     turns, done = state.get("turns", 0), len(state.get("steps", []))
-    if "again" in state or "most_turns" in state or state.get("limit") or state.get("wish") == "create" or not done:
+    if "again" in state or not state["purpose"].is_judged or state.get("limit") or not done:
         return {}
     if context.budget.exceeded(turns, done):
         return {}

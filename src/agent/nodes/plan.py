@@ -36,7 +36,7 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     context = runtime.context
     for flaw in (await context.library.flaws())[:SHOWN_FLAWS]:
         context.emit(Note(flaw))
-    wants_tool = state.get("wish") == "create"  # an approved one of the library, or a new one
+    wants_tool = state["purpose"].wants_tool
     wraps = await _package(state, context)
     tools, others = await _own_tools(state, context)
     if not wants_tool:
@@ -78,7 +78,7 @@ async def _own_tools(state: State, context: Context) -> tuple[list[dict[str, Jso
     drafts = [tool.name for tool in fitting if tool.status is not Status.VERIFIED]
     if drafts:
         context.emit(Note(f"Not approved on this machine: {', '.join(drafts)} (alita tools approve NAME)"))
-    wants_tool = state.get("wish") == "create"
+    wants_tool = state["purpose"].wants_tool
     if around := state.get("around"):  # others are no tools around this package
         fitting, others = ([one for one in some if around in one.capabilities.packages] for some in (fitting, others))
     tools = [shown_tool(tool) for tool in fitting if not wants_tool or tool.name not in drafts]

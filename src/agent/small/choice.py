@@ -57,7 +57,7 @@ async def choose(state: State, context: Context) -> Decision:
     known = asked_before(state)
     if known is not None and refusal_of(known, state) is None:
         return known
-    if state.get("wish") == "create":
+    if state["purpose"].wants_tool:
         return await _choose_tool(state, context)
     if (needed := _material(state)) is not None:
         return needed

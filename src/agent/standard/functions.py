@@ -26,7 +26,7 @@ def functions_for(state: State) -> list[dict[str, Any]]:
     tools = [_tool_function(tool) for tool in own if not tool.get(FOLDED)]
     if any(tool.get(FOLDED) for tool in own):
         tools = [_FUNCTIONS["use_tool"], *tools]
-    if state.get("wish") == "create":
+    if state["purpose"].wants_tool:
         return [_FUNCTIONS["create_tool"], *tools]
     left_out = {*state.get("without", []), "use_tool"}
     return [*(form for name, form in _FUNCTIONS.items() if name not in left_out), *tools]

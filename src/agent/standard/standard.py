@@ -92,11 +92,11 @@ class Standard(Strategy):
                 return _by_rule([known], state)
             if pages := _pages_named(state, context):
                 return _by_rule(pages, state, is_free=True)
-        if state.get("wish") == "create" and (end := _tool_wanted(state)) is not None:
+        if state["purpose"].wants_tool and (end := _tool_wanted(state)) is not None:
             return NextActions([end])
         why = why_replan(state, context.replan_steps)
         plans = [await replan(state, context, _names(state), why)] if why else []
-        told = [] if "most_turns" in state else await context.new_messages(state.get("turns", 0))
+        told = await context.new_messages(state.get("turns", 0)) if state["purpose"].is_users else []
         said = [Interjection(replies=len(state.get("replies", [])), text=text) for text in told]
         state = {
             **state,
@@ -261,7 +261,7 @@ def _chosen(completion: Completion, state: State, replies: list[Reply]) -> NextA
     message = completion.as_message()
     if not completion.tool_calls:
         text, is_cut = completion.text.strip(), completion.finish == "length"
-        if text and not is_cut and (state.get("wish") != "create" or "wraps" in state):
+        if text and not is_cut and (not state["purpose"].wants_tool or "wraps" in state):
             return NextActions([Decision("answer", answer=text)], replies)
         if text and not is_cut and any(step["action"] == "create_tool" for step in state.get("steps", [])):
             return NextActions([Decision("answer", f"{_GIVES_UP}: {one_line(text, 300)}")], replies)
@@ -298,7 +298,7 @@ def _pages_named(state: State, context: Context) -> list[Decision]:
     """The readings of the addresses in the question; films and sound are left to programs and to other addresses."""
     named = [url for url in addresses_in(state["question"]) if not _INCOMPLETE.search(url)]
     pages = [Decision("read_file", "The question names it.", file=url) for url in named]
-    if not pages or state.get("wish") == "create" or state.get("agent") == "browser":
+    if not pages or state["purpose"].wants_tool or state.get("agent") == "browser":
         return []
     origins = origins_of(state, context)
     return [
@@ -340,7 +340,7 @@ def _tool_wanted(state: State) -> Decision | None:
 
 def _fallback(state: State) -> Decision | None:
     """Return an action by rule for a model that failed: read an unread file, else search for the question once."""
-    if state.get("wish") == "create":
+    if state["purpose"].wants_tool:
         return None
     why = "The model chose nothing that can be done."
     if files := unread_files(state):

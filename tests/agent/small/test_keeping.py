@@ -205,9 +205,9 @@ async def test_the_answer_stands_when_the_run_ends_before_the_proof(desk: Any) -
 
 
 async def test_a_tool_that_is_wanted_comes_of_a_program_too(desk: Any) -> None:
-    answer = await desk.plays(*STORY).ask(QUESTION, strategy="small", wish="create")
+    answer = await desk.plays(*STORY).ask(QUESTION, strategy="small", purpose="create")
     assert (answer.text, answer.tools_created) == (ANSWER, ("nth_fibonacci",)), desk.notes
     first = await desk.plays().replay(answer.run_id)
     assert (first.text, first.tools_created) == (ANSWER, ("nth_fibonacci",))
-    found = await desk.plays().ask(QUESTION, strategy="small", wish="create")
+    found = await desk.plays().ask(QUESTION, strategy="small", purpose="create")
     assert (found.text, found.tools_created, found.tools_used) == (ANSWER, (), ("nth_fibonacci",))

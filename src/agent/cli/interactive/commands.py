@@ -23,13 +23,13 @@ from agent.cli.interactive.pastes import in_short
 from agent.cli.main import plain_misuse
 from agent.cli.options import Invocation, invoked
 from agent.cli.output import Result, date_text
-from agent.configuration.settings import AROUND, wish_of
+from agent.configuration.settings import AROUND, purpose_of
 from agent.configuration.settings_sources import read_settings
 from agent.conversation import Turn
 from agent.errors import RunError, SettingsError, UsageError
 from agent.models.protocol import EMBEDDED, Usage
 from agent.models.roles import with_named_model
-from agent.question import NOT_KEPT, FolderGrant
+from agent.question import NOT_KEPT, FolderGrant, Purpose
 from agent.store.own_runs import OwnRuns
 from agent.store.runs import find_run, find_unfinished, load_run
 from agent.store.session_text import export_session
@@ -232,7 +232,7 @@ async def wrap(terminal: Terminal, argument: str) -> None:
 
 async def _make_tool(terminal: Terminal, question: str, around: str = "") -> None:
     before = len(terminal.refused)
-    answer = await terminal.ask(question, wish="create", around=around)
+    answer = await terminal.ask(question, purpose=Purpose.CREATE, around=around)
     if len(terminal.refused) > before:
         return  # it was shown, and the user said no
     if answer.tools_created:
@@ -342,8 +342,8 @@ async def retry(terminal: Terminal, argument: str) -> None:
         if run and not OwnRuns(terminal.settings).has(run):  # the files that it names are not the user's choice
             run = None
         files = tuple(Path(file.path) for file in run.files) if run else ()
-        wish, around = (wish_of(run), run.configuration.get(AROUND, "")) if run else ("answer", "")
-        await terminal.ask(turn.question, files, fresh=True, wish=wish, around=around)
+        purpose, around = (purpose_of(run), run.configuration.get(AROUND, "")) if run else (Purpose.ANSWER, "")
+        await terminal.ask(turn.question, files, fresh=True, purpose=purpose, around=around)
 
 
 @contextmanager

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.active_run import PICTURES, WEB
 from agent.answer import OutputFile
 from agent.errors import RunError
 from agent.material.outputs import FOLDER as OUTPUTS
 from agent.material.outputs import Outputs
-from agent.running import PICTURES, WEB
 from agent.store.own_runs import OwnRuns
 from agent.store.runs import Run, describe_file, load_run
 from agent.store.sessions import StoredSession, files_of

@@ -28,7 +28,7 @@ from agent.consent.questions import ApprovalMode, ToolToApprove, UserReply
 from agent.conversation import Turn
 from agent.errors import AlitaError, UsageError
 from agent.events import Event, Listener, RunStarted
-from agent.question import FolderGrant, Wish, files_named
+from agent.question import FolderGrant, Purpose, files_named
 from agent.store.redact import Redactor
 from agent.store.sessions import (
     StoredSession,
@@ -133,13 +133,19 @@ class Terminal:
             self.screen.note(f"The session is saved. Continue with: alita --resume {self.session.id}")
 
     async def ask(
-        self, question: str, files: Sequence[Path] = (), *, fresh: bool = False, wish: Wish = "answer", around: str = ""
+        self,
+        question: str,
+        files: Sequence[Path] = (),
+        *,
+        fresh: bool = False,
+        purpose: Purpose = Purpose.ANSWER,
+        around: str = "",
     ) -> Answer:
         """Asks a question, shows what happens and the answer, and keeps the turn; `fresh` passes over the cache."""
         conversation = self.session.conversation
 
         def work(listen: Listener) -> Coroutine[Any, Any, Answer]:
-            asked: dict[str, Any] = {"files": files, "conversation": conversation, "wish": wish, "around": around}
+            asked: dict[str, Any] = {"files": files, "conversation": conversation, "purpose": purpose, "around": around}
             return self.alita.ask(question, on_event=listen, folder=self.folder, **asked)
 
         with self.alita.asking_anew() if fresh else contextlib.nullcontext():

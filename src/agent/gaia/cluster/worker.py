@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import ray
 
 from agent import alita_version, events
+from agent.active_run import import_ahead
 from agent.alita import Alita
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import KEYS, read_settings
@@ -31,7 +32,6 @@ from agent.gaia.cluster.sharing import Changes, changes, unpack
 from agent.gaia.configuration import Setup
 from agent.gaia.question_run import AttemptJob, AttemptResult, QuestionRun
 from agent.models.failures import SLOTS
-from agent.running import import_ahead
 from agent.store.redact import Redactor
 from mcp_tools.atomic import private_folder
 

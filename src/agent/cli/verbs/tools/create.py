@@ -12,7 +12,7 @@ from agent.cli import exits, options
 from agent.cli.answers import Output, answer
 from agent.cli.options import opt
 from agent.cli.output import print_note
-from agent.question import NOT_KEPT, usable
+from agent.question import NOT_KEPT, Purpose, usable
 from agent.resources import environments_of
 from agent.user_files import require_readable
 from mcp_tools.errors import UsageError
@@ -80,7 +80,7 @@ def _made(task: str, files: tuple[Path, ...], around: str, output: Output) -> in
     made: list[Answer] = []
 
     async def work(alita: Alita, listen: Listener) -> Answer:
-        asked: dict[str, Any] = {"files": files, "wish": "create", "around": around}
+        asked: dict[str, Any] = {"files": files, "purpose": Purpose.CREATE, "around": around}
         made.append(await alita.ask(usable(task), on_event=listen, **asked))
         return made[-1]
 

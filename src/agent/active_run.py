@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -27,7 +27,18 @@ from agent.calls.models import RunModels
 from agent.calls.python_session import PythonSession
 from agent.calls.recorder import Recorder
 from agent.calls.sandbox import RecordedSandbox
-from agent.configuration.settings import AROUND, COPY, EARLIER, FOLDER, FOLLOWS, HOME, NEW_COPY, RULES, SCHEMA, wish_of
+from agent.configuration.settings import (
+    AROUND,
+    COPY,
+    EARLIER,
+    FOLDER,
+    FOLLOWS,
+    HOME,
+    NEW_COPY,
+    RULES,
+    SCHEMA,
+    purpose_of,
+)
 from agent.configuration.specialists import not_for
 from agent.consent.consent import Consent
 from agent.consent.hosts import HostGrants
@@ -66,15 +77,15 @@ if TYPE_CHECKING:
 
 
 PICTURES = "browser"
-"""The folder of a run in which is kept what its browser saw and downloaded."""
+"""Folder in a run for screenshots and downloads of its browser."""
 FILES = "files"
-"""The folder of a run in which is kept what was made of its files for programs."""
+"""Folder in a run for the extracted contents of its files, for programs."""
 WEB = "web"
-"""The folder of a run in which files of the web are kept."""
+"""Folder in a run for files of the web."""
 
 
-_MOST_NAMES = 20
-"""Maximum number of lost variables that are named to the model."""
+_MAX_VARIABLES = 20
+"""Lost variables that are named to the model."""
 _ACTION_OF = {"create": "create_tool"}
 """Ability names that differ from their action's name."""
 
@@ -88,30 +99,36 @@ def import_ahead(settings: Settings) -> None:
         import_module("openai")
 
 
-@dataclass(eq=False)
-class Running:
-    """A run that is under way: what it is, what it shares with other runs, and how it goes."""
+@dataclass(eq=False, kw_only=True)
+class ActiveRun:
+    """Takes the question of a run through the graph to its answer, and saves both.
+
+    Attributes:
+        journal: Records the calls of the run, or replays them.
+        tell: Reports events to the front end.
+        known: Looks up the earlier answer to a question with files, after the turns with that digest.
+        streams: True to report the text of an answer while the model writes it.
+        live: False for a replay, which makes no calls and writes nothing.
+        transcript: The earlier turns.
+        keeps_python: True to keep the Python process open for the next turn of the conversation.
+        reasons: The user's reasons for refusals in this run.
+        unheard: Messages of the user that the model has not seen yet.
+    """
 
     run: Run
     journal: Journal
-    """Records its calls, or answers them."""
     budget: Budget
     settings: Settings
     resources: Resources
     redactor: Redactor
     tell: Callable[[Event], None]
     known: Callable[[str, Sequence[InputFile], str], Answer | None]
-    """Looks into the answers given before: to a question with files, after the turns of that digest."""
     streams: bool = False
-    """True if the text of an answer is reported while it is written."""
     live: bool = True
-    """A replay is not: it makes no call and leaves no trace."""
     resumed: bool = False
     conversation: Conversation | None = None
     transcript: Transcript = field(default_factory=Transcript)
-    """The turns before this one."""
     keeps_python: bool = False
-    """True if the Python process stays open for the next turn of the conversation."""
 
     def __post_init__(self) -> None:
         self.calls = Recorder(self.journal, self.budget, self._emit)
@@ -133,9 +150,7 @@ class Running:
         self._context_of_run: Context | None = None
         self._follow_up = FollowUp(self.run.question, (self.run.question,))
         self.reasons: list[str] = []
-        """The user's reasons for refusals in this run."""
         self.unheard: list[str] = []
-        """Messages of the user that the model has not seen yet."""
         self._given: tuple[UserFile, ...] = ()
         self._has_variables = False
         """True if the Python process of earlier turns is still there."""
@@ -359,7 +374,7 @@ class Running:
             browser=RecordedBrowser(self.settings, self._home / PICTURES, calls, guard),
             secrets=self.redactor.secrets,
             streams=self.streams,
-            strategy_of=lambda model: strategy_for(model, self.settings.strategy_of(model)),
+            strategy_of=cache(lambda model: strategy_for(model, self.settings.strategy_of(model))),
             python=python,
             outputs=outputs,
             said=self.unheard,
@@ -440,7 +455,7 @@ class Running:
         run, known = self.run, self.known
         if FOLLOWS not in run.configuration:
             return FollowUp(run.question, (run.question,))
-        own = wish_of(run) == "create" or FOLDER in run.configuration
+        own = purpose_of(run).wants_tool or FOLDER in run.configuration
         found = await understand(
             context,
             run.question,
@@ -450,7 +465,7 @@ class Running:
         )
         if found.question != run.question:
             self._state["restated"] = found.question
-        if found.answer is not None and wish_of(run) != "create":
+        if found.answer is not None and not purpose_of(run).wants_tool:
             self._state.update(text=found.answer, status="answered")
         return found
 
@@ -465,7 +480,7 @@ class Running:
         transcript = self.transcript
         compare_files(transcript, self.run.files)
         if not self._has_variables and (names := variables_of(transcript.programs)):
-            lost = ", ".join(names[:_MOST_NAMES]) + (" and more" if len(names) > _MOST_NAMES else "")
+            lost = ", ".join(names[:_MAX_VARIABLES]) + (" and more" if len(names) > _MAX_VARIABLES else "")
             transcript.remarks.append(f"Python was restarted: {lost} of earlier programs are gone.")
         return self.conversation, transcript
 
@@ -524,7 +539,7 @@ class Running:
 
     def _start(self, asked: FollowUp) -> Any:
         """The state that the graph begins with."""
-        start: dict[str, Any] = {"question": asked.question, "said": list(asked.said)}
+        start: dict[str, Any] = {"question": asked.question, "said": list(asked.said), "purpose": purpose_of(self.run)}
         start["files"] = [Path(file.path).name for file in self.run.files]
         earlier = asked.transcript
         if earlier.turns:
@@ -533,8 +548,6 @@ class Running:
             results = earlier.results
             is_private = earlier.given or FOLDER in self.run.configuration
             start["known"] = {"foreign": results, "private": results if is_private else []}
-        if (wish := wish_of(self.run)) != "answer":
-            start["wish"] = wish
         if around := self.run.configuration.get(AROUND):
             start["around"] = around
         if schema := self.run.configuration.get(SCHEMA):
