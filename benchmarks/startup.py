@@ -30,7 +30,7 @@ from overhead_processes import the_tool
 from table import Figure, as_text, at_most, ratio_at_most
 
 from agent.configuration.paths import find_folders
-from agent.models.embedded.prefixes import FOLDER, KeptPrefixes
+from agent.models.embedded.prefixes import FOLDER, StoredPrefixes
 from mcp_tools.library.library import Library
 
 FIRST = ("How many prime numbers lie between 1000 and 2000?", "135")
@@ -148,7 +148,7 @@ def first_answers() -> list[Figure]:
         try:
             without = ask(FIRST, "one")
             [kept] = (home / "cache" / FOLDER).iterdir()
-            while KeptPrefixes(kept).missing():
+            while StoredPrefixes(kept).missing():
                 time.sleep(1)
             end_server()
             first, again = ask(FIRST, "two"), ask(AGAIN, "two")

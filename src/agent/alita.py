@@ -39,7 +39,7 @@ from agent.conversation import Transcript, Turn
 from agent.errors import RunError, SettingsError, StorageError
 from agent.events import AnswerWritten, Event, Listener, Note, RunFinished, Warned
 from agent.models.protocol import FIRST_LISTED, Usage
-from agent.models.roles import with_named_model
+from agent.models.roles import with_resolved_model
 from agent.question import FolderGrant, Purpose, usable
 from agent.resources import Resources
 from agent.store.answer_cache import AnswerCache, AnsweredPrograms, note_hit
@@ -243,7 +243,7 @@ class Alita:
         if is_plain and (exact := compute(question)) is not None:
             return self._finish(Answer(exact, "answered", model="arithmetic"))
         if self.settings.model == FIRST_LISTED:
-            self.settings = await asyncio.to_thread(with_named_model, self.settings)
+            self.settings = await asyncio.to_thread(with_resolved_model, self.settings)
         follows, transcript = await self._before(conversation, place)
         form = {SCHEMA: json.dumps(schema, sort_keys=True)} if schema else {}
         form |= {RULES: rules} if rules else {}

@@ -213,7 +213,7 @@ class Resources:
             self._servers = self._servers or self._external.servers()
         servers = self._servers if live else None
         if servers is not None:
-            servers.forgive()
+            servers.retry_failed()
             servers.start()
         return ExternalTools(servers, calls, consent, workspace.keep_bytes)
 

@@ -16,7 +16,7 @@ from agent.events import ToolCalled, ToolFound, Warned
 from agent.store.journal import Journal
 from mcp_tools.child import INHERITED
 from mcp_tools.clients.config_parser import ServerEntry, parse
-from mcp_tools.clients.trust import FILE, Changed, Decisions
+from mcp_tools.clients.trust import FILE, ChangedTool, Decisions
 from mcp_tools.clients.trust import PINS_FILE as SEEN
 from support.external import ends, plain, starts, write_servers
 from support.fibonacci import decide
@@ -168,7 +168,7 @@ async def test_what_a_server_changes_while_the_user_is_asked_is_not_trusted(tmp_
     class Changing:
         """The tool is gone when it is looked at again."""
 
-        said: ClassVar[list[Changed | None]] = [Changed("calc", "add", "{}"), None]
+        said: ClassVar[list[ChangedTool | None]] = [ChangedTool("calc", "add", "{}"), None]
 
         async def changed(self, _):
             return self.said.pop(0)

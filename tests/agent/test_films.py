@@ -16,7 +16,7 @@ from agent.errors import (
     ModelUnreachableError,
     SettingsError,
 )
-from agent.models import films, gemini
+from agent.models import gemini, media
 from agent.models.chat import ChatModel
 from agent.models.failures import Endpoint, Retry
 from agent.models.protocol import Request
@@ -117,10 +117,10 @@ async def test_a_film_and_a_sound_go_with_the_question(desk, tmp_path, watching,
     assert [base64.b64decode(part["data"]) for part in parts] == [path.read_bytes(), sound.read_bytes()]
     assert "image_url" not in json.dumps(openai_server.requests)
 
-    monkeypatch.setattr(gemini, "LARGEST", 1000)
+    monkeypatch.setattr(gemini, "MAX_INLINE_BYTES", 1000)
     watching.looks = 1
     model = at_gemini(watching)
-    await model.complete(Request([{"role": "user", "content": [films.part_of(path, "mp4")]}]))
+    await model.complete(Request([{"role": "user", "content": [media.media_part(path, "mp4")]}]))
     await model.aclose()
     assert watching.uploaded == [path.read_bytes()]
     uploaded = {"fileData": {"fileUri": f"{watching.url[:-7]}/files/boat", "mimeType": "video/mp4"}}
@@ -156,7 +156,7 @@ async def test_of_a_film_that_is_too_large_frames_are_described_by_the_vision_ro
     desk, tmp_path, openai_server, monkeypatch
 ):
     """The model that answers does not see, and the one that watches takes no such request."""
-    monkeypatch.setattr(films, "LARGEST", 1000)
+    monkeypatch.setattr(media, "MAX_INLINE_BYTES", 1000)
     config = desk.home / "config"
     config.mkdir(exist_ok=True)
     (config / "config.toml").write_text(
@@ -187,7 +187,7 @@ async def test_of_a_film_that_is_too_large_frames_are_described_by_the_vision_ro
 async def test_what_gemini_refuses(status, said, error, watching):
     watching.says(said, status)
     model = at_gemini(watching)
-    request = Request([{"role": "user", "content": [films.part_of(URL)]}], max_tokens=5)
+    request = Request([{"role": "user", "content": [media.media_part(URL)]}], max_tokens=5)
     with pytest.raises(error) as caught:
         await model.complete(request)
     await model.aclose()
@@ -204,5 +204,5 @@ def test_who_watches(place):
     assert place.read(GEMINI_API_KEY="key-of-gemini").models_for("media") == ("eye", "gemini")
     assert place.read({"media": "gemini"}, GEMINI_API_KEY="key-of-gemini").models_for("media") == ("gemini",)
     place.user('[models.eye]\nmodel = "gpt"\ndialect = "responses"\nwatches = true')
-    with pytest.raises(SettingsError, match="films and sounds are sent in the dialect chat"):
+    with pytest.raises(SettingsError, match="video and audio need the dialect chat"):
         place.read()

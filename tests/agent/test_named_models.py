@@ -88,7 +88,7 @@ def test_speech_is_written_down_by_a_model_that_hears(place) -> None:
 def test_layers_override_one_another_by_name_and_each_names_its_source(place) -> None:
     place.user('[models.a]\nmodel = "mine"\n[models.b]\nmodel = "mine"\nprice = { input = 1, output = 2 }')
     (place.project / "alita.toml").write_text('[models.b]\nmodel = "theirs"')
-    assert place.source("models.a") == ("mine at the endpoint of all models", f"{place.home}/config/config.toml")
+    assert place.source("models.a") == ("mine at the default endpoint", f"{place.home}/config/config.toml")
     assert place.source("models.b")[1] == str(place.project / "alita.toml")
     assert place.read().models["b"].price is None, "an entry is used as a whole"
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agent.consent.hosts import HostToReach
     from agent.consent.questions import PackagesToInstall, ToolToApprove, UserReply
     from mcp_tools.clients.config_parser import ServerEntry
-    from mcp_tools.clients.trust import Changed, Decisions
+    from mcp_tools.clients.trust import ChangedTool, Decisions
 
 
 def is_terminal() -> bool:
@@ -75,7 +75,7 @@ def ask_about_choice(choice: ProjectChoice, decisions: Decisions) -> bool:
     return _decided(choice.digest, choice.project, decisions)
 
 
-def ask_about_changes(changed: Sequence[Changed]) -> bool:
+def ask_about_changes(changed: Sequence[ChangedTool]) -> bool:
     """Return True if the user still allows tools with a changed definition."""
     for each in changed:
         print_note(f"{visible(each.server)} now defines {visible(each.tool)} as:\n    {visible(each.definition)}")
@@ -187,11 +187,11 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
 
 def _local_servers() -> list[tuple[str, str, tuple[str, ...]]]:
     from agent.models.failures import Endpoint
-    from agent.models.openai import OTHER_USE, ask_models
+    from agent.models.openai import OTHER_USE, list_models
 
     addresses = [(name, f"http://127.0.0.1:{port}/v1") for name, port in LOCAL_SERVERS]
     with ThreadPoolExecutor(len(addresses)) as threads:
-        offered = threads.map(lambda one: ask_models(Endpoint("", one[1], ""), seconds=0.5), addresses)
+        offered = threads.map(lambda one: list_models(Endpoint("", one[1], ""), seconds=0.5), addresses)
     return [
         (name, url, tuple(sorted(offer.names, key=lambda name: OTHER_USE.search(name) is not None)))
         for (name, url), offer in zip(addresses, offered, strict=True)

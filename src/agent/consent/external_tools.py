@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from agent.configuration.project_choice import ProjectChoice
 from agent.consent.grants import FILE as GRANTS_FILE
 from agent.consent.grants import Grants
-from mcp_tools.clients.config_files import configured
+from mcp_tools.clients.config_files import configured_servers
 from mcp_tools.clients.definitions import plain_schema
-from mcp_tools.clients.trust import FILE, PINS_FILE, Contact, Decisions, Seen, Standing, standing_of
+from mcp_tools.clients.trust import FILE, PINS_FILE, Contact, Decisions, ServerStatus, ToolPins, status_of
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -42,14 +42,14 @@ class ConfiguredServers:
     """The servers that this user and this project configure, read from their files without starting anything."""
 
     def __init__(self, settings: Settings, project: Path) -> None:
-        found = configured(settings.config_dir, project)
+        found = configured_servers(settings.config_dir, project)
         self.decisions = Decisions(settings.data_dir / FILE)
         self.choice = ProjectChoice.of(settings)
         self.project = project
         self._data = settings.data_dir
         self.problems: tuple[Problem, ...] = found.problems
         self.standings = [
-            standing_of(entry, self.decisions, os.environ, project)
+            status_of(entry, self.decisions, os.environ, project)
             for entry in found.entries
             if _wanted(entry.name, settings.servers)
         ]
@@ -61,7 +61,7 @@ class ConfiguredServers:
         names = ",".join(sorted(server.entry.name for server in self.ready))
         self.configuration = {"servers": names} if names else {}
         """Returns the names of the servers that offer tools; an answer depends on them."""
-        self._seen = Seen(settings.data_dir / PINS_FILE)
+        self._seen = ToolPins(settings.data_dir / PINS_FILE)
         self._is_told = False
 
     @cached_property
@@ -93,14 +93,14 @@ class ConfiguredServers:
         ]
         return [*waiting, *(f"{problem.where}: {problem.message}" for problem in self.problems)]
 
-    def state(self, standing: Standing) -> str:
+    def state(self, standing: ServerStatus) -> str:
         """The state of a server for people: of one that may be started, how it was found when it was last spoken to."""
         if standing.state != "ready":
             return standing.state
         contact = self.contact(standing)
         return "untried" if contact is None else "ready" if contact.ok else "failed"
 
-    def contact(self, standing: Standing) -> Contact | None:
+    def contact(self, standing: ServerStatus) -> Contact | None:
         """State of a server at its last call."""
         return self._seen.contact(standing.entry)
 

@@ -20,7 +20,7 @@ from agent.gaia.progress import Display, score_text
 from agent.gaia.report.figures import counted, group_of
 from agent.gaia.report.report import price
 from agent.gaia.runner import Benchmark, BenchmarkOutcome
-from agent.models.roles import with_named_model
+from agent.models.roles import with_resolved_model
 from agent.store.redact import Redactor
 from agent.user_files import whole_file, write_file
 from mcp_tools.small_files import JOURNAL, read_small
@@ -117,7 +117,7 @@ class Prepared:
 def _settings(settings: Settings, choices: Choices, *, own_library: bool) -> Settings:
     settings = with_limit(settings)
     require_allowed(settings)
-    settings = with_named_model(settings)
+    settings = with_resolved_model(settings)
     settings = settings.model_copy(update={"download": "always" if settings.may_download else "never"})
     if own_library:
         return settings.model_copy(update={"tools_dir": choices.places.library.absolute()})

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from agent.models.films import with_parts
+from agent.models.media import map_parts
 from agent.models.protocol import Message, Request
 from agent.state import Picture, Step
 from mcp_tools.prompt import data_block
@@ -115,12 +115,12 @@ def _bytes(pictures: Sequence[Picture]) -> int:
 
 def without_pictures(messages: Sequence[Message]) -> list[Message]:
     """The messages, in which the text alone is left."""
-    return with_parts(messages, lambda part: part if part.get("type") == "text" else None)
+    return map_parts(messages, lambda part: part if part.get("type") == "text" else None)
 
 
 def with_pictures(request: Request) -> Request:
     """The request with the data of the pictures that its messages name by their place."""
-    return replace(request, messages=with_parts(request.messages, _filled))
+    return replace(request, messages=map_parts(request.messages, _filled))
 
 
 def _filled(part: dict[str, Any]) -> dict[str, Any]:

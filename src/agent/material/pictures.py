@@ -16,7 +16,7 @@ from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note
 from agent.files.kinds import kinds_in
 from agent.material.picture_messages import parts_of
-from agent.models.films import FILMS_AND_SOUNDS, part_of
+from agent.models.media import MEDIA_KINDS, media_part
 from agent.models.protocol import Role
 from agent.state import AttachedFile, Picture, State
 from agent.web.address import YOUTUBE, video_id
@@ -146,11 +146,11 @@ async def watched(place: str | Path, kind: str, context: Context, question: str)
     The place is an address at YouTube, or a file.
     """
     sight = context.sight
-    if not sight.watches or (isinstance(place, Path) and kind not in FILMS_AND_SOUNDS):
+    if not sight.watches or (isinstance(place, Path) and kind not in MEDIA_KINDS):
         return ""
     if (key := (str(place), question)) not in sight.watched:
         messages = load_prompt("agent", "film").render(question=question)
-        messages[-1]["content"] = [{"type": "text", "text": messages[-1]["content"]}, part_of(place, kind)]
+        messages[-1]["content"] = [{"type": "text", "text": messages[-1]["content"]}, media_part(place, kind)]
         try:
             completion = await context.complete(Role.MEDIA, messages, temperature=0, max_tokens=_FILM_TOKENS)
             said = completion.text.strip()

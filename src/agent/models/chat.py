@@ -1,4 +1,4 @@
-"""Chat Completions over a wire: requests, answers, usage, retries; what hosted and embedded models share."""
+"""Chat Completions: `ChatModel` sends requests with retries and reads the replies, hosted or embedded."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 from agent.errors import ModelDeclinedError, PicturesRefusedError
 from agent.models.failures import PAUSE, Endpoint, Failure, Kind, Notify, Retry, Slots, retrying
-from agent.models.functions import FunctionRequest, in_words
+from agent.models.functions import FunctionRequest, without_native_calls
 from agent.models.json_text import NoJsonError
 from agent.models.ladder import RUNGS, Ladder, RungRequest, Traits, TraitsCache, climb, structured_request
-from agent.models.openai import ask_models
+from agent.models.openai import list_models
 from agent.models.protocol import FIRST_LISTED, Completion, Finish, Price, Request, ToolCall, Usage
-from agent.models.refusals import Changes, change_for, fitted_body
-from agent.models.thoughts import ShownText, answer_of
+from agent.models.refusals import Restrictions, fitted_body, restrictions_after
+from agent.models.thoughts import ShownText, without_thoughts
 from agent.models.wire import Body, Wire, calls_of, first_choice, text_of
 from mcp_tools.text import one_line
 
@@ -25,11 +25,11 @@ _NO_PICTURES = "Do not name it as a model that sees, or name another one."
 
 
 def read_completion(response: dict[str, Any], endpoint: Endpoint, price: Price | None) -> Completion:
-    """The completion that a response holds.
+    """Return the completion in a response.
 
     Raises:
-        Failure: It is no response of this protocol.
-        ModelDeclinedError: The model declined.
+        Failure: The response does not follow the Chat Completions format.
+        ModelDeclinedError: The model refused to answer.
     """
     try:
         choice, counted = first_choice(response), response.get("usage") or {}
@@ -43,10 +43,10 @@ def read_completion(response: dict[str, Any], endpoint: Endpoint, price: Price |
             ToolCall.of(str(call.get("id") or f"call_{i}"), function["name"], function.get("arguments") or {})
             for i, (call, function) in enumerate(functions)
         )
-        content = answer_of(text_of(message.get("content")))
+        content = without_thoughts(text_of(message.get("content")))
         refusal = message.get("refusal")
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
-        raise Failure(Kind.CUT, endpoint, f"not a Chat Completions answer: {str(response)[:1_000]}") from None
+        raise Failure(Kind.INVALID, endpoint, f"not a Chat Completions answer: {str(response)[:1_000]}") from None
     if refusal:
         raise ModelDeclinedError(
             f"{model} declined: {one_line(str(refusal), 300)}",
@@ -68,35 +68,31 @@ _FINISHES: dict[str, Finish] = {
 class ChatModel:
     """A model that speaks Chat Completions."""
 
-    called: str
-    """The user's name for it."""
+    configured_name: str
     wire: Wire
-    """Carries the requests."""
     _: KW_ONLY
     price: Price | None = None
-    """US dollars per million tokens; None when unknown."""
+    """US dollars per million tokens; None if unknown."""
     temperature: float | None = None
-    """Sent with every call, instead of what the call wants."""
+    """Overrides the temperature of every request."""
     slots: Slots = field(default_factory=lambda: asyncio.Semaphore(8))
-    """Limits the calls in flight; models at one endpoint share it."""
+    """Limits parallel calls; shared by all models at one endpoint."""
     retry: Retry = field(default_factory=Retry)
-    """Number of times that a failed call is repeated."""
     traits: TraitsCache = field(default_factory=TraitsCache)
-    """The endpoint's known traits, shared and stored."""
     notify: Notify | None = None
-    """Told when a call waits."""
-    suspected: list[Changes] = field(default_factory=list)
-    """Changes that helped once, though the endpoint did not say what it refused."""
+    """Called with a line of text when a call has to wait."""
+    suspected: list[Restrictions] = field(default_factory=list)
+    """Guessed restrictions that worked once. A guess that works twice is stored in `traits`."""
     enforced: bool = False
-    """The endpoint holds answers to a JSON schema by a grammar."""
+    """True if the endpoint enforces JSON schemas with a grammar."""
 
     @property
     def name(self) -> str:
-        """The user's name for it; for `auto`, what it turned out to be."""
-        return self.wire.endpoint.model if self.called == FIRST_LISTED else self.called
+        """The configured name; for `auto`, the name of the model that was chosen."""
+        return self.wire.endpoint.model if self.configured_name == FIRST_LISTED else self.configured_name
 
     async def complete(self, request: Request) -> Completion:
-        """Completes messages; see `agent.models.protocol.Model`."""
+        """Return the model's reply; see `agent.models.protocol.Model`."""
         if request.tools and request.schema is not None:
             raise ValueError("a reply fits a schema or calls functions, not both")
         parts = [part for m in request.messages if isinstance(content := m.get("content"), list) for part in content]
@@ -108,12 +104,12 @@ class ChatModel:
         except Failure as failure:
             error = failure.error(models=await _known_models(failure))
             if has_pictures and (failure.kind is Kind.REFUSED or failure.status == 413):
-                # It may be the pictures, and what is wrong with them: without them it will show.
+                # The pictures may be the cause. The caller tries again without them, which will show it.
                 raise PicturesRefusedError(error.message, remedy=error.remedy) from None
             raise error from None
 
     def _ladder(self, request: Request) -> Ladder:
-        """Return the ways to ask the endpoint, by its known traits."""
+        """Return the arguments of `climb` for this request."""
         messages, schema, known = request.messages, request.schema, self.known
         if request.tools:
             return (
@@ -124,7 +120,7 @@ class ChatModel:
                 lambda rung, completion: self._learn(tools=rung) if completion.tool_calls else None,
             )
         if known.tools in ("schema", "text") and any(m["role"] == "tool" for m in messages):
-            messages = in_words(messages)
+            messages = without_native_calls(messages)
         if schema is None:
             return RUNGS[:1], lambda _: RungRequest(messages), RUNGS[0], lambda *_: None
         return (
@@ -135,7 +131,6 @@ class ChatModel:
         )
 
     async def _ask(self, request: Request, step: RungRequest, *, has_pictures: bool) -> Completion:
-        """Sends one request, as a rung of the ladder wants it."""
         wanted = {
             "max_tokens": request.max_tokens,
             "temperature": request.temperature if self.temperature is None else self.temperature,
@@ -146,7 +141,7 @@ class ChatModel:
         shown = ShownText(request.on_delta, functions=bool(request.tools)) if request.on_delta else None
         try:
             body = {"messages": list(step.messages), **options, **step.extra}
-            response = await self._send(body, None if step.tells_whole else shown)
+            response = await self._send(body, shown if step.streams else None)
         except Failure as failure:
             if not (has_pictures and failure.is_about_pictures):
                 raise
@@ -154,22 +149,22 @@ class ChatModel:
             raise PicturesRefusedError(failure.error().message, remedy=_NO_PICTURES) from None
         completion = read_completion(response, self.wire.endpoint, self.price)
         if shown:
-            with contextlib.suppress(NoJsonError):  # the caller gets it, too
+            with contextlib.suppress(NoJsonError):  # the caller reads the reply again, and gets the error
                 shown.end(completion.text if request.schema is not None else step.read(completion).text)
         return completion
 
     async def aclose(self) -> None:
-        """Closes connections."""
+        """Close all connections."""
         await self.wire.aclose()
 
     @property
     def known(self) -> Traits:
-        """What was learned about the endpoint, for example that it has a grammar for schemas."""
+        """Known features and limits of the endpoint."""
         known = self.traits.get(self.wire.endpoint)
         return replace(known, rung="schema") if self.enforced else known
 
     def forget(self) -> None:
-        """Test again what the endpoint supports."""
+        """Forget the endpoint's traits, so that they are tested again."""
         self.traits.set(self.wire.endpoint, Traits())
 
     def _learn(self, **changes: Any) -> None:
@@ -177,8 +172,8 @@ class ChatModel:
         self.traits.set(endpoint, replace(self.traits.get(endpoint), **changes))
 
     async def _send(self, body: Body, shown: ShownText | None) -> dict[str, Any]:
-        """Sends with retries; what the endpoint refuses is left out, and the request sent again."""
-        changes, tried = Changes(), Changes()
+        """Send a request with retries. If the endpoint refuses a part of it, send it again without that part."""
+        applied, guessed = Restrictions(), Restrictions()
 
         def call() -> Any:
             if shown is not None:
@@ -189,7 +184,7 @@ class ChatModel:
             known = self.known
             fitted = fitted_body(
                 {"model": self.wire.endpoint.model, **body},
-                changes | Changes(frozenset(known.without), known.most_output),
+                applied | Restrictions(frozenset(known.without), known.most_output),
                 streamed=shown is not None,
             )
             with PAUSE.get()() if self.slots.locked() else contextlib.nullcontext():
@@ -197,31 +192,33 @@ class ChatModel:
             try:
                 response: dict[str, Any] = await retrying(call, self.retry, self.notify)
             except Failure as failure:
-                change = change_for(failure, fitted)
-                if change is None or changes | change.changes == changes:
+                refused = restrictions_after(failure, fitted)
+                if refused is None or applied | refused.restrictions == applied:
                     raise
-                changes, tried = changes | change.changes, tried | (Changes() if change.is_clear else change.changes)
-                if change.is_clear:
-                    self._learn_changes(change.changes)
+                applied |= refused.restrictions
+                if refused.is_explicit:
+                    self._learn_restrictions(refused.restrictions)
+                else:
+                    guessed |= refused.restrictions
                 continue
             finally:
                 self.slots.release()
-            if tried != Changes():  # it worked without; remembered once that repeats
-                if tried in self.suspected:
-                    self._learn_changes(tried)
-                self.suspected.append(tried)
+            if guessed != Restrictions():
+                if guessed in self.suspected:
+                    self._learn_restrictions(guessed)
+                self.suspected.append(guessed)
             return response
 
-    def _learn_changes(self, changes: Changes) -> None:
+    def _learn_restrictions(self, restrictions: Restrictions) -> None:
         known = self.traits.get(self.wire.endpoint)
-        without = tuple(dict.fromkeys([*known.without, *sorted(changes.without)]))
-        self._learn(without=without, most_output=changes.most_output or known.most_output)
+        without = tuple(dict.fromkeys([*known.without, *sorted(restrictions.without)]))
+        self._learn(without=without, most_output=restrictions.most_output or known.most_output)
 
 
 async def _known_models(failure: Failure) -> list[str]:
-    """A few names that the endpoint offers, those like the unknown one first."""
+    """Return up to five models of the endpoint, those with similar names first."""
     if failure.kind is not Kind.UNKNOWN_MODEL:
         return []
-    names = (await asyncio.to_thread(ask_models, failure.endpoint)).names
+    names = (await asyncio.to_thread(list_models, failure.endpoint)).names
     alike = difflib.get_close_matches(failure.endpoint.model, names, n=5, cutoff=0.4)
     return [*dict.fromkeys([*alike, *names])][:5]

@@ -1,4 +1,7 @@
-"""The texts of endpoints' errors: too long, a limit of the output, a rate, a key; read by code, numbers and words."""
+"""Reading providers' error messages: too long, output limit, rate limit, bad key and so on.
+
+Every provider words its errors differently, so the patterns look at codes, numbers and words.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ _OTHER_LENGTH = re.compile(
     r"|per[ -]min|per[ -](second|hour|day)|rate.?limit|concurren",
     re.IGNORECASE,
 )
-"""Things that are too long or too many, but are not a conversation."""
+"""Other things that can be too long or too many."""
 _OUTPUT_LENGTH = re.compile(
     r"max_(completion_|output_|new_)?tokens|max(imum)?[ _-]?(output|completion|new|generated)?[ _-]?tokens"
     r"|(output|completion|generated)[ _-]?tokens|in the (completion|output)|tokens you requested",
@@ -58,7 +61,7 @@ NO_TOOLS = re.compile(
     r"|tools?\b.{0,20}\brequires?\b",
     re.IGNORECASE,
 )
-"""Texts of endpoints for a model without functions; some use the status of an unknown model or of an overload."""
+"""The model does not support functions. Some endpoints send this with the status of an unknown model or an overload."""
 _PICTURES = r"(image|picture|vision|multi-?modal|mmproj)\w*"
 _TAKES = r"(support|accept|enabl|allow)\w*"
 NO_PICTURES = re.compile(
@@ -69,7 +72,7 @@ NO_PICTURES = re.compile(
     r"|valid string.{0,40}content",
     re.IGNORECASE,
 )
-"""Texts of endpoints for a model without pictures; some use the status of an unknown model or of an overload."""
+"""The model does not support pictures; see `NO_TOOLS` for the statuses."""
 NO_CREDIT = re.compile(
     r"insufficient[_ ](quota|balance|funds|credit)|billing|exceeded your current quota|credit|arrear|欠费|余额",
     re.IGNORECASE,
@@ -95,22 +98,22 @@ FILTERED = re.compile(r"content_filter|content management policy|safety", re.IGN
 
 
 def is_too_long(said: str) -> bool:
-    """Return True if an endpoint says that the conversation exceeds the model's context."""
+    """Return True if the message says that the conversation exceeds the model's context."""
     if _TOO_LONG_CODES.search(said):
         return True
     if _OTHER_LENGTH.search(said) and "context" not in said:
         return False
     if (
         re.search(r"\bmax_(completion_|output_|new_)?tokens\b", said)
-        and not _named_tokens(said)
+        and not _prompt_tokens(said)
         and "context" not in said
     ):
         return False
     return bool(_TOO_LONG.search(said) and _MEASURE.search(said))
 
 
-def _named_tokens(said: str) -> int | None:
-    """The tokens of the prompt that an error names."""
+def _prompt_tokens(said: str) -> int | None:
+    """Return the length of the prompt, in tokens, if the message states it."""
     for pattern in _INPUT_TOKENS:
         if found := re.search(pattern, said, re.IGNORECASE):
             return int(next(group for group in found.groups() if group and group.isdigit()))
@@ -119,43 +122,46 @@ def _named_tokens(said: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class OutputLimit:
-    """The most tokens that an endpoint lets a reply have."""
+    """Limit of one reply."""
 
     tokens: int | None
-    """None where the error names none."""
-    is_lasting: bool
-    """It holds for the model, and is not what the prompt leaves of the context."""
+    """None if the message has no number."""
+    is_permanent: bool
+    """True for a limit of the model; False if it depends on the length of this prompt."""
 
 
-def output_limit(status: int | None, said: str, asked: int) -> OutputLimit | None:
-    """Return the limit that forbids `asked` tokens of output; None where the error is about something else."""
+def output_limit(status: int | None, said: str, requested: int) -> OutputLimit | None:
+    """Return the output limit in an error message, after `requested` tokens were refused.
+
+    Returns:
+        None if the error is about something else.
+    """
     said = re.sub(r"(?<=\d)[,_](?=\d{3}\b)", "", said)
     numbers = [int(number) for number in re.findall(r"(?<![\d.])\d{1,9}(?![\d.]*\d)", said)]
-    if status in (401, 403, 404, 429) or not (_OUTPUT_LENGTH.search(said) or asked in numbers):
+    if status in (401, 403, 404, 429) or not (_OUTPUT_LENGTH.search(said) or requested in numbers):
         return None
-    summed = re.search(rf"(\d+) \+ {asked}\b", said)
-    prompt = int(summed[1]) if summed else _named_tokens(said)
+    summed = re.search(rf"(\d+) \+ {requested}\b", said)
+    prompt = int(summed[1]) if summed else _prompt_tokens(said)
     if prompt is not None:
-        # A context: the largest number that the prompt fits into, and the whole request does not.
-        rooms = [number - prompt for number in numbers if prompt < number < prompt + asked and number != asked]
-        return OutputLimit(max(rooms), is_lasting=False) if rooms and max(rooms) > _LEAST_OUTPUT else None
-    below = [number for number in numbers if _LEAST_OUTPUT < number < asked]
-    if not below:
-        return (
-            OutputLimit(None, is_lasting=False) if _OUTPUT_LENGTH.search(said) and not _UNKNOWN.search(said) else None
-        )
-    return OutputLimit(max(below), is_lasting="context" not in said.lower() and status != 402)
+        # The context is a number that is larger than the prompt and smaller than the whole request.
+        rooms = [number - prompt for number in numbers if prompt < number < prompt + requested and number != requested]
+        return OutputLimit(max(rooms), is_permanent=False) if rooms and max(rooms) > _MIN_OUTPUT else None
+    below = [number for number in numbers if _MIN_OUTPUT < number < requested]
+    if below:
+        return OutputLimit(max(below), is_permanent="context" not in said.lower() and status != 402)
+    is_about_output = _OUTPUT_LENGTH.search(said) and not _UNKNOWN_PARAMETER.search(said)
+    return OutputLimit(None, is_permanent=False) if is_about_output else None
 
 
-_LEAST_OUTPUT = 100
-_UNKNOWN = re.compile(
+_MIN_OUTPUT = 100
+"""Smaller numbers in a message are not output limits."""
+_UNKNOWN_PARAMETER = re.compile(
     r"un(supported|known|recognized|expected)|not (supported|permitted|allowed)|instead|extra|no such", re.IGNORECASE
 )
-"""Texts of endpoints for an unknown parameter."""
 
 
-def seconds_named(said: str) -> float | None:
-    """The seconds after which a text says to try again: `1m2.5s`, `500ms`, `20 seconds`."""
+def retry_seconds(said: str) -> float | None:
+    """Return the wait that a message asks for, in seconds: `1m2.5s`, `500ms`, `20 seconds`."""
     if not (found := _SOON.search(said)):
         return None
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|mi|[hms])", found[1], re.IGNORECASE)
@@ -167,7 +173,7 @@ _MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DO
 
 
 def error_body(body: object) -> tuple[str, str, str | None]:
-    """Return the message, the code and the parameter of an error's body, in any known shape."""
+    """Return the message, the code and the parameter of an error response, in any known shape."""
     if isinstance(body, list) and body:
         body = body[0]
     error: Any = body
@@ -185,7 +191,7 @@ def error_body(body: object) -> tuple[str, str, str | None]:
     code = " ".join(str(error[k]) for k in ("code", "status", "type", "status_code") if error.get(k))
     parameter = error.get("param")
     message = next((error[k] for k in ("message", "detail", "msg", "status_msg", "error", "title") if error.get(k)), "")
-    if isinstance(message, list) and message and isinstance(message[0], dict):  # of pydantic: places and problems
+    if isinstance(message, list) and message and isinstance(message[0], dict):  # pydantic's list of errors
         parameter = ".".join(str(part) for part in message[0].get("loc", ()) if part != "body") or None
         message = "; ".join(
             f"{part.get('loc', '')}: {part.get('msg', '')}" for part in message if isinstance(part, dict)

@@ -1,6 +1,6 @@
-"""Failures of endpoints by kind, each with its error, message and number of retries.
+"""Failed model calls: classifying them, choosing the error to raise, and retrying.
 
-This is the one place where the errors of openai and httpx2 become ours.
+All exceptions of openai and httpx2 are converted here.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from agent.models.error_texts import (
     RATE,
     error_body,
     is_too_long,
-    seconds_named,
+    retry_seconds,
 )
 from mcp_tools.text import one_line
 
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     import httpx2
 
 _KEY_LIKE = re.compile(r"\b(?:(?:sk|pk|gsk|xai|hf)[-_]|AIza)[\w*.-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
-_SHORTEST_KEY = 8
-"""Characters of a key that is left out of messages: a placeholder such as `none` is part of many words."""
+_MIN_KEY_CHARS = 8
+"""Shorter keys are not redacted, because placeholders such as `none` occur in ordinary words."""
 _CHOOSE = "{known}Choose one with --model NAME, and check the base URL {url}."
 _AGAIN = "`alita resume` tries again, in a session /continue."
 _OR = "Or choose another model: --model, in a session /model."
@@ -62,7 +62,7 @@ _CHECK = "Check the model's name and what the endpoint supports."
 
 
 class Kind(Enum):
-    """A failure: its error, message and remedy."""
+    """The kinds of failure, each with its error class, message and remedy."""
 
     AUTH = (ModelAuthError, "{host} {key}", "{set_key}, or use --model embedded, which needs none.")
     UNKNOWN_MODEL = (ModelUnknownError, "{host} has no model {model!r}", _CHOOSE)
@@ -72,12 +72,10 @@ class Kind(Enum):
         "Name one: --model NAME. Or check the base URL.",
     )
     UNREACHABLE = (ModelUnreachableError, "no connection to {url}", _REACH)
-    CUT = (ModelUnreachableError, "{url} gave an incomplete or invalid answer", _API)
-    """It was no answer of this protocol."""
-    BROKEN = (ModelUnreachableError, "the connection to {host} broke", _AGAIN)
-    """The answer broke off."""
+    INVALID = (ModelUnreachableError, "{url} gave an incomplete or invalid answer", _API)
+    INTERRUPTED = (ModelUnreachableError, "the connection to {host} broke", _AGAIN)
     NETWORK = (ModelUnreachableError, "no request can be sent", "{remedy}")
-    """The environment's proxies or certificates cannot be used."""
+    """The proxies or certificates in the environment cannot be used."""
     TIMEOUT = (ModelUnreachableError, "{host} did not answer in time", _TIME)
     BUSY = (ModelBusyError, "{host} {busy}", f"Wait a little: {_AGAIN} {_OR}")
     CREDIT = (ModelBusyError, "the account at {host} has no credit left", f"Check its billing, {_ANOTHER}")
@@ -88,67 +86,73 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Who is asked, as far as messages may say it."""
+    """A model at a URL, with its key.
+
+    Use `host` and `shown_url` in messages: `url` may contain a password.
+    """
 
     model: str
     url: str
     key_variable: str = "OPENAI_API_KEY"
-    """The variable that the key came from, or should come from."""
+    """Environment variable of the key, for messages."""
     api_key: str | None = field(default=None, repr=False)
 
     @property
     def host(self) -> str:
-        """Host and port, without a user's name or password."""
+        """Host and port, without user name and password."""
         return urlsplit(self.url).netloc.rpartition("@")[2] or self.url
 
     @property
     def shown_url(self) -> str:
-        """The URL without a user's name or password."""
+        """The URL without user name, password and query."""
         parts = urlsplit(self.url)
         return parts._replace(netloc=self.host, query="", fragment="").geturl()
 
     def redact(self, text: str) -> str:
-        """Return the text on one line, without this endpoint's key and other texts that look like keys."""
-        if self.api_key and len(self.api_key) >= _SHORTEST_KEY:
+        """Return the text on one line, with the key, and anything that looks like a key, replaced by `[key]`."""
+        if self.api_key and len(self.api_key) >= _MIN_KEY_CHARS:
             text = text.replace(self.api_key, "[key]")
         return one_line(_KEY_LIKE.sub("[key]", text), 300)
 
 
 @dataclass(eq=False, repr=False)
 class Failure(Exception):
-    """One failed call, before anyone decided whether to try again. Never leaves `agent.models`."""
+    """One failed call. Internal to `agent.models`: it is retried, or converted by `error()`."""
 
     kind: Kind
     endpoint: Endpoint
     detail: str = ""
+    """The endpoint's message, redacted."""
     status: int | None = None
+    """HTTP status."""
     after: float | None = None
+    """Seconds to wait, if the endpoint asks for a wait."""
     parameter: str | None = None
+    """The request parameter that the endpoint complains about."""
     remedy: str = ""
-    """In place of the kind's own."""
-    said: str = ""
-    """The endpoint's whole text with its codes, in which limits and parameters are looked for; never shown."""
+    """Replaces the remedy of the kind."""
+    full_text: str = ""
+    """The endpoint's message with its error codes, not redacted. Searched for limits and parameters, never shown."""
 
     def __post_init__(self) -> None:
-        self.said = (self.said or self.detail)[:4_000]
+        self.full_text = (self.full_text or self.detail)[:4_000]
         self.detail = self.endpoint.redact(self.detail)
         super().__init__(f"{self.kind.name}: {self.detail}")
 
     @property
     def is_about_pictures(self) -> bool:
-        """True if the endpoint takes no pictures at all for this model."""
+        """True if this model accepts no pictures at all."""
         return self.kind is Kind.REFUSED and NO_PICTURES.search(self.detail) is not None
 
     @property
     def is_about_one_function(self) -> bool:
-        """True if the endpoint objects to the definition of one function, and not to functions as such."""
-        said = f"{self.parameter} {self.detail}"
-        return re.search(r"\btools\W?\d|function '", said) is not None
+        """True if the endpoint rejects one function's definition, rather than all functions."""
+        return re.search(r"\btools\W?\d|function '", f"{self.parameter} {self.detail}") is not None
 
     def error(self, *, models: Sequence[str] = ()) -> ModelError:
-        """The error to raise, with what to do about it; `models` are names that the endpoint offers."""
-        told: tuple[type[ModelError], str, str] = self.kind.value
-        e, (error, message, remedy) = self.endpoint, told
+        """Return the error to raise. `models` are suggestions for an unknown model name."""
+        parts: tuple[type[ModelError], str, str] = self.kind.value
+        e, (error, message, remedy) = self.endpoint, parts
         name_key = "Set the variable that holds its key in [models.NAME]"
         values = {
             "host": e.host,
@@ -160,21 +164,23 @@ class Failure(Exception):
             "busy": "returned a server error" if (self.status or 0) >= 500 else "is limiting requests or overloaded",
             "known": f"It offers: {', '.join(models)}. " if models else "",
         }
-        said = message.format(**values) + (f" ({self.status})" if self.status else "")
-        return error(f"{said}: {self.detail}" if self.detail else said, remedy=remedy.format(**values))
+        text = message.format(**values) + (f" ({self.status})" if self.status else "")
+        return error(f"{text}: {self.detail}" if self.detail else text, remedy=remedy.format(**values))
 
 
 def status_failure(endpoint: Endpoint, status: int, body: object, headers: Mapping[str, str] | None = None) -> Failure:
-    """Return the failure for an HTTP status of 400 or more and its body."""
+    """Return the failure for an HTTP status of 400 or more."""
     detail, code, parameter = error_body(body)
     after = retry_after(headers or {})
-    after = seconds_named(detail) if after is None else after
+    after = retry_seconds(detail) if after is None else after
     kind = _kind(status, code, detail, waits=after is not None)
-    return Failure(kind, endpoint, detail, status=status, after=after, parameter=parameter, said=f"{code} {detail}")
+    return Failure(
+        kind, endpoint, detail, status=status, after=after, parameter=parameter, full_text=f"{code} {detail}"
+    )
 
 
 def response_failure(endpoint: Endpoint, response: httpx2.Response) -> Failure:
-    """Return the failure for a response with a status of 400 or more that has been read."""
+    """Return the failure for a response with a status of 400 or more, after its body has been read."""
     try:
         body = response.json()
     except ValueError:
@@ -208,7 +214,7 @@ def _kind(status: int, code: str, detail: str, *, waits: bool) -> Kind:
 
 
 def _kind_of_account(status: int, said: str, *, waits: bool) -> Kind:
-    """A rate limit, or an account without credit or rights. Texts on rate limits often link to billing pages."""
+    """Tell rate limits from missing credit or rights. Messages about rate limits often mention billing too."""
     if status == 429 or RATE.search(said):
         return Kind.CREDIT if NO_CREDIT.search(said) and not (waits or RATE.search(said)) else Kind.BUSY
     if status == 402 or NO_CREDIT.search(said):
@@ -217,7 +223,7 @@ def _kind_of_account(status: int, said: str, *, waits: bool) -> Kind:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that `retry-after-ms` or `retry-after` asks for; the latter may be a date."""
+    """Return the seconds from `retry-after-ms` or `retry-after`, which may be a date; None without a valid header."""
     try:
         if "retry-after-ms" in headers:
             return max(0.0, float(headers["retry-after-ms"]) / 1000)
@@ -241,14 +247,14 @@ def transport_failure(endpoint: Endpoint, exc: Exception) -> Failure:
     if isinstance(exc, httpx2.TimeoutException):
         return Failure(Kind.TIMEOUT, endpoint)
     if isinstance(exc, httpx2.RemoteProtocolError | httpx2.ReadError):
-        return Failure(Kind.BROKEN, endpoint, str(exc))
+        return Failure(Kind.INTERRUPTED, endpoint, str(exc))
     if isinstance(exc, httpx2.DecodingError):
-        return Failure(Kind.CUT, endpoint, str(exc))
+        return Failure(Kind.INVALID, endpoint, str(exc))
     return Failure(Kind.UNREACHABLE, endpoint, str(exc) or type(exc).__name__)
 
 
 def openai_failure(endpoint: Endpoint, exc: Exception) -> Failure | None:
-    """Return the failure for an exception of the openai SDK; None if it is not one that a model call can raise."""
+    """Return the failure for an exception of the openai SDK; None for exceptions that are not API errors."""
     import httpx2
     import openai
 
@@ -265,7 +271,7 @@ def openai_failure(endpoint: Endpoint, exc: Exception) -> Failure | None:
 
 
 def event_failure(endpoint: Endpoint, body: object, *, status: int | None = None) -> Failure:
-    """Return the failure for an error inside an answer or a stream."""
+    """Return the failure for an error inside a response with status 200, or inside a stream."""
     detail, code, parameter = error_body(body)
     said = f"{code} {detail}"
     for number in re.findall(r"\b[45]\d\d\b", code):
@@ -281,21 +287,21 @@ def event_failure(endpoint: Endpoint, body: object, *, status: int | None = None
             failure = status_failure(endpoint, meant, body)
             failure.status = status
             return failure
-    return Failure(Kind.CUT, endpoint, detail, status=status, parameter=parameter, said=said)
+    return Failure(Kind.INVALID, endpoint, detail, status=status, parameter=parameter, full_text=said)
 
 
 T = TypeVar("T")
 
 Notify = Callable[[str], None]
-"""Told in one line what is being waited for."""
+"""Called with one line of text that says what the program waits for."""
 
 Pause = Callable[[], contextlib.AbstractContextManager[None]]
 PAUSE: ContextVar[Pause] = ContextVar("PAUSE", default=contextlib.nullcontext)
-"""Context manager that is entered while an endpoint makes a call wait; the run's budget sets it."""
+"""Context manager for the time that a call waits for an endpoint. A run sets it to stop its clock meanwhile."""
 
 
 class Slots(Protocol):
-    """A limit of the model calls that run in parallel. Each call takes a slot, and gives it back."""
+    """A limit on parallel model calls. Each call acquires a slot and releases it."""
 
     def locked(self) -> bool:
         """Return True if a call may have to wait."""
@@ -306,42 +312,41 @@ class Slots(Protocol):
         ...
 
     def release(self) -> None:
-        """Give a slot back."""
+        """Release a slot."""
         ...
 
 
-def _own_slots(endpoint: str, most: int) -> Slots:
-    """Return the slots of this process."""
-    return asyncio.Semaphore(most)
+def _process_slots(endpoint: str, count: int) -> Slots:
+    return asyncio.Semaphore(count)
 
 
-SLOTS: ContextVar[Callable[[str, int], Slots]] = ContextVar("SLOTS", default=_own_slots)
-"""Opens the slots of an endpoint, given its URL and the number of slots; a cluster shares them."""
+SLOTS: ContextVar[Callable[[str, int], Slots]] = ContextVar("SLOTS", default=_process_slots)
+"""Creates the slots of an endpoint from its URL and their number. On a cluster, all workers share them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Number of times that a failed call is repeated."""
+    """Retry limits per kind of failure, and the waits between retries."""
 
     busy: int = 4
     unreachable: int = 2
-    """Few, so that a wrong URL is reported soon."""
+    """Low, so that a wrong URL is reported soon."""
     timeout: int = 1
     base: float = 0.5
-    """Seconds before the first repetition at most; doubled for each further one."""
+    """Longest wait before the first retry, in seconds; doubled for each further retry."""
     longest: float = 30.0
-    """Seconds that our own waiting grows to."""
+    """Upper limit of this doubling, in seconds."""
     patience: float = 120.0
-    """Seconds of `Retry-After` up to which we wait; beyond them the call fails and says so."""
+    """If the endpoint asks for a longer wait (`Retry-After`, in seconds), the call fails."""
     rng: random.Random = field(default_factory=random.Random)
 
     def limit(self, kind: Kind) -> int:
-        """Return how many times a call is repeated after a failure of this kind."""
+        """Return the number of retries after a failure of this kind."""
         limits = {Kind.BUSY: self.busy, Kind.TIMEOUT: self.timeout}
-        return limits.get(kind, self.unreachable if kind in (Kind.UNREACHABLE, Kind.CUT, Kind.BROKEN) else 0)
+        return limits.get(kind, self.unreachable if kind in (Kind.UNREACHABLE, Kind.INVALID, Kind.INTERRUPTED) else 0)
 
     def wait(self, failure: Failure, repetition: int) -> float:
-        """Seconds before a repetition (1 is the first): what the endpoint asks, or doubling with jitter."""
+        """Return the seconds before a retry (1 is the first): as the endpoint asks, or exponential with jitter."""
         if failure.after is not None:
             return failure.after + self.rng.uniform(0, 0.1 * failure.after)
         ceiling = min(self.longest, self.base * 2 ** (repetition - 1))
@@ -349,10 +354,10 @@ class Retry:
 
 
 async def retrying(call: Callable[[], Awaitable[T]], retry: Retry, notify: Notify | None) -> T:
-    """Calls until it succeeds or the failure's repetitions are used up.
+    """Call until it succeeds, or until the retries for the kind of failure are used up.
 
     Raises:
-        Failure: The last one.
+        Failure: The last failure.
     """
     seen: Counter[Kind] = Counter()
     while True:

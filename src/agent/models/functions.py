@@ -1,7 +1,8 @@
-"""Function calls on every kind of endpoint: functions, else one JSON form, else JSON in text.
+"""Function calls on any endpoint: native functions if they are supported, else JSON with a schema, else JSON in text.
 
-The conversation that is handed in is in native form. The two lower rungs rewrite it: the functions are listed in the
-system message, a call is the JSON that the model would have written, and results are messages of the user.
+Callers pass a conversation with native calls. For endpoints without functions it is rewritten: the system message
+lists the functions, each call becomes the JSON that the model would have written, and each result becomes a user
+message.
 """
 
 from __future__ import annotations
@@ -16,18 +17,19 @@ from typing import Any
 from agent.models.json_text import DECODER, NoJsonError, Schema, fitting_json, misfit, without_nulls
 from agent.models.ladder import Rung, RungRequest, response_format
 from agent.models.protocol import Completion, Message, ToolCall, ToolChoice
+from agent.models.wire import joined_contents
 from agent.models.written_calls import UnreadCallError, written_calls
 from mcp_tools.text import one_line
 from mcp_tools.tool import object_schema
 
 _NO_ARGUMENTS: Schema = {"type": "object", "properties": {}}
-_NAMED: Schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-_FORM: Schema = object_schema(
-    {"say": {"type": ["string", "null"]}, "calls": {"type": "array", "items": _NAMED}}, ()
+_ANY_CALL: Schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+_ANY_REPLY: Schema = object_schema(
+    {"say": {"type": ["string", "null"]}, "calls": {"type": "array", "items": _ANY_CALL}}, ()
 ) | {"minProperties": 1}
-_QUESTION = 4
-"""Messages at the beginning that hold the question."""
-_ASKED = (
+_QUESTION_MESSAGES = 4
+"""The user's question is among this many first messages."""
+_INSTRUCTIONS = (
     "# Functions\nThese functions can be called; each line is the name of one, what it does, and the JSON Schema of "
     "its arguments.\n{functions}\n\nReply with one JSON object and nothing else, in this form:\n"
     '{{"say": "…", "calls": [{{"name": "…", "arguments": {{…}}}}]}}\n'
@@ -39,15 +41,15 @@ _CHOICES: dict[ToolChoice, str] = {
 }
 
 
-def _sent(tool: dict[str, Any]) -> dict[str, Any]:
-    """Return a function as it is sent, without the rule against other arguments, which is checked here."""
+def _without_strict_arguments(tool: dict[str, Any]) -> dict[str, Any]:
+    """Remove `additionalProperties`, which some endpoints refuse. Arguments are checked here anyway."""
     function = tool["function"]
     parameters = {name: value for name, value in function["parameters"].items() if name != "additionalProperties"}
     return {**tool, "function": {**function, "parameters": parameters}}
 
 
 class FunctionRequest:
-    """One request for a reply that may call functions, as each rung puts it; the conversation is in native form."""
+    """A request with functions, in the form that each rung of the ladder needs."""
 
     def __init__(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]], choice: ToolChoice) -> None:
         self._messages = messages
@@ -56,21 +58,23 @@ class FunctionRequest:
         self._tools = list(tools)
 
     def step(self, rung: Rung) -> RungRequest:
-        """The way in which a rung asks."""
+        """Return the request for a rung."""
         choice: dict[str, Any] = {"tool_choice": self._choice} if self._choice != "auto" else {}
         if rung == "native":
-            extra = {"tools": [*map(_sent, self._tools)], **choice}
+            extra = {"tools": [*map(_without_strict_arguments, self._tools)], **choice}
             return RungRequest(self._messages, extra, self._read_native, again="Call a function.")
-        messages = in_words(self._messages, self._listing())
+        messages = without_native_calls(self._messages, self._listing())
         if rung == "text":
-            return RungRequest(messages, {}, self._read_written, tells_whole=True)
-        return RungRequest(messages, response_format("reply", self._form()), self._read_written, tells_whole=True)
+            return RungRequest(messages, {}, self._read_json, streams=False)
+        return RungRequest(messages, response_format("reply", self._reply_schema()), self._read_json, streams=False)
 
     def checked(self, completion: Completion) -> Completion:
-        """Return the completion with a unique id for each call, and the problem of each call that cannot be made.
+        """Return the completion with checked arguments and a unique id for each call.
+
+        A call that cannot be made keeps its arguments and gets a `problem`.
 
         Raises:
-            NoJsonError: It calls nothing, though it must.
+            NoJsonError: A call is required, but the reply has none.
         """
         if not completion.tool_calls:
             if self._choice == "required":
@@ -80,9 +84,9 @@ class FunctionRequest:
         calls = []
         for call in completion.tool_calls:
             free = (name for n in count(len(used) + 1) if (name := f"call_{n}") not in used)
-            own = call.id if call.id and call.id not in used else next(free)
-            used.add(own)
-            calls.append(self._checked(replace(call, id=own), cut=completion.finish == "length"))
+            call_id = call.id if call.id and call.id not in used else next(free)
+            used.add(call_id)
+            calls.append(self._checked(replace(call, id=call_id), cut=completion.finish == "length"))
         finish = "tool_calls" if completion.finish == "stop" else completion.finish
         return replace(completion, tool_calls=tuple(calls), finish=finish)
 
@@ -103,7 +107,7 @@ class FunctionRequest:
             values = without_nulls(values, parameters)
             problem = misfit(values, parameters)
         except _unreadable_schemas():
-            problem = None  # another server's schema, which cannot be held against a value; that server will see
+            problem = None  # an external server's invalid schema: that server checks the arguments itself
         if problem is not None:
             return replace(call, problem=f"the arguments do not fit: {problem}")
         return replace(call, arguments=json.dumps(values, ensure_ascii=False))
@@ -112,33 +116,32 @@ class FunctionRequest:
         if completion.tool_calls:
             return self.checked(completion)
         try:
-            calls, said = written_calls(completion.text, self._functions, self._asked())
+            calls, text = written_calls(completion.text, self._functions, self._question())
         except UnreadCallError as problem:
             raise NoJsonError(f"{problem}; there are: {', '.join(self._functions)}", is_json=True) from None
-        return self.checked(replace(completion, text=said, tool_calls=tuple(calls)) if calls else completion)
+        return self.checked(replace(completion, text=text, tool_calls=tuple(calls)) if calls else completion)
 
-    def _asked(self) -> str:
-        """The user's words that are text."""
-        said = (m.get("content") for m in self._messages[:_QUESTION] if m["role"] == "user")
-        return "\n".join(content[:10_000] for content in said if isinstance(content, str))
+    def _question(self) -> str:
+        contents = (m.get("content") for m in self._messages[:_QUESTION_MESSAGES] if m["role"] == "user")
+        return "\n".join(content[:10_000] for content in contents if isinstance(content, str))
 
-    def _read_written(self, completion: Completion) -> Completion:
-        """Reads the form. Prose is a reply, too, unless it tries to be the form and fails."""
+    def _read_json(self, completion: Completion) -> Completion:
+        """Read the JSON reply. Prose counts as a reply too, unless it looks like a failed attempt at the JSON."""
         text = completion.text
         try:
-            form = fitting_json(text, _FORM)
+            reply = fitting_json(text, _ANY_REPLY)
         except NoJsonError as problem:
             try:
-                written, said = written_calls(text, self._functions, self._asked())
+                written, before = written_calls(text, self._functions, self._question())
             except UnreadCallError:
                 raise problem from None
             if written:
-                return self.checked(replace(completion, text=said, tool_calls=tuple(written)))
+                return self.checked(replace(completion, text=before, tool_calls=tuple(written)))
             if any(f'"{word}"' in text for word in ("say", "calls", "arguments")):
                 raise problem from None
             return self.checked(completion)
-        calls = tuple(_tool_call(call) for call in form.get("calls", ()))
-        return self.checked(replace(completion, text=form.get("say") or "", tool_calls=calls))
+        calls = tuple(ToolCall.of("", call["name"], call.get("arguments") or {}) for call in reply.get("calls", ()))
+        return self.checked(replace(completion, text=reply.get("say") or "", tool_calls=calls))
 
     def _listing(self) -> str:
         lines = [
@@ -146,33 +149,32 @@ class FunctionRequest:
             f"{json.dumps(function.get('parameters') or _NO_ARGUMENTS, ensure_ascii=False)}"
             for name, function in self._functions.items()
         ]
-        return _ASKED.format(functions="\n".join(lines), choice=_CHOICES[self._choice])
+        return _INSTRUCTIONS.format(functions="\n".join(lines), choice=_CHOICES[self._choice])
 
-    def _form(self) -> Schema:
-        """The JSON Schema of a reply with calls."""
+    def _reply_schema(self) -> Schema:
         calls = []
         for name, function in self._functions.items():
             parameters = function.get("parameters") or _NO_ARGUMENTS
-            if '"$ref"' in json.dumps(parameters):  # definitions of several functions would meet
+            if '"$ref"' in json.dumps(parameters):  # definitions of several functions could clash
                 parameters = {"type": "object"}
             properties = {"name": {"type": "string", "enum": [name]}, "arguments": parameters}
             calls.append(object_schema(properties))
-        listed: Schema = {"type": "array", "items": {"anyOf": calls}}
-        listed |= {"minItems": 1} if self._choice == "required" else {}
-        return object_schema({"say": {"type": "string"}, "calls": listed})
+        call_list: Schema = {"type": "array", "items": {"anyOf": calls}}
+        call_list |= {"minItems": 1} if self._choice == "required" else {}
+        return object_schema({"say": {"type": "string"}, "calls": call_list})
 
 
-def in_words(messages: Sequence[Message], functions: str = "") -> list[Message]:
-    """A conversation in native form without calls and results: for an endpoint that knows neither.
+def without_native_calls(messages: Sequence[Message], functions: str = "") -> list[Message]:
+    """Rewrite native calls and their results as plain text, for endpoints that do not support functions.
 
-    The system message says of the functions that can be called what `functions` says.
+    `functions` describes the functions that can be called; it is added to the system message.
     """
     names = {call["id"]: call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()}
     rewritten: list[Message] = []
     if functions:
-        leads = bool(messages) and messages[0]["role"] == "system"
-        content = _both(messages[0]["content"], functions) if leads else functions
-        rewritten, messages = [{"role": "system", "content": content}], messages[1 if leads else 0 :]
+        has_system = bool(messages) and messages[0]["role"] == "system"
+        content = joined_contents(messages[0]["content"], functions) if has_system else functions
+        rewritten, messages = [{"role": "system", "content": content}], messages[1 if has_system else 0 :]
     for message in messages:
         role, content = message["role"], message.get("content") or ""
         if role == "assistant":
@@ -180,16 +182,12 @@ def in_words(messages: Sequence[Message], functions: str = "") -> list[Message]:
             calls = [{"name": each["name"], "arguments": json.loads(each["arguments"])} for each in made]
             content = json.dumps({"say": content, "calls": calls}, ensure_ascii=False)
         elif role == "tool":
-            said = f"Result of {names.get(message['tool_call_id'], 'a function')}:\n"
-            role, content = "user", _both(said, content, between="")
-        if rewritten and rewritten[-1]["role"] == role:  # many templates want the roles to take turns
-            content = _both(rewritten.pop()["content"], content)
+            heading = f"Result of {names.get(message['tool_call_id'], 'a function')}:\n"
+            role, content = "user", joined_contents(heading, content, between="")
+        if rewritten and rewritten[-1]["role"] == role:  # many chat templates require alternating roles
+            content = joined_contents(rewritten.pop()["content"], content)
         rewritten.append({"role": role, "content": content})
     return rewritten
-
-
-def _tool_call(written: dict[str, Any]) -> ToolCall:
-    return ToolCall.of("", written["name"], written.get("arguments") or {})
 
 
 def _unreadable_schemas() -> tuple[type[Exception], ...]:
@@ -197,14 +195,3 @@ def _unreadable_schemas() -> tuple[type[Exception], ...]:
     from referencing.exceptions import Unresolvable
 
     return (UnknownType, Unresolvable, re.error)
-
-
-def _both(first: Any, second: Any, between: str = "\n\n") -> Any:
-    """Return two contents as one: texts, or parts if there are pictures."""
-    if isinstance(first, str) and isinstance(second, str):
-        return f"{first}{between}{second}" if first and second else first or second
-    return [*_parts(first), *_parts(second)]
-
-
-def _parts(content: Any) -> list[Any]:
-    return content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []

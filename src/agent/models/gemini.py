@@ -1,6 +1,6 @@
-"""Gemini's own API, in which it is shown films and sounds: generateContent, and the Files API for large ones.
+"""Gemini's own API, for video and audio: generateContent, and the Files API for large files.
 
-Everything else goes to its OpenAI-compatible endpoint, which takes no films.
+All other requests use its OpenAI-compatible endpoint, which does not accept video.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.models.failures import Endpoint, Failure, Kind, response_failure, transport_failure
-from agent.models.films import LARGEST, content_of, named_in
+from agent.models.media import MAX_INLINE_BYTES, base64_of, named_media
 from agent.models.wire import Body, OnDelta, response_of
 from mcp_tools.network import NetworkError, network_client
 
@@ -21,20 +21,25 @@ if TYPE_CHECKING:
     import httpx2
 
 _COMPATIBLE = re.compile(r"(.*)/(v1\w*)/openai/?")
-_SECONDS = 600.0
-_KEPT = 24 * 3600.0
-"""Seconds for which an uploaded file is named again; Gemini deletes it after 48 hours."""
-_PIECE = 1 << 20
+_UPLOAD_SECONDS = 600.0
+_REUSE_SECONDS = 24 * 3600.0
+"""An uploaded file is reused for this time. Gemini deletes it after 48 hours."""
+_CHUNK_BYTES = 1 << 20
 _BLOCKED = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII")
 
 
 def is_gemini(url: str) -> bool:
-    """Return True for the address of Gemini's OpenAI-compatible endpoint or of its replacement."""
+    """Return True if the URL has the form of Gemini's OpenAI-compatible endpoint. Proxies are recognised too."""
     return _COMPATIBLE.fullmatch(url) is not None
 
 
 class GeminiWire:
-    """Carries requests without functions to Gemini, given its compatible endpoint; see `agent.models.wire.Wire`."""
+    """Sends requests without functions to Gemini's own API; see `agent.models.wire.Wire`.
+
+    Args:
+        endpoint: Gemini's OpenAI-compatible endpoint.
+        timeout: Limit of one request in seconds. Uploads have their own limit.
+    """
 
     def __init__(self, endpoint: Endpoint, timeout: float) -> None:
         match = _COMPATIBLE.fullmatch(endpoint.url)
@@ -46,27 +51,27 @@ class GeminiWire:
         self._uploaded: dict[tuple[Path, int], tuple[str, float]] = {}
 
     async def send(self, body: Body, on_delta: OnDelta | None = None) -> dict[str, Any]:
-        """Sends one request; its answer comes whole."""
+        """Send one request. The answer is not streamed."""
         contents: list[dict[str, Any]] = []
         system: list[dict[str, Any]] = []
         for message in body["messages"]:
             content = message.get("content") or ""
             parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-            said = [await self._part(part) for part in parts]
+            converted = [await self._part(part) for part in parts]
             if message["role"] == "system":
-                system += said
+                system += converted
             else:
-                contents.append({"role": "model" if message["role"] == "assistant" else "user", "parts": said})
+                contents.append({"role": "model" if message["role"] == "assistant" else "user", "parts": converted})
         options = {"maxOutputTokens": body.get("max_tokens"), "temperature": body.get("temperature")}
-        asked: Body = {"contents": contents}
-        asked |= {"generationConfig": {name: value for name, value in options.items() if value is not None}}
-        asked |= {"systemInstruction": {"parts": system}} if system else {}
+        request: Body = {"contents": contents}
+        request |= {"generationConfig": {name: value for name, value in options.items() if value is not None}}
+        request |= {"systemInstruction": {"parts": system}} if system else {}
         url = f"{self.endpoint.url}/models/{self.endpoint.model}:generateContent"
-        response = await self._ask("POST", url, self._timeout, json=asked)
+        response = await self._ask("POST", url, self._timeout, json=request)
         return self._read(response.content and _json(response))
 
     async def aclose(self) -> None:
-        """Closes connections."""
+        """Close all connections."""
         if self._opened is not None:
             await self._opened.aclose()
             self._opened = None
@@ -74,21 +79,21 @@ class GeminiWire:
     async def _part(self, part: dict[str, Any]) -> dict[str, Any]:
         if part["type"] == "text":
             return {"text": part["text"]}
-        if (named := named_in(part)) is None:  # a picture
+        if (named := named_media(part)) is None:  # a picture
             media_type, _, data = part["image_url"]["url"].removeprefix("data:").partition(";base64,")
             return {"inlineData": {"mimeType": media_type, "data": data}}
         if named.path is None:
             return {"fileData": {"fileUri": named.url}}
-        if named.path.exists() and named.path.stat().st_size > LARGEST:
+        if named.path.exists() and named.path.stat().st_size > MAX_INLINE_BYTES:
             uri = await self._upload(named.path, named.media_type)
             return {"fileData": {"fileUri": uri, "mimeType": named.media_type}}
-        return {"inlineData": {"mimeType": named.media_type, "data": content_of(named.path, self.endpoint)}}
+        return {"inlineData": {"mimeType": named.media_type, "data": base64_of(named.path, self.endpoint)}}
 
     async def _upload(self, path: Path, media_type: str) -> str:
-        """The address of a file in the Files API, once Gemini has read it."""
+        """Upload a file unless that was done before, wait until Gemini has processed it, and return its URI."""
         state = await asyncio.to_thread(path.stat)
         uri, at = self._uploaded.get((path, state.st_mtime_ns), ("", 0.0))
-        if uri and time.monotonic() - at < _KEPT:
+        if uri and time.monotonic() - at < _REUSE_SECONDS:
             return uri
         protocol = {"X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start"}
         about = {
@@ -103,19 +108,19 @@ class GeminiWire:
             json={"file": {"display_name": path.name}},
         )
         if not (target := begun.headers.get("x-goog-upload-url")):
-            raise Failure(Kind.CUT, self.endpoint, "it gave no address for the film")
-        taking = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}
-        taking |= {"Content-Length": str(state.st_size)}
-        done = await self._ask("POST", target, _SECONDS, headers=taking, content=_pieces(path))
+            raise Failure(Kind.INVALID, self.endpoint, "it gave no upload address for the file")
+        headers = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}
+        headers |= {"Content-Length": str(state.st_size)}
+        done = await self._ask("POST", target, _UPLOAD_SECONDS, headers=headers, content=_pieces(path))
         file = (_json(done) or {}).get("file", {})
-        ends = time.monotonic() + _SECONDS
+        deadline = time.monotonic() + _UPLOAD_SECONDS
         while file.get("state") == "PROCESSING":
-            if time.monotonic() > ends:
-                raise Failure(Kind.TIMEOUT, self.endpoint, f"it still reads {path.name}")
+            if time.monotonic() > deadline:
+                raise Failure(Kind.TIMEOUT, self.endpoint, f"it is still processing {path.name}")
             await asyncio.sleep(1)
             file = _json(await self._ask("GET", f"{self.endpoint.url}/{file.get('name')}", self._timeout)) or {}
         if not (uri := str(file.get("uri") or "")) or file.get("state") == "FAILED":
-            raise Failure(Kind.REFUSED, self.endpoint, f"it could not read {path.name}")
+            raise Failure(Kind.REFUSED, self.endpoint, f"it could not process {path.name}")
         self._uploaded[path, state.st_mtime_ns] = uri, time.monotonic()
         return uri
 
@@ -141,7 +146,7 @@ class GeminiWire:
         return response
 
     def _read(self, answer: Any) -> dict[str, Any]:
-        """The answer as one of Chat Completions."""
+        """Convert the answer to a Chat Completions response."""
         message: dict[str, Any] = {"role": "assistant", "content": ""}
         try:
             blocked = answer.get("promptFeedback", {}).get("blockReason")
@@ -152,7 +157,7 @@ class GeminiWire:
             counted = answer.get("usageMetadata", {})
             written = counted.get("candidatesTokenCount", 0) + counted.get("thoughtsTokenCount", 0)
         except (AttributeError, LookupError, TypeError):
-            raise Failure(Kind.CUT, self.endpoint, f"Gemini gave no answer: {answer}") from None
+            raise Failure(Kind.INVALID, self.endpoint, f"not a Gemini answer: {answer}") from None
         if blocked or (ended in _BLOCKED and not message["content"]):
             message["refusal"] = ended
         tokens = (counted.get("promptTokenCount", 0), written, counted.get("cachedContentTokenCount", 0))
@@ -169,5 +174,5 @@ def _json(response: httpx2.Response) -> Any:
 
 async def _pieces(path: Path) -> Any:
     with path.open("rb") as file:
-        while piece := await asyncio.to_thread(file.read, _PIECE):
+        while piece := await asyncio.to_thread(file.read, _CHUNK_BYTES):
             yield piece

@@ -1,4 +1,4 @@
-"""JSON in a model's text: found between prose and fences, and held against a schema."""
+"""JSON in a model's text: found between prose and code fences, and checked against a schema."""
 
 from __future__ import annotations
 
@@ -16,27 +16,31 @@ Schema = dict[str, Any]
 
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
-"""A comma before a bracket, outside of texts: these stand in the group."""
-_MOST_STARTS = 50
-"""Maximum number of opening brackets that are tried, so that prose with many brackets does not cost seconds."""
-_MOST_MISFITS = 5
-"""Maximum number of misfits that are reported together, so that one reply can fix them all."""
+"""A comma before a closing bracket. Strings match too, as the group, so that commas inside them are kept."""
+_MAX_STARTS = 50
+"""Opening brackets that are tried. Without a limit, prose with many brackets would take seconds."""
+_MAX_MISFITS = 5
+"""Misfits that are reported together, so that the model can fix them in one reply."""
 
 
 class NoJsonError(ValueError):
-    """No JSON value that fits; the message says why, for the model to read."""
+    """No JSON value matches the schema. The message tells the model why."""
 
     def __init__(self, problem: str, *, is_json: bool = False) -> None:
         super().__init__(problem)
         self.is_json = is_json
-        """True if there is JSON, of another form."""
+        """True if the text has JSON that does not match."""
 
 
 def fitting_json(text: str, schema: dict[str, Any]) -> Any:
-    """The first JSON value in the text that fits the schema.
+    """Return the first JSON value in the text that matches the schema.
+
+    Example:
+        >>> fitting_json('Sure! {"n": 1} is the answer.', {"type": "object", "required": ["n"]})
+        {'n': 1}
 
     Raises:
-        NoJsonError: There is no such value; the message names the misfit of the first value found.
+        NoJsonError: No value matches. The message says what is wrong with the first value in the text.
     """
     problem = ""
     for value in _values(text):
@@ -47,9 +51,9 @@ def fitting_json(text: str, schema: dict[str, Any]) -> Any:
 
 
 def all_fitting(text: str, schema: dict[str, Any]) -> list[Any]:
-    """The JSON objects in the text that fit the schema and stand in no other that fits, in order."""
+    """Return all JSON objects in the text that match the schema, in order. Objects inside a match are skipped."""
     found, end = [], 0
-    for start, value, after in _standing(text, r"{"):
+    for start, value, after in _values_at(text, r"{"):
         if start >= end and misfit(value, schema) is None:
             found.append(value)
             end = after
@@ -57,10 +61,10 @@ def all_fitting(text: str, schema: dict[str, Any]) -> list[Any]:
 
 
 def misfit(value: Any, schema: dict[str, Any], *, lengths: bool = False) -> str | None:
-    """Return where and how a value fails to fit the schema, in up to five places; None when it fits.
+    """Return up to five problems of a value, each with its place; None if the value matches the schema.
 
-    A text that is longer than `maxLength` fits unless `lengths` count. In our schemas, a maximum length stops a model
-    that rambles; asking again would cost more than the extra words.
+    `maxLength` is ignored unless `lengths` is set. In our schemas it only stops a model that rambles, and asking again
+    would cost more than the extra words.
     """
     if not lengths:
         schema = _without_lengths(schema)
@@ -69,8 +73,8 @@ def misfit(value: Any, schema: dict[str, Any], *, lengths: bool = False) -> str 
     from jsonschema.exceptions import best_match
 
     found = []
-    for error in islice(validator.iter_errors(value), _MOST_MISFITS):
-        likeliest = best_match([error])  # of the alternatives that a schema gives
+    for error in islice(validator.iter_errors(value), _MAX_MISFITS):
+        likeliest = best_match([error])  # for `anyOf`: the closest alternative
         where = likeliest.json_path.removeprefix("$").removeprefix(".")
         found.append(one_line((f"at {where}: " if where else "") + str(likeliest.message), 300))
     return "; ".join(found)
@@ -90,12 +94,12 @@ def _validator(schema: str) -> Any:
     from jsonschema import Draft202012Validator
     from referencing import Registry
 
-    # An empty registry: a `$ref` elsewhere is an error and never fetched.
+    # With an empty registry, a `$ref` to another document is an error instead of a download.
     return Draft202012Validator(json.loads(schema), registry=Registry())
 
 
 def _values(text: str) -> Iterator[Any]:
-    """JSON values in the text, the likeliest first."""
+    """Yield JSON values in the text, likeliest first: the whole text, then code fences, then values in prose."""
     for candidate in [text.strip(), *(m.strip() for m in _FENCE.findall(text))]:
         for variant in (candidate, _TRAILING_COMMA.sub(lambda found: found[1] or "", candidate)):
             try:
@@ -103,12 +107,12 @@ def _values(text: str) -> Iterator[Any]:
                 break
             except (ValueError, RecursionError):
                 continue
-    yield from (value for _, value, _ in _standing(text, r"[{\[]"))
+    yield from (value for _, value, _ in _values_at(text, r"[{\[]"))
 
 
-def _standing(text: str, brackets: str) -> Iterator[tuple[int, Any, int]]:
-    """Yield the start, value and end of each JSON value at a bracket that a pattern finds."""
-    for start in [found.start() for found in re.finditer(brackets, text)][:_MOST_STARTS]:
+def _values_at(text: str, brackets: str) -> Iterator[tuple[int, Any, int]]:
+    """Yield the start, value and end of each JSON value that begins with one of the brackets (a pattern)."""
+    for start in [found.start() for found in re.finditer(brackets, text)][:_MAX_STARTS]:
         try:
             value, end = DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
@@ -121,28 +125,30 @@ def _refuse_constant(name: str) -> None:
 
 
 DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
-"""Reads JSON and nothing beyond it: no NaN, no Infinity."""
+"""Strict JSON: NaN and Infinity are errors."""
 
 
 def without_nulls(value: Any, schema: Schema, root: Schema | None = None) -> Any:
-    """A value without the nulls by which models say that an optional member is absent, at any depth.
+    """Remove nulls that stand for absent optional members, at any depth.
 
-    The schema may use the definitions of the one around it, `root`.
+    Models often write `"unit": null` where they should leave out `unit`. Nulls that the schema allows are kept.
+    `$ref` is looked up in `root`, the schema of the whole value.
     """
     root = schema if root is None else root
     if str(ref := schema.get("$ref", "")).startswith("#/$defs/"):
         definition: Any = root.get("$defs", {}).get(ref.removeprefix("#/$defs/"), {})
-        schema = definition if isinstance(definition, dict) else {}  # `true` and `false` are schemas, too
+        schema = definition if isinstance(definition, dict) else {}  # `true` and `false` are schemas too
     if isinstance(value, list):
         items = schema.get("items")
         return [without_nulls(each, items, root) for each in value] if isinstance(items, dict) else value
     if not isinstance(value, dict):
         return value
-    own, needed, kept = schema.get("properties", {}), schema.get("required", ()), {}
+    properties, required, kept = schema.get("properties", {}), schema.get("required", ()), {}
     for name, member in value.items():
-        if member is None and name in own and name not in needed:
-            validator = _validator(json.dumps(root))  # of the whole schema, into which references may lead
-            if not validator.evolve(schema=own[name]).is_valid(None):
+        if member is None and name in properties and name not in required:
+            validator = _validator(json.dumps(root))  # built from `root`, so that references resolve
+            if not validator.evolve(schema=properties[name]).is_valid(None):
                 continue
-        kept[name] = without_nulls(member, own[name], root) if isinstance(own.get(name), dict) else member
+        is_described = isinstance(properties.get(name), dict)
+        kept[name] = without_nulls(member, properties[name], root) if is_described else member
     return kept

@@ -1,7 +1,7 @@
-"""A ladder: one request, put to an endpoint in several ways, the best first.
+"""Structured output on any endpoint: a ladder of ways to ask, best first.
 
-An endpoint that is new to us is asked at the top; where it refuses the request or the reply does not fit, one rung
-lower. The rung that gave a fitting reply is remembered and used from then on.
+A new endpoint is asked in the best way. If it refuses the request, or the reply does not match, the next rung is tried.
+The rung that worked is stored per endpoint and model, and used for later requests.
 """
 
 from __future__ import annotations
@@ -23,48 +23,48 @@ from mcp_tools.json_file import JsonFile
 
 Rung = Literal["native", "schema", "text"]
 RUNGS: tuple[Rung, ...] = ("native", "schema", "text")
-"""Functions of the endpoint's own, one JSON form, JSON in text: for a structured answer the last two."""
+"""Native functions, a JSON schema, JSON in text. Structured answers only use the last two."""
 
-_KEPT_FOR = 24 * 3600.0
-"""Seconds after which an endpoint is tested again, since endpoints get new features."""
+_MAX_AGE_SECONDS = 24 * 3600.0
+"""After this time an endpoint is tested again, because endpoints gain features."""
 
 
 TRAITS = "endpoints.json"
-"""The file of what is known of endpoints, in the cache folder."""
+"""File in the cache folder that stores the traits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """Known traits of one model at one endpoint."""
+    """Known features and limits of one model at one endpoint."""
 
     rung: Rung | None = None
-    """The rung that holds for structured answers; None before the first one."""
+    """The rung that works for structured answers; None before the first one."""
     without: tuple[str, ...] = ()
     """Request parameters that the endpoint refuses for this model."""
     most_output: int | None = None
-    """The most tokens of a reply that the endpoint allows, as far as it said."""
+    """Longest reply that the endpoint allows, in tokens; None if unknown."""
     tools: Rung | None = None
-    """The rung that holds for functions; None before the first call of one."""
+    """The rung that works for functions; None before the first call of one."""
     is_blind: bool = False
     """True if the endpoint refused pictures for this model."""
     at: float = field(default=0.0, compare=False)
-    """When it was learned, in seconds since 1970."""
+    """Time of the last change, in seconds since 1970."""
 
     @property
     def shown(self) -> str:
-        """The refused features on one line; empty if none are known."""
-        told = [f"without {', '.join(self.without)}"] if self.without else []
-        told += [f"at most {self.most_output:,} tokens of output"] if self.most_output else []
-        told += ["no pictures"] if self.is_blind else []
-        told += ["no native functions"] if self.tools in ("schema", "text") else []
-        told += ["no JSON Schema"] if self.rung == "text" else []
-        return "; ".join(told)
+        """The known limits on one line; empty if there are none."""
+        limits = [f"without {', '.join(self.without)}"] if self.without else []
+        limits += [f"at most {self.most_output:,} tokens of output"] if self.most_output else []
+        limits += ["no pictures"] if self.is_blind else []
+        limits += ["no native functions"] if self.tools in ("schema", "text") else []
+        limits += ["no JSON Schema"] if self.rung == "text" else []
+        return "; ".join(limits)
 
 
 class TraitsCache:
-    """Traits by endpoint and model, in memory and, if a file is given, in that file.
+    """Traits by endpoint and model, in memory and optionally in a file.
 
-    Losing the file costs a few refused requests, so nothing here ever fails.
+    Errors of the file are ignored, because losing it only costs a few refused requests.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -72,19 +72,21 @@ class TraitsCache:
         self._known: dict[str, Traits] | None = None
 
     def get(self, endpoint: Endpoint) -> Traits:
-        """Return the known traits; empty traits if nothing is known."""
+        """Return the known traits; default traits if nothing is known."""
         if self._known is None:
             known = self._file.remembered() if self._file else {}
-            self._known = {key: traits for key, traits in known.items() if 0 <= time.time() - traits.at < _KEPT_FOR}
+            self._known = {
+                key: traits for key, traits in known.items() if 0 <= time.time() - traits.at < _MAX_AGE_SECONDS
+            }
         return self._known.get(_key(endpoint), Traits())
 
     def all(self) -> dict[str, Traits]:
-        """Return the known traits of all stored endpoints and models."""
+        """Return all known traits, by URL and model name."""
         self.get(Endpoint("", ""))
         return dict(self._known or {})
 
     def forget(self) -> int:
-        """Forgets everything, and gives the number of models forgotten."""
+        """Delete all traits, and return their number."""
         forgotten = len(self.all())
         self._known = {}
         if self._file is not None:
@@ -93,7 +95,7 @@ class TraitsCache:
         return forgotten
 
     def set(self, endpoint: Endpoint, traits: Traits) -> None:
-        """Store the traits, and keep what other processes wrote in the meantime."""
+        """Store the traits, without overwriting those of other models that another process has stored."""
         if traits == self.get(endpoint):
             return
         assert self._known is not None
@@ -109,78 +111,79 @@ def _key(endpoint: Endpoint) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RungRequest:
-    """The request and the reading of replies of one rung."""
+    """The request of one rung, and the function that reads its reply."""
 
     messages: Sequence[Message]
     extra: dict[str, Any] = field(default_factory=dict)
     read: Callable[[Completion], Completion] = lambda completion: completion
-    """Gives the completion as the caller wants it; raises `NoJsonError` where the reply does not fit."""
-    tells_whole: bool = False
-    """True if the text is part of a form, so that it is passed on as a whole and not in pieces."""
+    """Fills in the parsed value or the calls; raises `NoJsonError` if the reply does not match."""
+    streams: bool = True
+    """False if the user's text is wrapped in JSON, so that it cannot be shown before the reply is complete."""
     again: str = "Answer again, with the whole JSON and nothing else."
-    """The message to a model after a reply that does not fit."""
+    """Instruction to the model after a reply that does not match."""
 
 
 Send = Callable[[RungRequest], Awaitable[Completion]]
-"""Sends one request, repeats what can be repeated, raises Failure."""
-Hold = Callable[[Rung, Completion], None]
-"""Remembers a rung, given its first fitting reply."""
-Ladder: TypeAlias = tuple[Sequence[Rung], Callable[[Rung], RungRequest], Rung | None, Hold]
+"""Sends one request, with retries; raises `Failure`."""
+Remember = Callable[[Rung, Completion], None]
+"""Stores a rung after its first reply that matches."""
+Ladder: TypeAlias = tuple[Sequence[Rung], Callable[[Rung], RungRequest], Rung | None, Remember]
 
 
 async def climb(
     ask: Send,
     rungs: Sequence[Rung],
     step: Callable[[Rung], RungRequest],
-    held: Rung | None,
-    hold: Hold,
+    known: Rung | None,
+    remember: Remember,
 ) -> Completion:
-    """The completion of the first rung that holds; its usage is what all attempts cost.
+    """Return the completion of the first rung that works. Its usage is the sum of all attempts.
 
     Args:
         ask: Sends one request.
-        rungs: The best first.
-        step: Request of each rung.
-        held: The rung that gave a fitting reply before; there, a model is always shown once what does not fit.
-        hold: Remembers it.
+        rungs: The rungs to try, best first.
+        step: Returns the request for a rung.
+        known: The rung that worked before, if any. On this rung, a wrong reply is always repaired once.
+        remember: Called with the rung that worked, if it is a new one.
 
     Raises:
-        Failure: The endpoint failed for another reason than the way it was asked.
-        ModelOutputError: The reply did not fit, and neither did its repair.
+        Failure: The endpoint failed, and not because of the form of the request.
+        ModelOutputError: Neither the reply nor its repair matches.
     """
-    spent, lasting = Usage(), True
-    for rung in rungs[rungs.index(held) if held in rungs else 0 :]:
-        asked, is_shown = step(rung), False
+    spent, may_remember = Usage(), True
+    for rung in rungs[rungs.index(known) if known in rungs else 0 :]:
+        request, is_repair = step(rung), False
         while True:
             try:
-                completion = await ask(asked)
+                completion = await ask(request)
             except Failure as failure:
-                if failure.kind is not Kind.REFUSED or is_shown or rung == rungs[-1]:
+                if failure.kind is not Kind.REFUSED or is_repair or rung == rungs[-1]:
                     raise
-                lasting = lasting and not failure.is_about_one_function
+                may_remember = may_remember and not failure.is_about_one_function
                 break
             spent += completion.usage
             text = completion.text
             try:
-                answer = asked.read(completion)
+                answer = request.read(completion)
             except NoJsonError as problem:
                 if completion.finish == "length":
-                    said = f"the model's JSON was cut off at {completion.usage.output_tokens} tokens"
-                    raise ModelOutputError(said, remedy="Answer shorter.", text=text, usage=spent) from None
-                if is_shown and rung in (held, rungs[-1]):
-                    said = f"the model's answer does not fit what was asked: {problem}"
+                    message = f"the model's JSON was cut off at {completion.usage.output_tokens} tokens"
+                    raise ModelOutputError(message, remedy="Answer shorter.", text=text, usage=spent) from None
+                if is_repair and rung in (known, rungs[-1]):
+                    message = f"the model's answer does not fit what was asked: {problem}"
                     remedy = "Answer with JSON that fits the schema."
-                    raise ModelOutputError(said, remedy=remedy, text=text, usage=spent) from None
-                # A model that writes other JSON may still follow the form; one that writes no JSON, or the same
-                # again, does not.
-                if is_shown or (rung not in (held, rungs[-1]) and not problem.is_json):
+                    raise ModelOutputError(message, remedy=remedy, text=text, usage=spent) from None
+                # JSON of another shape is worth one repair. No JSON at all, or a second failure, is not.
+                if is_repair or (rung not in (known, rungs[-1]) and not problem.is_json):
                     break
-                told = f"That does not fit: {problem}. {asked.again}"
-                shown = [{"role": "assistant", "content": text or "(nothing)"}, {"role": "user", "content": told}]
-                asked, is_shown = replace(asked, messages=[*asked.messages, *shown]), True
+                repair = [
+                    {"role": "assistant", "content": text or "(nothing)"},
+                    {"role": "user", "content": f"That does not fit: {problem}. {request.again}"},
+                ]
+                request, is_repair = replace(request, messages=[*request.messages, *repair]), True
                 continue
-            if rung != held and lasting:
-                hold(rung, answer)
+            if rung != known and may_remember:
+                remember(rung, answer)
             return replace(answer, usage=spent)
     raise AssertionError("the last rung returns or raises")
 
@@ -188,27 +191,27 @@ async def climb(
 def structured_request(
     messages: Sequence[Message], schema: Schema, rung: Rung, *, enforced: bool = False
 ) -> RungRequest:
-    """Return the rung's request for a value that fits the schema.
+    """Return the rung's request for a value that matches the schema.
 
-    Where this is `enforced`, the endpoint holds the output to any schema by a grammar, be it that of an object or not.
+    `enforced` means that the endpoint enforces any schema with a grammar, so that non-objects need no wrapper.
     """
     read = partial(_read, schema=schema)
     if rung == "text":
         return RungRequest(_with_schema_in_text(messages, schema), read=read)
-    if enforced or (wrapped := _object(schema)) is schema:
+    if enforced or (wrapped := _object_schema(schema)) is schema:
         return RungRequest(messages, response_format("answer", schema), read)
-    return RungRequest(_with_examples_in_objects(messages, schema), response_format("answer", wrapped), read)
+    return RungRequest(_with_wrapped_examples(messages, schema), response_format("answer", wrapped), read)
 
 
 def response_format(name: str, schema: Schema) -> dict[str, Any]:
-    """Return the request for a reply that fits a schema."""
+    """Return the request parameter that asks for a reply with this schema."""
     return {"response_format": {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}}
 
 
-def _with_examples_in_objects(messages: Sequence[Message], schema: Schema) -> list[Message]:
-    """Every example of an answer in the object that is asked for."""
+def _with_wrapped_examples(messages: Sequence[Message], schema: Schema) -> list[Message]:
+    """Wrap the answers of earlier assistant messages in `{"value": …}`, like the answer that is asked for."""
 
-    def shaped(message: Message) -> Message:
+    def wrapped_example(message: Message) -> Message:
         if message["role"] != "assistant" or not isinstance(message.get("content"), str):
             return message
         with contextlib.suppress(NoJsonError):
@@ -216,11 +219,11 @@ def _with_examples_in_objects(messages: Sequence[Message], schema: Schema) -> li
             return {**message, "content": example}
         return message
 
-    return [shaped(message) for message in messages]
+    return [wrapped_example(message) for message in messages]
 
 
 def _with_schema_in_text(messages: Sequence[Message], schema: Schema) -> list[Message]:
-    """The schema is at the end, so that the prefix stays the same and cached."""
+    """Append the schema at the end, so that the prompt cache still matches the beginning."""
     wanted = f"Answer with one JSON value that fits this JSON Schema, and nothing else:\n{json.dumps(schema)}"
     last = messages[-1] if messages else {}
     if last.get("role") == "user" and isinstance(last.get("content"), str):
@@ -228,8 +231,8 @@ def _with_schema_in_text(messages: Sequence[Message], schema: Schema) -> list[Me
     return [*messages, {"role": "user", "content": wanted}]
 
 
-def _object(schema: Schema) -> Schema:
-    """Most endpoints want the schema of an object: anything else becomes one's property `value`."""
+def _object_schema(schema: Schema) -> Schema:
+    """Wrap any other schema as the property `value` of an object, because most endpoints only accept objects."""
     if schema.get("type") == "object":
         return schema
     inner = {key: value for key, value in schema.items() if key not in ("$defs", "definitions")}
@@ -238,8 +241,8 @@ def _object(schema: Schema) -> Schema:
 
 
 def _read(completion: Completion, *, schema: Schema) -> Completion:
-    """Return the completion with its parsed value, from the text or the object around it."""
-    wrapped = _object(schema)
+    """Return the completion with its parsed value, with or without the wrapper object."""
+    wrapped = _object_schema(schema)
     loose: Schema = {"type": "object"} | ({} if wrapped is schema else {"required": ["value"]})
     try:
         value = fitting_json(completion.text, schema)

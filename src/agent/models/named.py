@@ -1,4 +1,4 @@
-"""Models that the settings name, `[models.NAME]`: each with its endpoint, key and price."""
+"""Named models: tables `[models.NAME]` of the settings, each with its own endpoint, key and price."""
 
 from __future__ import annotations
 
@@ -11,25 +11,28 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, SCRIPTED, Price, StrategyName
 
 NAME = re.compile(r"\w[\w.+-]*")
-"""Pattern of a model's name: commas separate a list of names, and a script's name has a colon."""
-_SEEING = re.compile(
+"""Allowed names. Commas would clash with lists of names, and colons with `scripted:FILE`."""
+_VISION_MODELS = re.compile(
     r"vision|(\b|\d|[-.])vl\b|\bllava|bakllava|pixtral|multimodal|minicpm-?v|internvl|moondream|molmo|glm-4[.\d]*v\b"
     r"|\b(chat)?gpt-4o(?!.*(audio|realtime|transcri|tts))|\bgpt-4(\.\d|-turbo)|\bgpt-[5-9]"
     r"|^o(1(?!-mini|-preview)|3(?!-mini)|4)\b|\bclaude-(?!instant|[12]\b)|\bgemini-(?!embedding)|\bgrok-[4-9]"
     r"|\bgemma-?3(?![\dn]|[^/]*[-:](1b|270m))|\bllama-?4|\bmistral-(medium|small-?3\.[1-9])|\bkimi-k2\.[5-9]|\bqwen[\d.]*-omni",
     re.IGNORECASE,
 )
-"""Names of models that read pictures."""
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 def endpoint_address(value: str | None) -> str | None:
-    """An address such as https://api.openai.com/v1, without a slash at its end; raises ValueError for anything else."""
+    """Return a base URL in its usual form: `localhost:8080/v1/` becomes `http://localhost:8080/v1`.
+
+    Raises:
+        ValueError: It is not an HTTP URL, or it contains a password.
+    """
     if value is None:
         return None
     if "://" not in value and re.match(r"(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?(/|$)|[\w-]+:\d+(/|$)|\[", value):
-        is_near = re.match(r"localhost\b|\[|[\d.]+(:|/|$)|[\w-]+(:|/|$)", value) is not None
-        value = f"{'http' if is_near else 'https'}://{value}"
+        is_local = re.match(r"localhost\b|\[|[\d.]+(:|/|$)|[\w-]+(:|/|$)", value) is not None
+        value = f"{'http' if is_local else 'https'}://{value}"
     parts = urlsplit(value)
     path = re.sub(r"/(chat/completions|completions|responses|models)$", "", parts.path.rstrip("/")).rstrip("/")
     parts = parts._replace(path=path, fragment="")
@@ -37,48 +40,48 @@ def endpoint_address(value: str | None) -> str | None:
         raise ValueError("expected a URL such as https://api.openai.com/v1")
     if parts.username or parts.password:
         raise ValueError("a URL must not contain a user name or password; put the key in OPENAI_API_KEY")
-    _ = parts.port  # raises for one that is no number
+    _ = parts.port  # raises ValueError if the port is not a number
     return parts.geturl()
 
 
 def is_known_to_see(model: str) -> bool:
-    """True if a model reads pictures, as far as its name at the endpoint says: `openai/gpt-4o`, `qwen2.5vl:7b`."""
-    return not model.startswith(SCRIPTED) and _SEEING.search(model.rpartition("/")[2]) is not None
+    """Return True if the name belongs to a model that reads pictures: `openai/gpt-4o`, `qwen2.5vl:7b`."""
+    return not model.startswith(SCRIPTED) and _VISION_MODELS.search(model.rpartition("/")[2]) is not None
 
 
 class NamedModel(BaseModel):
-    """One `[models.NAME]` of the settings."""
+    """One table `[models.NAME]` of the settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
     model: str = Field(min_length=1)
-    """The name that the endpoint knows; `auto` for the first that it lists."""
+    """The endpoint's name of the model; `auto` for the first one in its list."""
     base_url: Annotated[str | None, AfterValidator(endpoint_address)] = None
-    """None for the endpoint of all models, with its key."""
+    """None for the default endpoint and its key."""
     key: str = ""
-    """The variable that holds the key; empty for an endpoint that needs none."""
+    """Environment variable that holds the key; empty for an endpoint without a key."""
     dialect: Literal["chat", "responses"] = "chat"
     strategy: StrategyName = "auto"
     sees: bool | None = None
     """True if it reads pictures; None to decide by its name."""
     watches: bool = False
-    """True if it takes films and sounds."""
+    """True if it takes video and audio."""
     hears: bool = False
-    """True if it writes down speech: `speech_model` may name it."""
+    """True if it transcribes speech, so that `speech_model` may name it."""
     price: Price | None = None
     temperature: float | None = Field(None, ge=0, le=2)
-    """Sent with every call."""
+    """Sent with every call, instead of the temperature of the request."""
 
     @field_validator("model")
     @classmethod
     def _is_at_an_endpoint(cls, value: str) -> str:
         if value == EMBEDDED or value.startswith(SCRIPTED):
-            raise ValueError("this is not an endpoint's model; use its name directly")
+            raise ValueError("this model has no endpoint; use its name directly")
         return value
 
     @field_validator("key")
     @classmethod
-    def _is_a_variable_and_goes_somewhere(cls, value: str, info: Any) -> str:
+    def _is_a_variable_with_an_endpoint(cls, value: str, info: Any) -> str:
         if value and not _VARIABLE.fullmatch(value):
             raise ValueError("expected the name of the variable that holds the key, not the key itself")
         if value and info.data.get("base_url") is None:
@@ -87,9 +90,9 @@ class NamedModel(BaseModel):
 
     @field_validator("watches")
     @classmethod
-    def _is_told_in_chat(cls, value: bool, info: Any) -> bool:
+    def _watches_only_in_chat(cls, value: bool, info: Any) -> bool:
         if value and info.data.get("dialect") == "responses":
-            raise ValueError("films and sounds are sent in the dialect chat")
+            raise ValueError("video and audio need the dialect chat")
         return value
 
     @field_validator("price")
@@ -101,16 +104,13 @@ class NamedModel(BaseModel):
 
     @property
     def shown(self) -> str:
-        """All fields on one line, with the key's variable and never the key."""
-        told = self.model_dump(exclude_defaults=True, exclude={"model", "base_url", "price"})
-        told |= {"price": "/".join(f"{dollars:g}" for dollars in _dollars(self.price))} if self.price else {}
-        details = ", ".join(f"{name} {_word(value)}" for name, value in told.items())
-        listed = self.model if self.model != FIRST_LISTED else "the first that is listed"
-        return f"{listed} at {self.base_url or 'the endpoint of all models'}{f' ({details})' if details else ''}"
-
-
-def _word(value: object) -> object:
-    return ("yes" if value else "no") if isinstance(value, bool) else value
+        """All fields on one line, with the name of the key's variable instead of the key."""
+        fields = self.model_dump(exclude_defaults=True, exclude={"model", "base_url", "price"})
+        fields |= {"price": "/".join(f"{dollars:g}" for dollars in _dollars(self.price))} if self.price else {}
+        words = {True: "yes", False: "no"}
+        details = ", ".join(f"{k} {words[v] if isinstance(v, bool) else v}" for k, v in fields.items())
+        model = self.model if self.model != FIRST_LISTED else "the first model listed"
+        return f"{model} at {self.base_url or 'the default endpoint'}{f' ({details})' if details else ''}"
 
 
 def _dollars(price: Price) -> list[float]:

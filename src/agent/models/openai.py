@@ -1,4 +1,4 @@
-"""Hosted models: the wire to any OpenAI-compatible endpoint, and which models one offers."""
+"""HTTP access to any OpenAI-compatible endpoint: sending requests and listing models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agent.models.failures import (
     status_failure,
     transport_failure,
 )
-from agent.models.films import with_films
+from agent.models.media import with_media_content
 from agent.models.protocol import FIRST_LISTED, OPENAI_URL
 from agent.models.wire import CHAT, ENDED, RESPONSES, RESPONSES_WITHOUT_STRICT, Body, Dialect, OnDelta
 from mcp_tools.network import NETWORK_ERRORS, NetworkError, network_client
@@ -31,22 +31,26 @@ if TYPE_CHECKING:
     import httpx2
     import openai
 
-_MOST_BYTES = 32_000_000
-"""Bytes of a reply, after decompression."""
-_MOST_OF_ERROR = 100_000
+_MAX_REPLY_BYTES = 32_000_000
+"""After decompression."""
+_MAX_ERROR_BYTES = 100_000
 OTHER_USE = re.compile(
     r"embed|\bbge\b|minilm|rerank|diffusion|whisper|\btts\b|dall-e|moderation|transcri", re.IGNORECASE
 )
-"""Names of models that answer nothing."""
-_NO_KEY = "the key has characters that no key has"
+"""Names of models that do not answer questions: embeddings, speech, pictures and so on."""
+_INVALID_KEY = "the key has characters that cannot be part of a key"
 
 
 class HttpWire:
-    """Carries requests over HTTP, by the client of the openai package.
+    """Sends requests over HTTP with the client of the openai package.
 
-    A reply is read as bytes, to limit its length and to accept unusual forms.
-    A model `auto` becomes the first that the endpoint lists.
-    Its `timeout` is the time that one call may take, streamed or not.
+    Replies are read as bytes, so that their length can be limited and unusual forms are accepted.
+    The model `auto` stands for the first model in the endpoint's list.
+
+    Args:
+        endpoint: The endpoint to use. If its URL has no path, `/v1` is tried too.
+        timeout: Limit of one call in seconds, streamed or not.
+        dialect: The API of the endpoint.
     """
 
     def __init__(self, endpoint: Endpoint, timeout: float = 180.0, dialect: Dialect = CHAT) -> None:
@@ -56,30 +60,33 @@ class HttpWire:
         self._opened: openai.AsyncOpenAI | None = None
 
     async def send(self, body: Body, on_delta: OnDelta | None = None) -> dict[str, Any]:
-        """Sends one request; see `agent.models.wire.Wire`."""
+        """Send one request; see `agent.models.wire.Wire`."""
         import httpx2
         import openai
 
         try:
             if self.endpoint.model == FIRST_LISTED:
                 self.endpoint = replace(self.endpoint, model=(await asyncio.to_thread(usable_models, self.endpoint))[0])
-            body = with_films({**body, "model": self.endpoint.model}, self.endpoint)
+            body = with_media_content({**body, "model": self.endpoint.model}, self.endpoint)
             try:
                 async with asyncio.timeout(self._timeout):
                     return await self._post(body, on_delta)
             except Failure as failure:
-                if self._dialect is RESPONSES and failure.kind is Kind.REFUSED and "strict" in failure.said:
+                if self._dialect is RESPONSES and failure.kind is Kind.REFUSED and "strict" in failure.full_text:
                     self._dialect = RESPONSES_WITHOUT_STRICT
                     return await self.send(body, on_delta)
                 if failure.status not in (404, 405) or urlsplit(self.endpoint.url).path.strip("/"):
                     raise
-                known, self.endpoint = self.endpoint, replace(self.endpoint, url=_with_path(self.endpoint.url, "/v1"))
+                original, self.endpoint = (
+                    self.endpoint,
+                    replace(self.endpoint, url=_with_path(self.endpoint.url, "/v1")),
+                )
                 try:
                     async with asyncio.timeout(self._timeout):
                         return await self._post(body, on_delta)
                 except Failure as other:
                     if other.status in (404, 405):
-                        self.endpoint = known
+                        self.endpoint = original
                         raise failure from None
                     raise
         except TimeoutError:
@@ -91,10 +98,10 @@ class HttpWire:
         except openai.APIError as exc:
             raise openai_failure(self.endpoint, exc) or exc from None
         except UnicodeEncodeError:
-            raise Failure(Kind.AUTH, self.endpoint, _NO_KEY) from None
+            raise Failure(Kind.AUTH, self.endpoint, _INVALID_KEY) from None
 
     async def aclose(self) -> None:
-        """Closes connections."""
+        """Close all connections."""
         if self._opened is not None:
             await self._opened.close()
             self._opened = None
@@ -104,9 +111,9 @@ class HttpWire:
         import openai
 
         url = _with_path(self.endpoint.url, self._dialect.path)
-        # Omitted: the package would send its own key.
-        headers: dict[str, str | openai.Omit] = {"Authorization": openai.Omit(), **headers_of(self.endpoint)}
-        # A typed request would walk over every message of the conversation.
+        # Without Omit, the package would send the key from the environment.
+        headers: dict[str, str | openai.Omit] = {"Authorization": openai.Omit(), **request_headers(self.endpoint)}
+        # `post` instead of a typed method, which would walk over every message of the conversation.
         response: Any = await self._client().post(
             url,
             cast_to=httpx2.Response,
@@ -116,37 +123,37 @@ class HttpWire:
             stream_cls=openai.AsyncStream[Any],
         )
         async with aclosing(response):
-            data = _Body(response, self.endpoint)
+            data = _ResponseBody(response, self.endpoint)
             if await data.is_stream():
-                shown = on_delta if on_delta is not None else lambda _: None
-                return await self._dialect.assemble(_events(data, self.endpoint), shown, self.endpoint)
-            answer = await self._whole(data)
+                show = on_delta if on_delta is not None else lambda _: None
+                return await self._dialect.assemble(_events(data, self.endpoint), show, self.endpoint)
+            answer = await self._read_json(data)
         if on_delta is not None and "choices" in (answer := self._dialect.response(answer, self.endpoint)):
-            return await CHAT.assemble(_one(answer), on_delta, self.endpoint)
+            return await CHAT.assemble(_single_chunk(answer), on_delta, self.endpoint)
         return self._dialect.response(answer, self.endpoint) if on_delta is None else answer
 
-    async def _whole(self, data: _Body) -> dict[str, Any]:
+    async def _read_json(self, data: _ResponseBody) -> dict[str, Any]:
         try:
             answer = json.loads(b"".join([piece async for piece in data]))
         except (ValueError, RecursionError) as error:
-            raise Failure(Kind.CUT, self.endpoint, f"no JSON: {error}") from None
+            raise Failure(Kind.INVALID, self.endpoint, f"not JSON: {error}") from None
         if isinstance(answer, list) and answer and isinstance(answer[0], dict):
             answer = answer[0]
         if not isinstance(answer, dict):
-            raise Failure(Kind.CUT, self.endpoint, f"no JSON object but {str(answer)[:200]!r}")
+            raise Failure(Kind.INVALID, self.endpoint, f"not a JSON object but {str(answer)[:200]!r}")
         return answer
 
-    async def _refuse(self, response: httpx2.Response) -> None:
-        """Raises what a status of 300 or more means, before the client reads all that comes with it."""
+    async def _raise_for_status(self, response: httpx2.Response) -> None:
+        """Raise for a status of 300 or more. A hook, because the client would read the whole body."""
         if response.status_code < 300:
             return
         if response.status_code < 400:
-            place = response.headers.get("location", "elsewhere")
-            raise Failure(Kind.CUT, self.endpoint, f"it redirects to {place}", status=response.status_code)
+            target = response.headers.get("location", "another address")
+            raise Failure(Kind.INVALID, self.endpoint, f"it redirects to {target}", status=response.status_code)
         text = b""
-        async for piece in _Body(response, self.endpoint):
+        async for piece in _ResponseBody(response, self.endpoint):
             text += piece
-            if len(text) > _MOST_OF_ERROR:
+            if len(text) > _MAX_ERROR_BYTES:
                 break
         try:
             body = json.loads(text)
@@ -169,22 +176,21 @@ class HttpWire:
                 base_url=self.endpoint.url,
                 max_retries=0,
                 timeout=limits,
-                default_headers=withheld_headers(self.endpoint.url),
+                default_headers=omitted_headers(self.endpoint.url),
                 http_client=network_client(
-                    httpx2.AsyncClient, timeout=limits, event_hooks={"response": [self._refuse]}
+                    httpx2.AsyncClient, timeout=limits, event_hooks={"response": [self._raise_for_status]}
                 ),
             )
         return self._opened
 
 
-async def _one(answer: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
-    """A whole answer as a stream of one chunk."""
+async def _single_chunk(answer: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
     yield answer
     yield ENDED
 
 
-class _Body:
-    """The bytes of a response, decompressed by ourselves: a few compressed bytes can become gigabytes."""
+class _ResponseBody:
+    """The bytes of a response. We decompress them here with a limit, since a few bytes can expand to gigabytes."""
 
     def __init__(self, response: httpx2.Response, endpoint: Endpoint) -> None:
         self._response = response
@@ -195,12 +201,12 @@ class _Body:
 
     @property
     def has_length(self) -> bool:
-        """The server marks the end of the body, so that one that was cut off shows."""
+        """True if the end of the body is marked, so that a body that was cut off can be detected."""
         headers = self._response.headers
         return "content-length" in headers or "chunked" in headers.get("transfer-encoding", "")
 
     async def is_stream(self) -> bool:
-        """The body holds events and is no JSON; reads its beginning."""
+        """Read the beginning of the body, and return True if it holds server-sent events."""
         while len(start := self._first.lstrip(b"\xef\xbb\xbf \r\n\t")) < 1:
             if (piece := await anext(self._pieces, None)) is None:
                 break
@@ -217,21 +223,22 @@ class _Body:
 
     async def _read(self) -> AsyncIterator[bytes]:
         if self._encoding not in ("identity", "", "gzip", "deflate"):
-            raise Failure(Kind.CUT, self._endpoint, f"it is compressed with {self._encoding}, which was not asked for")
+            detail = f"it is compressed with {self._encoding}, which was not requested"
+            raise Failure(Kind.INVALID, self._endpoint, detail)
         inflate = zlib.decompressobj(47) if self._encoding in ("gzip", "deflate") else None
         size = 0
         async for piece in self._response.aiter_raw():
             try:
-                piece = inflate.decompress(piece, _MOST_BYTES + 1) if inflate else piece
+                piece = inflate.decompress(piece, _MAX_REPLY_BYTES + 1) if inflate else piece
             except zlib.error as error:
-                raise Failure(Kind.CUT, self._endpoint, f"it cannot be decompressed: {error}") from None
-            if (size := size + len(piece)) > _MOST_BYTES:
-                raise Failure(Kind.CUT, self._endpoint, f"the reply has more than {_MOST_BYTES:,} bytes")
+                raise Failure(Kind.INVALID, self._endpoint, f"it cannot be decompressed: {error}") from None
+            if (size := size + len(piece)) > _MAX_REPLY_BYTES:
+                raise Failure(Kind.INVALID, self._endpoint, f"the reply has more than {_MAX_REPLY_BYTES:,} bytes")
             yield piece
 
 
 async def _lines(data: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """Lines, whichever of CR, LF and CRLF ends them."""
+    """Yield lines that end with CR, LF or CRLF."""
     rest = b""
     async for piece in data:
         *lines, last = piece.replace(b"\r", b"\n").split(b"\n")
@@ -243,8 +250,11 @@ async def _lines(data: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
     yield rest
 
 
-async def _events(data: _Body, endpoint: Endpoint) -> AsyncIterator[dict[str, Any]]:
-    """The JSON of server-sent events, then `ENDED` if the stream came to its proper end."""
+async def _events(data: _ResponseBody, endpoint: Endpoint) -> AsyncIterator[dict[str, Any]]:
+    """Yield the JSON of server-sent events, and `ENDED` last if the stream is complete.
+
+    Some endpoints split one JSON value over several lines or events.
+    """
     waiting = b""
     async for line in _lines(data):
         field, _, value = line.partition(b":")
@@ -260,27 +270,28 @@ async def _events(data: _Body, endpoint: Endpoint) -> AsyncIterator[dict[str, An
         try:
             event = json.loads(waiting)
         except RecursionError:
-            raise Failure(Kind.CUT, endpoint, "an event that is nested too deeply") from None
+            raise Failure(Kind.INVALID, endpoint, "an event that is nested too deeply") from None
         except ValueError:
-            if waiting is not value and len(waiting) > _MOST_OF_ERROR:
-                raise Failure(Kind.CUT, endpoint, "an event that is no JSON") from None
+            if waiting is not value and len(waiting) > _MAX_ERROR_BYTES:
+                raise Failure(Kind.INVALID, endpoint, "an event that is not JSON") from None
             continue
         waiting = b""
         yield event
     if waiting:
-        raise Failure(Kind.CUT, endpoint, f"an event that is no JSON: {waiting[:80].decode(errors='replace')!r}")
+        start = waiting[:80].decode(errors="replace")
+        raise Failure(Kind.INVALID, endpoint, f"an event that is not JSON: {start!r}")
     if data.has_length:
         yield ENDED
 
 
 def _with_path(url: str, path: str) -> str:
-    """An endpoint's address with a path behind its own, before its query."""
+    """Append a path to an endpoint's URL, before the query."""
     parts = urlsplit(url)
     return parts._replace(path=parts.path.rstrip("/") + path).geturl()
 
 
-def headers_of(endpoint: Endpoint) -> dict[str, str]:
-    """The headers of every request: the key, as the endpoint wants it, and no wish for compression."""
+def request_headers(endpoint: Endpoint) -> dict[str, str]:
+    """Return the headers of every request: the key in the endpoint's form, and no compression."""
     headers = {"Accept-Encoding": "identity", "User-Agent": "alita"}
     if endpoint.api_key is None:
         return headers
@@ -289,10 +300,10 @@ def headers_of(endpoint: Endpoint) -> dict[str, str]:
     return {**headers, "Authorization": f"Bearer {endpoint.api_key}"}
 
 
-def withheld_headers(url: str) -> Any:
-    """The headers that the openai package takes from the environment, left out at an address that is not OpenAI's.
+def omitted_headers(url: str) -> Any:
+    """Keep the headers that the openai package takes from the environment away from other providers.
 
-    The address in OPENAI_BASE_URL, which is the package's own variable, gets them, too.
+    Only OpenAI and the address in OPENAI_BASE_URL receive them.
     """
     import openai
 
@@ -304,28 +315,25 @@ def withheld_headers(url: str) -> Any:
 
 
 class ModelList(NamedTuple):
-    """The models that an endpoint lists, in its order. Also empty if it has no such list."""
+    """The models of an endpoint, sorted; empty if it has no list."""
 
-    listed: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     failure: Failure | None = None
-    """Why the list is unavailable."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names, sorted."""
-        return tuple(sorted(self.listed))
+    """The reason why the list is unavailable."""
 
 
-def ask_models(endpoint: Endpoint, seconds: float = 5.0) -> ModelList:
-    """Asks an endpoint for its models (`GET /models`)."""
+def list_models(endpoint: Endpoint, seconds: float = 5.0) -> ModelList:
+    """Ask an endpoint for its models (`GET /models`). A failure is part of the result, not raised."""
     try:
-        return ModelList(_models_at(endpoint, seconds))
+        return ModelList(tuple(sorted(_models_at(endpoint, seconds))))
     except Failure as failure:
         return ModelList(failure=failure)
 
 
 def usable_models(endpoint: Endpoint) -> Sequence[str]:
-    """The models of an endpoint that can answer, in its order: at least one.
+    """Return the endpoint's models that can answer questions, in its order. There is at least one.
+
+    If no name looks usable, all names are returned.
 
     Raises:
         Failure: The list is unavailable or empty.
@@ -341,13 +349,13 @@ def _models_at(endpoint: Endpoint, seconds: float = 5.0) -> tuple[str, ...]:
     try:
         with network_client(httpx2.Client, timeout=seconds) as client:
             for address in _addresses(endpoint.url):
-                response = client.get(_with_path(address, "/models"), headers=headers_of(endpoint))
+                response = client.get(_with_path(address, "/models"), headers=request_headers(endpoint))
                 if response.status_code not in (404, 405):
                     break
     except NetworkError as error:
         raise Failure(Kind.NETWORK, endpoint, error.message, remedy=error.remedy) from None
     except UnicodeEncodeError:
-        raise Failure(Kind.AUTH, endpoint, _NO_KEY) from None
+        raise Failure(Kind.AUTH, endpoint, _INVALID_KEY) from None
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise transport_failure(endpoint, error) from None
     except NETWORK_ERRORS as error:
@@ -359,7 +367,7 @@ def _models_at(endpoint: Endpoint, seconds: float = 5.0) -> tuple[str, ...]:
     try:
         answer = response.json()
     except (ValueError, RecursionError):
-        raise Failure(Kind.CUT, endpoint, "its list of models is no JSON", status=response.status_code) from None
+        raise Failure(Kind.INVALID, endpoint, "its list of models is not JSON", status=response.status_code) from None
     try:
         models = answer if isinstance(answer, list) else answer.get("data") or answer.get("models") or []
         return tuple(str(each.get("id") or each["name"]) for each in models)

@@ -1,4 +1,7 @@
-"""The seam of models: messages in, a completion with usage out; what usage costs, and the names that models have."""
+"""The interface of every model: a request goes in, a completion with its token usage comes out.
+
+Also prices per model and the reserved model names.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +14,33 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 Message = dict[str, Any]
-"""One Chat Completions message: role, content, and what the role allows besides."""
+"""One Chat Completions message: `role`, `content`, and the role's other keys."""
 
 
 Finish = Literal["stop", "length", "tool_calls", "content_filter"]
 ToolChoice = Literal["auto", "required"]
-"""True if a model may reply without a call, or must call at least one function."""
+"""`auto` also allows a reply without calls; `required` demands at least one call."""
 StrategyName = Literal["auto", "standard", "small"]
-"""`auto`: small for the embedded model, standard for every other one."""
+"""`auto` picks `small` for the embedded model and `standard` for all others."""
 EMBEDDED = "embedded"
 FIRST_LISTED = "auto"
-"""The first model that the endpoint lists."""
+"""Model name that stands for the first model in the endpoint's list."""
 OPENAI_URL = "https://api.openai.com/v1"
 GEMINI_URL = "https://generativelanguage.googleapis.com/v1beta/openai"
 SCRIPTED = "scripted:"
-_UNREADABLE = 2_000
+_MAX_INVALID_CHARS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens and cost of a call. Adding two gives the sum; an unknown price stays unknown."""
+    """Tokens and cost of one call or several.
+
+    Usages can be added. If the cost of one is unknown, the cost of the sum is unknown too.
+
+    Example:
+        >>> Usage(100, 20, calls=1, cost=0.5) + Usage(50, 5, calls=1, cost=None)
+        Usage(input_tokens=150, output_tokens=25, cached_tokens=0, calls=2, cost=None)
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -52,7 +62,7 @@ class Usage:
 
     @property
     def cost_text(self) -> str:
-        """Money in words; an unknown price is shown as unknown, never as nothing."""
+        """The cost for display: `$0.0123`, `no cost` or `cost unknown`."""
         if self.cost is None:
             return "cost unknown"
         return f"${self.cost:.4f}" if self.cost else "no cost"
@@ -65,10 +75,10 @@ class Price:
     input: float
     output: float
     cached: float | None = None
-    """Price of input tokens read from the provider's cache; None if they cost like others."""
+    """Price of input tokens read from the provider's cache; None if there is no discount."""
 
     def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
-        """US dollars for one call; `cached_tokens` are among `input_tokens`."""
+        """Return the cost of one call in US dollars. `input_tokens` includes `cached_tokens`."""
         cached = min(cached_tokens, input_tokens)
         cached_price = self.input if self.cached is None else self.cached
         return ((input_tokens - cached) * self.input + cached * cached_price + output_tokens * self.output) / 1_000_000
@@ -80,9 +90,9 @@ _DATED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|latest|preview(-[\d-]+)?)$")
 
 @cache
 def price_of(model: str) -> Price | None:
-    """The list price of a well-known model; None if it is unknown, which does not mean free.
+    """Return the list price of a well-known model, or None if the price is unknown.
 
-    The name may have a provider and a date: `openai/gpt-4o-2024-08-06`.
+    The name may include a provider and a date: `openai/gpt-4o-2024-08-06`.
     """
     table = json.loads(Path(__file__).with_name("prices.json").read_text())["models"]
     name = model.rpartition("/")[2].lower()
@@ -95,48 +105,45 @@ class Request:
     """A request to a model."""
 
     messages: Sequence[Message]
-    """Oldest first, with earlier calls and their results in native form."""
+    """Oldest first. Earlier calls and their results use `tool_calls` and `tool` messages."""
     schema: dict[str, Any] | None = None
-    """JSON Schema that `parsed` must fit; the implementation climbs down its ladder to get it."""
+    """JSON Schema that `Completion.parsed` must match."""
     tools: Sequence[dict[str, Any]] | None = None
-    """Chat Completions definitions of functions.
+    """Functions that the model may call, as Chat Completions definitions. Cannot be combined with a schema.
 
-    `tool_calls` holds the calls on every kind of endpoint; a reply without calls is `text`. Not together with a
-    schema.
+    The calls arrive in `Completion.tool_calls`, even if the endpoint does not support functions.
     """
     tool_choice: ToolChoice = "auto"
     max_tokens: int | None = None
     temperature: float | None = None
-    """0 for the likeliest answer."""
     seed: int | None = None
-    """For a repeatable sample."""
     stop: Sequence[str] | None = None
-    """Texts that end the output."""
+    """The output ends before any of these texts."""
     on_delta: Callable[[str], None] | None = None
-    """Called with each piece of text as it arrives; with a schema, of its JSON; of calls nothing."""
+    """Called with each piece of text (with a schema: of JSON) as it arrives. Function calls are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool that the model asks for."""
+    """A function call in a model's reply."""
 
     id: str
-    """Unique in its conversation; the message with the result names it."""
+    """Unique in its conversation. The message with the result repeats it."""
     name: str
     arguments: str
-    """JSON text of an object that fits the function's schema; if there is a problem, the model's text."""
+    """A JSON object that matches the function's schema. If `problem` is set, the text as the model wrote it."""
     problem: str = ""
-    """Why the call cannot be made, for the model to read: no such function, no JSON, arguments that do not fit."""
+    """The reason why the call cannot be made, written for the model. Empty for a valid call."""
 
     @classmethod
-    def of(cls, own: str, name: object, arguments: object) -> ToolCall:
-        """A call as an endpoint or a text gives it: its arguments are JSON text, or the object itself."""
+    def of(cls, call_id: str, name: object, arguments: object) -> ToolCall:
+        """Build a call. `arguments` is JSON text, or the object itself."""
         text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-        return cls(own, str(name), text)
+        return cls(call_id, str(name), text)
 
     @property
     def values(self) -> dict[str, Any]:
-        """The arguments by name, of a call without a problem."""
+        """The arguments by name. Only valid if `problem` is empty."""
         values: dict[str, Any] = json.loads(self.arguments)
         return values
 
@@ -148,16 +155,16 @@ class Completion:
     text: str
     usage: Usage = field(default_factory=Usage)
     parsed: Any = None
-    """The JSON value, when a schema was asked for; it fits the schema."""
+    """The JSON value that matches the request's schema; None without a schema."""
     tool_calls: tuple[ToolCall, ...] = ()
     finish: Finish = "stop"
     model: str = ""
-    """The endpoint's name for it."""
+    """The endpoint's name of the model."""
     by: str = ""
-    """The user's name for the model that answered; empty if only one was asked."""
+    """The configured name of the model that answered; empty if there are no fallbacks."""
 
     def as_message(self) -> Message:
-        """Return the reply as a message of the conversation; the next messages answer its calls."""
+        """Return the reply as an assistant message. If it has calls, their results must follow it."""
         message: Message = {"role": "assistant", "content": self.text or (None if self.tool_calls else "")}
         for call in self.tool_calls:
             arguments = call.arguments
@@ -165,8 +172,8 @@ class Completion:
                 readable = isinstance(json.loads(arguments), dict)
             except (ValueError, RecursionError):
                 readable = False
-            if not readable:  # templates read them: what is no JSON would make every later request fail
-                arguments = json.dumps({"not_json": arguments[:_UNREADABLE]})
+            if not readable:  # chat templates parse the arguments: invalid JSON would break every later request
+                arguments = json.dumps({"not_json": arguments[:_MAX_INVALID_CHARS]})
             function = {"name": call.name, "arguments": arguments}
             message.setdefault("tool_calls", []).append({"id": call.id, "type": "function", "function": function})
         return message
@@ -177,22 +184,28 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """The user's name for it: `gpt-5-mini`, `embedded`, `scripted:FILE`."""
+        """The configured name: `gpt-5-mini`, `embedded`, `scripted:FILE`."""
 
     async def complete(self, request: Request) -> Completion:
-        """Completes messages.
+        """Return the model's reply.
+
+        Example:
+            >>> model = ScriptedModel(["4"])
+            >>> completion = await model.complete(Request([{"role": "user", "content": "What is 2 + 2?"}]))
+            >>> completion.text
+            '4'
 
         Raises:
-                agent.errors.ModelError: The endpoint failed after its retries, or no rung of the ladder held.
-                agent.errors.ModelOutputError: The output does not fit the schema, or a required call is missing.
+            agent.errors.ModelError: The endpoint still failed after all retries.
+            agent.errors.ModelOutputError: The output does not match the schema, or a required call is missing.
         """
 
     async def aclose(self) -> None:
-        """Closes connections."""
+        """Close all connections."""
 
 
 class Role:
-    """Names of the roles that may use different models."""
+    """The parts of a run that can each use a different model."""
 
     CONVERSATION = "conversation"
     PLANNER = "planner"

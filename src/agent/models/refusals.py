@@ -1,16 +1,15 @@
-"""A request as an endpoint takes it: parameters, roles and lengths that it refused are left out or changed."""
+"""Requests that an endpoint refused: find the parameter, role or length that it objects to, and send without it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from agent.models.error_texts import output_limit
 from agent.models.failures import Failure, Kind
 from agent.models.protocol import Message
-from agent.models.wire import Body
+from agent.models.wire import Body, joined_contents
 
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 _PARAMETERS = {
@@ -23,7 +22,7 @@ _PARAMETERS = {
     "max_completion_tokens": r"max_?completion_?tokens",
     "max_tokens": r"max_?tokens|max(imum)? (output |new )?tokens|maxOutputTokens",
 }
-"""Optional parameters, and how endpoints name them."""
+"""Optional parameters, each with a pattern of the error texts that complain about it."""
 _SHAPES = {
     "stream": r"stream(ing|ed)?\b[^.]{0,40}(not|un)\W*(support|avail|allow|enabl)"
     r"|(not|n't) support\w*[^.]{0,20}\bstream",
@@ -34,37 +33,40 @@ _SHAPES = {
     r"|after role",
     "thoughts": r"reasoning_content",
 }
-"""Parts of a request that endpoints refuse, and how they say so."""
+"""Other traits of a request that endpoints refuse, each with a pattern of the error texts."""
 _ABOUT_OTHERS = re.compile(
     r"\btools?\b|function|response_format|json|schema|image|picture|audio|video|vision|model\b|messages?\b|content|role|prompt",
     re.IGNORECASE,
 )
-_UNCLEAR = ("temperature", "seed", "stop", "stream_options", "tool_choice")
+_DISPENSABLE = ("temperature", "seed", "stop", "stream_options", "tool_choice")
+"""Parameters that are left out together if the endpoint does not say which one it refuses."""
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
-    """A part of a request that is removed or changed."""
+class Restrictions:
+    """Parts of a request that an endpoint does not accept."""
 
     without: frozenset[str] = frozenset()
+    """Names from `_PARAMETERS` and `_SHAPES`."""
     most_output: int | None = None
+    """Longest reply that may be requested, in tokens."""
 
-    def __or__(self, other: Changes) -> Changes:
+    def __or__(self, other: Restrictions) -> Restrictions:
         limits = [limit for limit in (self.most_output, other.most_output) if limit is not None]
-        return Changes(self.without | other.without, min(limits, default=None))
+        return Restrictions(self.without | other.without, min(limits, default=None))
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """The change after a refusal."""
+class Refused:
+    """Restrictions that explain a refused request."""
 
-    changes: Changes
-    is_clear: bool
-    """The endpoint named it."""
+    restrictions: Restrictions
+    is_explicit: bool
+    """True if the endpoint named the refused part; False for a guess."""
 
 
-def change_for(failure: Failure, body: Body) -> Change | None:
-    """The change that may make an endpoint take a request that it refused; None if no change helps."""
+def restrictions_after(failure: Failure, body: Body) -> Refused | None:
+    """Return the restrictions that may make the endpoint accept the request; None if nothing helps."""
     if failure.status in (401, 403, 404, 429) or failure.kind in (Kind.AUTH, Kind.FILTERED, Kind.TIMEOUT):
         return None
     if failure.kind not in (Kind.REFUSED, Kind.TOO_LONG) and failure.status not in (400, 402, 422, 500, 501):
@@ -73,30 +75,27 @@ def change_for(failure: Failure, body: Body) -> Change | None:
         return limited
     if failure.kind is Kind.TOO_LONG or failure.is_about_pictures:
         return None
-    said = failure.said
+    text = failure.full_text
+    parameter = (failure.parameter or "").rpartition(".")[2]
     for name, pattern in _PARAMETERS.items():
-        if name in body and (_last_part(failure.parameter) == name or re.search(pattern, said, re.IGNORECASE)):
-            return Change(Changes(frozenset([name])), is_clear=True)
+        if name in body and (parameter == name or re.search(pattern, text, re.IGNORECASE)):
+            return Refused(Restrictions(frozenset([name])), is_explicit=True)
     for name, pattern in _SHAPES.items():
-        if _has_shape(name, body) and re.search(pattern, said, re.IGNORECASE | re.DOTALL):
-            return Change(Changes(frozenset([name])), is_clear=True)
-    optional = frozenset(name for name in _UNCLEAR if name in body)
-    if failure.kind is Kind.REFUSED and optional and not failure.parameter and not _ABOUT_OTHERS.search(said):
-        return Change(Changes(optional), is_clear=False)
+        if _has_shape(name, body) and re.search(pattern, text, re.IGNORECASE | re.DOTALL):
+            return Refused(Restrictions(frozenset([name])), is_explicit=True)
+    optional = frozenset(name for name in _DISPENSABLE if name in body)
+    if failure.kind is Kind.REFUSED and optional and not failure.parameter and not _ABOUT_OTHERS.search(text):
+        return Refused(Restrictions(optional), is_explicit=False)
     return None
 
 
-def _lower_output(failure: Failure, body: Body) -> Change | None:
+def _lower_output(failure: Failure, body: Body) -> Refused | None:
     name = next((each for each in ("max_tokens", "max_completion_tokens") if each in body), None)
-    if name is None or (limit := output_limit(failure.status, failure.said, body[name])) is None:
+    if name is None or (limit := output_limit(failure.status, failure.full_text, body[name])) is None:
         return None
     if limit.tokens is None:
-        return Change(Changes(frozenset(["max_tokens", "max_completion_tokens"])), is_clear=False)
-    return Change(Changes(most_output=limit.tokens), is_clear=limit.is_lasting)
-
-
-def _last_part(parameter: str | None) -> str:
-    return (parameter or "").rpartition(".")[2]
+        return Refused(Restrictions(frozenset(["max_tokens", "max_completion_tokens"])), is_explicit=False)
+    return Refused(Restrictions(most_output=limit.tokens), is_explicit=limit.is_permanent)
 
 
 def _has_shape(name: str, body: Body) -> bool:
@@ -113,22 +112,23 @@ def _has_shape(name: str, body: Body) -> bool:
     return True
 
 
-def fitted_body(body: Body, changes: Changes, *, streamed: bool) -> Body:
-    """The request as the endpoint takes it."""
+def fitted_body(body: Body, restrictions: Restrictions, *, streamed: bool) -> Body:
+    """Return the request without the parts that the endpoint refuses."""
     fitted = dict(body)
     if streamed:
         fitted |= {"stream": True, "stream_options": {"include_usage": True}}
-    if changes.most_output and fitted.get("max_tokens", 0) > changes.most_output:
-        fitted["max_tokens"] = changes.most_output
-    for parameter in sorted(changes.without, reverse=True):
+    without = restrictions.without
+    if restrictions.most_output and fitted.get("max_tokens", 0) > restrictions.most_output:
+        fitted["max_tokens"] = restrictions.most_output
+    for parameter in sorted(without, reverse=True):
         value = fitted.pop(parameter, None)
         renamed = _RENAMED.get(parameter)
-        if renamed and value is not None and renamed not in changes.without:
+        if renamed and value is not None and renamed not in without:
             fitted[renamed] = value
         if parameter == "stream":
             fitted.pop("stream_options", None)
-    if changes.without & _SHAPES.keys():
-        fitted["messages"] = _fitted_messages(fitted["messages"], changes.without)
+    if without & _SHAPES.keys():
+        fitted["messages"] = _fitted_messages(fitted["messages"], without)
     return fitted
 
 
@@ -141,8 +141,8 @@ def _fitted_messages(messages: Sequence[Message], without: frozenset[str]) -> li
             system = f"{system}\n\n{content}" if system else str(content)
             continue
         if system and role == "user":
-            message, system = {**message, "content": _joined(system, content)}, ""
-        elif system and role != "user":  # a conversation that does not begin with its question
+            message, system = {**message, "content": joined_contents(system, content)}, ""
+        elif system and role != "user":  # the conversation does not begin with a user message
             fitted.append({"role": "user", "content": system})
             system = ""
         if "null content" in without and content is None:
@@ -151,7 +151,7 @@ def _fitted_messages(messages: Sequence[Message], without: frozenset[str]) -> li
             message = {"reasoning_content": "", **message}
         last = fitted[-1] if fitted else {}
         if "turns" in without and role == "user" and last.get("role") in ("user", "tool") and _can_join(last, message):
-            fitted[-1] = {**last, "content": _joined(last["content"], message["content"])}
+            fitted[-1] = {**last, "content": joined_contents(last["content"], message["content"])}
             continue
         fitted.append(message)
     return [*fitted, {"role": "user", "content": system}] if system else fitted
@@ -159,11 +159,3 @@ def _fitted_messages(messages: Sequence[Message], without: frozenset[str]) -> li
 
 def _can_join(last: Message, message: Message) -> bool:
     return last["role"] == "user" or (isinstance(last["content"], str) and isinstance(message["content"], str))
-
-
-def _joined(first: Any, second: Any) -> Any:
-    """Return two contents as one: texts, or parts if there are pictures."""
-    if isinstance(first, str) and isinstance(second, str):
-        return f"{first}\n\n{second}"
-    parts = [[{"type": "text", "text": each}] if isinstance(each, str) else each or [] for each in (first, second)]
-    return [*parts[0], *parts[1]]

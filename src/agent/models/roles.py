@@ -1,4 +1,4 @@
-"""Opens the model for each role from the settings."""
+"""The models of a process: opened from the settings by role or name, with fallbacks."""
 
 from __future__ import annotations
 
@@ -42,17 +42,16 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
 
-_WATCHING = 300.0
-_A_WHILE = 60.0
-_SHOWN = 20
-"""Names of models in an error."""
+_MEDIA_SECONDS = 300.0
+_REST_SECONDS = 60.0
+_MAX_LISTED = 20
 
 
 class FallbackModel:
-    """Asks the first model that works, in order of preference, and reports why it asks another one.
+    """Asks the first model that works, in order of preference, and reports each switch.
 
-    A model is not asked again if its key or name is refused; a busy or unreachable one rests for a minute.
-    A refused request (too long, filtered) moves only this call to the next model.
+    A model whose key or name is rejected is not asked again. A busy or unreachable model is skipped for a minute.
+    After a refused request (too long, filtered), only this call goes to the next model.
     """
 
     def __init__(
@@ -69,14 +68,14 @@ class FallbackModel:
 
     @property
     def name(self) -> str:
-        """The name of the model that is asked first now."""
+        """The name of the model that would be asked first now."""
         return self._models[self._order()[0]].name
 
     async def complete(self, request: Request) -> Completion:
-        """Return the first successful result; if all models fail, raise the first failure."""
+        """Return the first successful reply. If all models fail, raise the first failure with all messages."""
         order = self._order()
         failures: list[ModelError] = []
-        for place, i in enumerate(order):
+        for position, i in enumerate(order):
             try:
                 return replace(await self._models[i].complete(request), by=self._models[i].name)
             except ModelError as failure:
@@ -84,45 +83,45 @@ class FallbackModel:
                 if isinstance(failure, ModelAuthError | ModelUnknownError):
                     self._rests_until[i] = float("inf")
                 elif isinstance(failure, ModelBusyError | ModelUnreachableError):
-                    self._rests_until[i] = self._clock() + _A_WHILE
-                if self._notify and place + 1 < len(order):
-                    following = self._models[order[place + 1]].name
+                    self._rests_until[i] = self._clock() + _REST_SECONDS
+                if self._notify and position + 1 < len(order):
+                    following = self._models[order[position + 1]].name
                     self._notify(f"{failure.message}; asking {following} instead")
         first = failures[0]
         raise type(first)("; and then ".join(failure.message for failure in failures), remedy=first.remedy) from None
 
     async def aclose(self) -> None:
-        """Closes every model."""
+        """Close all models."""
         for model in self._models:
             await model.aclose()
 
     def _order(self) -> list[int]:
-        """Return the models that do not rest; if all rest, all models, soonest first."""
+        """Return the indexes of the models that may be asked; if none may, all of them, soonest first."""
         now = self._clock()
         awake = [i for i, until in enumerate(self._rests_until) if until <= now]
         return awake or sorted(range(len(self._models)), key=self._rests_until.__getitem__)
 
 
 def endpoint_of(settings: Settings, name: str) -> Endpoint:
-    """Who is asked under a model's name. The key of all models goes nowhere but to their endpoint."""
+    """Return the endpoint for a model's name. The default key is only sent to the default endpoint."""
     key = settings.api_key.get_secret_value() if settings.api_key else None
     source = settings.source_of("api_key")
     variable = source.removeprefix("variable ") if source.startswith("variable ") else "OPENAI_API_KEY"
-    common = Endpoint(name, settings.base_url or OPENAI_URL, variable, key)
+    default = Endpoint(name, settings.base_url or OPENAI_URL, variable, key)
     named = settings.models.get(name)
     if named is None:
-        return common
-    if named.base_url is None or (named.base_url == common.url and not named.key):
-        return replace(common, model=named.model)
+        return default
+    if named.base_url is None or (named.base_url == default.url and not named.key):
+        return replace(default, model=named.model)
     return Endpoint(named.model, named.base_url, named.key, settings.keys.get(named.key))
 
 
-def with_named_model(settings: Settings) -> Settings:
-    """The settings with the name of a model. If they leave it to the endpoint, the endpoint decides.
+def with_resolved_model(settings: Settings) -> Settings:
+    """Return the settings with `auto` replaced by the name of the endpoint's first model.
 
     Raises:
-        SettingsError: The endpoint has several, and the user named none.
-        ModelError: The endpoint cannot be asked, or lists none.
+        SettingsError: The endpoint has several models, and the user did not choose one.
+        ModelError: The endpoint cannot be reached, or lists no models.
     """
     if settings.model != FIRST_LISTED:
         return settings
@@ -132,17 +131,17 @@ def with_named_model(settings: Settings) -> Settings:
     except Failure as failure:
         raise failure.error() from None
     if others and settings.source_of("model").startswith("default"):
-        more = f", … ({len(others) + 1} models)" if len(others) >= _SHOWN else ""
-        shown = ", ".join([first, *others][:_SHOWN])
+        more = f", … ({len(others) + 1} models)" if len(others) >= _MAX_LISTED else ""
+        names = ", ".join([first, *others][:_MAX_LISTED])
         raise SettingsError(
-            f"{endpoint.shown_url} has several models: {one_line(shown, 800)}{more}.",
+            f"{endpoint.shown_url} has several models: {one_line(names, 800)}{more}.",
             remedy="Name one: -m NAME, or `alita config set model NAME`.",
         )
     return settings.model_copy(update={"model": first})
 
 
-def _is_own(host: str) -> bool:
-    """Return True if a host is this machine or on the user's network: by its address, or a name without a domain."""
+def _is_local(host: str) -> bool:
+    """Return True for private addresses, and for names without a dot."""
     try:
         return ip_address(host).is_private
     except ValueError:
@@ -150,9 +149,9 @@ def _is_own(host: str) -> bool:
 
 
 class Models:
-    """The models of a process, opened on first use; they belong to one event loop.
+    """The models of a process, created on first use. They belong to one event loop.
 
-    Connections and weights are opened at the first call.
+    Connections and weights are opened at the first call of a model.
     """
 
     def __init__(self, settings: Settings, notify: Notify | None = None) -> None:
@@ -166,10 +165,10 @@ class Models:
         self._traits = TraitsCache(settings.cache_dir / TRAITS)
 
     def for_role(self, role: str) -> Model:
-        """The model of a role, with its fallbacks.
+        """Return the model of a role, with its fallbacks.
 
         Raises:
-            SettingsError: A name that cannot be meant, or a script that cannot be read.
+            SettingsError: A name is not a model's, or a script cannot be read.
         """
         if role not in self._by_role:
             models = [self.named(name, role) for name in dict.fromkeys(self._settings.models_for(role))]
@@ -177,14 +176,14 @@ class Models:
         return self._by_role[role]
 
     def named(self, name: str, role: str = "") -> Model:
-        """A model by its name. A script is one story that several roles tell, and Gemini watches by its own API."""
+        """Return a model by name. Scripts and Gemini's video API are the only models that depend on the role."""
         key = f"{name} {role}" if name.startswith(SCRIPTED) or role == Role.MEDIA else name
         if key not in self._by_name:
             self._by_name[key] = self._make(name, role)
         return self._by_name[key]
 
     async def aclose(self) -> None:
-        """Closes the connections of all models."""
+        """Close the connections of all models."""
         for model in self._by_name.values():
             await model.aclose()
 
@@ -212,12 +211,12 @@ class Models:
                 notify=self._notify,
             )
         endpoint, named = endpoint_of(s, name), s.models.get(name)
-        # A price list does not apply to a user's own server, even for a model with a known name.
-        listed = None if _is_own(urlsplit(endpoint.url).hostname or "") else price_of(endpoint.model)
+        # List prices do not apply to a local server, even if its model has a known name.
+        list_price = None if _is_local(urlsplit(endpoint.url).hostname or "") else price_of(endpoint.model)
         return ChatModel(
             name,
             self._wire(endpoint, role, RESPONSES if named and named.dialect == "responses" else CHAT),
-            price=(named and named.price) or listed,
+            price=(named and named.price) or list_price,
             temperature=named.temperature if named else None,
             slots=self._slots_of(endpoint.url),
             retry=self._retry,
@@ -230,7 +229,7 @@ class Models:
             from agent.models.gemini import GeminiWire, is_gemini
 
             if is_gemini(endpoint.url):
-                return GeminiWire(endpoint, max(self._settings.timeout, _WATCHING))
+                return GeminiWire(endpoint, max(self._settings.timeout, _MEDIA_SECONDS))
         return HttpWire(endpoint, self._settings.timeout, dialect)
 
     def _slots_of(self, url: str) -> Slots:

@@ -1,21 +1,21 @@
-"""A model that plays a script: for tests, demonstrations and `--model scripted:FILE`.
+"""A model that replays a script: for tests, demonstrations and `--model scripted:FILE`.
 
-A script is JSON lines, one answer each; empty lines and lines that start with `#` are skipped:
+A script is a JSON Lines file with one answer per line. Empty lines and lines that start with `#` are skipped:
 
     {"text": "42"}                                       a text
     {"json": {"action": "answer"}}                       a JSON value (also the text)
-    {"tool": "add", "arguments": {"a": 1}}               a tool call; a text as arguments stands as it is
-    {"calls": [{"tool": "add", "arguments": {"a": 1}}]}  several of them
+    {"tool": "add", "arguments": {"a": 1}}               a tool call; `arguments` may also be a string, sent unchanged
+    {"calls": [{"tool": "add", "arguments": {"a": 1}}]}  several tool calls
     {"error": "busy", "message": "try later"}            an error: auth, unknown, unreachable, busy, refused, output
 
-and besides, where wanted:
+Optional keys:
 
     "role": "writer"       only for this role              "when": "Fibonacci"   only if the messages contain this
-    "delay": 0.2           seconds before the answer       "repeat": true        again and again (or a number)
-    "usage": [10, 5]       input and output tokens         "finish": "length"    why it ended
-    "say": "First"         the text beside tool calls
+    "delay": 0.2           seconds before the answer       "repeat": true        use the line forever (or N times)
+    "usage": [10, 5]       input and output tokens         "finish": "length"    the finish reason
+    "say": "First"         text next to tool calls
 
-The first line that fits and is not used up answers.
+Each request gets the first line that matches and is not used up.
 """
 
 from __future__ import annotations
@@ -66,15 +66,15 @@ _LINE = {
 
 
 class ScriptLine:
-    """One answer of a script, and how often it may still be given.
+    """One line of a script, and how many times it can still be used.
 
     Raises:
-        SettingsError: It is no answer.
+        SettingsError: The line is not a valid answer.
     """
 
     def __init__(self, entry: Any, where: str) -> None:
         if not isinstance(entry, dict) or sum(name in entry for name in _ANSWERS) != 1:
-            raise SettingsError(f"{where}: an answer has exactly one of {', '.join(_ANSWERS)}")
+            raise SettingsError(f"{where}: a line needs exactly one of {', '.join(_ANSWERS)}")
         if problem := misfit(entry, _LINE):
             raise SettingsError(f"{where}: {problem}")
         self.entry: dict[str, Any] = entry
@@ -84,7 +84,7 @@ class ScriptLine:
 
 
 class Script:
-    """Lines that answer in order; models of several roles may share one."""
+    """The lines of a script. Models of several roles may share one script."""
 
     def __init__(self, lines: Iterable[ScriptLine], name: str) -> None:
         self.lines = list(lines)
@@ -93,10 +93,10 @@ class Script:
 
     @classmethod
     def read(cls, path: Path) -> Script:
-        """Reads a script.
+        """Read a script from a file.
 
         Raises:
-            SettingsError: The file cannot be read, or a line is no answer.
+            SettingsError: The file cannot be read, or a line is invalid.
         """
         remedy = "Name a JSON-lines file: --model scripted:FILE"
         with os_errors_as(SettingsError, f"the script {path} cannot be read", remedy):
@@ -116,30 +116,30 @@ class Script:
 
     @classmethod
     def of(cls, answers: Iterable[dict[str, Any] | str]) -> Script:
-        """A script from answers in memory; a plain string is a text."""
+        """Return a script of these lines. A string stands for `{"text": …}`."""
         entries = [{"text": answer} if isinstance(answer, str) else answer for answer in answers]
         return cls([ScriptLine(entry, f"answer {n}") for n, entry in enumerate(entries, 1)], "script")
 
-    def next(self, role: str | None, said: str) -> ScriptLine:
-        """The line that answers now.
+    def next(self, role: str | None, text: str) -> ScriptLine:
+        """Use and return the first line that matches the role and the messages' text.
 
         Raises:
-            ModelError: None is left that fits.
+            ModelError: No matching line is left.
         """
         for line in self.lines:
-            if line.left > 0 and line.entry.get("role") in (None, role) and line.entry.get("when", "") in said:
+            if line.left > 0 and line.entry.get("role") in (None, role) and line.entry.get("when", "") in text:
                 line.left -= 1
                 self.played += 1
                 return line
-        asked = one_line(said.rpartition("\n")[2] or said, 80)
+        last_line = one_line(text.rpartition("\n")[2] or text, 80)
         raise ModelError(
-            f"the script {self.name} has no line left for {role or 'this call'} after {self.played}: {asked!r}",
+            f"the script {self.name} has no line left for {role or 'this call'} after {self.played}: {last_line!r}",
             remedy='Add a line to it, for example {"text": "…"}, or let one repeat.',
         )
 
 
 class ScriptedModel:
-    """Plays the lines for all roles, and those for its own, of a script that other roles may share."""
+    """Answers with the lines of a script that are meant for its role or for all roles."""
 
     def __init__(self, script: Script | Sequence[dict[str, Any] | str], *, role: str | None = None) -> None:
         self._script = script if isinstance(script, Script) else Script.of(script)
@@ -153,10 +153,10 @@ class ScriptedModel:
         return f"{SCRIPTED}{self._script.name}"
 
     async def complete(self, request: Request) -> Completion:
-        """Gives the script's next answer, checked as a real model's is; see `agent.models.protocol.Model`."""
+        """Return the next answer, checked like a real model's reply; see `agent.models.protocol.Model`."""
         messages = list(request.messages)
         self.requests.append(messages)
-        line = self._script.next(self._role, _said(messages))
+        line = self._script.next(self._role, _all_text(messages))
         await asyncio.sleep(line.entry.get("delay", 0))
         completion = self._completion(line)
         if request.on_delta and completion.text:
@@ -171,7 +171,7 @@ class ScriptedModel:
             raise ModelOutputError(f"{line.where}: {problem}", text=completion.text) from None
 
     async def aclose(self) -> None:
-        """Do nothing, since nothing is open."""
+        """Do nothing; there are no connections."""
 
     def _completion(self, line: ScriptLine) -> Completion:
         entry = line.entry
@@ -181,9 +181,9 @@ class ScriptedModel:
         tokens = entry.get("usage", (0, 0))
         usage = Usage(tokens[0], tokens[1], calls=1)
         if called := [entry] if "tool" in entry else entry.get("calls"):
-            own = f"call_{self._script.played}"
+            first_id = f"call_{self._script.played}"
             calls = tuple(
-                ToolCall.of(f"{own}_{n}" if n else own, call["tool"], call.get("arguments", {}))
+                ToolCall.of(f"{first_id}_{n}" if n else first_id, call["tool"], call.get("arguments", {}))
                 for n, call in enumerate(called)
             )
             return Completion(entry.get("say", ""), usage, None, calls, entry.get("finish", "tool_calls"), self.name)
@@ -191,8 +191,7 @@ class ScriptedModel:
         return Completion(text, usage, finish=entry.get("finish", "stop"), model=self.name)
 
 
-def _said(messages: Sequence[Message]) -> str:
-    """The text of all messages."""
+def _all_text(messages: Sequence[Message]) -> str:
     texts = []
     for message in messages:
         content = message.get("content")

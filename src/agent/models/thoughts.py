@@ -1,4 +1,4 @@
-"""A model's thoughts in its text: separated from the answer, and hidden from the text that is shown as it arrives."""
+"""Reasoning that a model writes into its text: removed from the answer, and hidden while the text is streamed."""
 
 from __future__ import annotations
 
@@ -24,23 +24,27 @@ _WRAPPED = re.compile(
 )
 
 
-def code_places(text: str) -> list[tuple[int, int]]:
-    """Return the ranges of fenced blocks and code spans."""
+def code_spans(text: str) -> list[tuple[int, int]]:
+    """Return the start and end of each fenced block and inline code span."""
     return [found.span() for found in _CODE.finditer(text)] if "`" in text or "~~~" in text else []
 
 
-def is_within(place: int, spans: list[tuple[int, int]]) -> bool:
-    """Return True if a place is within one of the spans."""
-    return any(start <= place < end for start, end in spans)
+def is_within(position: int, spans: list[tuple[int, int]]) -> bool:
+    """Return True if the position is inside one of the spans."""
+    return any(start <= position < end for start, end in spans)
 
 
-def answer_of(text: str) -> str:
-    """The text behind its thoughts; empty where the model was still thinking.
+def without_thoughts(text: str) -> str:
+    """Return the text without reasoning blocks; empty if the reasoning never ended.
 
-    Text that mentions such tags, in code or within a sentence, is not changed.
+    Tags inside code or within a sentence are left alone, because the text may be about such tags.
+
+    Example:
+        >>> without_thoughts("<think>6 times 7</think>42")
+        '42'
     """
     if "<|channel|>" in text:
-        text = _of_channels(text)
+        text = _final_channels(text)
     elif bare := _CHANNELS_BARE.match(text):
         text = text[bare.end() :]
     text = _END_TOKENS.sub("", text)
@@ -51,13 +55,13 @@ def answer_of(text: str) -> str:
         if (end := _end_of_thoughts(rest)) is None:
             return ""
         text = rest[end:]
-    spans = code_places(text)
+    spans = code_spans(text)
     for ending in reversed(list(_CLOSE.finditer(text))):
         if not is_within(ending.start(), spans) and not _is_mentioned(text, ending):
             text = text[ending.end() :]
             break
-    spans = code_places(text)
-    for opened in _OPEN.finditer(text):  # thoughts that begin after the answer and never end
+    spans = code_spans(text)
+    for opened in _OPEN.finditer(text):  # reasoning that starts after the answer and never ends
         before = text[: opened.start()].rpartition("\n")[2]
         if not before.strip() and not is_within(opened.start(), spans) and text[opened.end() :][:1] in ("", "\n"):
             text = text[: opened.start()]
@@ -68,18 +72,18 @@ def answer_of(text: str) -> str:
 
 
 def _end_of_thoughts(rest: str) -> int | None:
-    """The end of the closing tag. A quoted tag with another one after it belongs to the thoughts."""
+    """Return the end of the closing tag. A closing tag in quotes is skipped if another one follows."""
     found = list(_CLOSE.finditer(rest))
-    for place, closed in enumerate(found):
+    for position, closed in enumerate(found):
         around = rest[closed.start() - 1 : closed.start()], rest[closed.end() : closed.end() + 1]
         quoted = all(sign in ("`", '"', "'") for sign in around)
-        if not quoted or place == len(found) - 1:
+        if not quoted or position == len(found) - 1:
             return closed.end()
     return None
 
 
 def _is_mentioned(text: str, closed: re.Match[str]) -> bool:
-    """A tag within a sentence: behind an opening tag of the same line, in quotation marks, or between words."""
+    """Return True if a closing tag is part of a sentence: after an opening tag, in quotation marks, between words."""
     line = text[: closed.start()].rpartition("\n")[2]
     opened = _OPEN.search(line)
     if opened and line[: opened.start()].strip():
@@ -90,21 +94,21 @@ def _is_mentioned(text: str, closed: re.Match[str]) -> bool:
     return before[-1:] == " " and before.rstrip()[-1:] not in ".!?:;…" and after[:1] in (*" .,;:)", "")
 
 
-def _of_channels(text: str) -> str:
-    """Return the final messages of a reply in channels (harmony); calls are not changed."""
+def _final_channels(text: str) -> str:
+    """Return the final messages of a reply in the harmony format of gpt-oss, and its calls as `<tool_call>`."""
     first = text.find("<|channel|>")
-    if is_within(first, code_places(text)):
+    if is_within(first, code_spans(text)):
         return text
     final, calls = [], []
     for found in _CHANNEL.finditer(text):
         ended = _CHANNEL_END.search(text, found.end())
-        said = text[found.end() : ended.start() if ended else len(text)]
+        content = text[found.end() : ended.start() if ended else len(text)]
         recipient = text[max(0, found.start() - 80) : found.start()].rpartition("<|start|>")[2] + found[2]
         if "to=" in recipient:
             name = recipient.partition("to=")[2].split()[0].partition("<")[0].removeprefix("functions.")
-            calls.append(f'<tool_call>{{"name": "{name}", "arguments": {said}}}</tool_call>')
+            calls.append(f'<tool_call>{{"name": "{name}", "arguments": {content}}}</tool_call>')
         elif found[1] == "final":
-            final.append(said)
+            final.append(content)
     return "\n".join([*final, *calls])
 
 
@@ -116,13 +120,13 @@ _MARKUP = re.compile(
     r'|\{\s*"(?:name|function|tool|tool_calls|tool_name|say|calls|type)"',
     re.IGNORECASE,
 )
-_LONGEST = 24
+_MAX_MARK_CHARS = 24
 
 
 class ShownText:
-    """Passes an answer's text on as it arrives, without thoughts and, given functions, without calls.
+    """Streams an answer to `show`, without reasoning and, if the model has functions, without calls.
 
-    If the request is repeated, no text is passed on twice.
+    If the request is retried, no text is shown twice.
     """
 
     def __init__(self, show: Callable[[str], None], *, functions: bool = False) -> None:
@@ -135,18 +139,18 @@ class ShownText:
         self._held = False
         self._again = False
         self._is_fresh = False
-        """Thoughts have just ended; the space behind them is not part of the answer."""
+        """True after the end of reasoning, until text follows: spaces in between are dropped."""
 
     def begin(self) -> None:
-        """The request is sent, perhaps again."""
+        """Start a request, or a retry of it."""
         self._now, self._waiting, self._held, self._again = "", "", False, bool(self._shown)
 
     def __call__(self, piece: str) -> None:
-        """Takes a piece of the reply."""
-        looked = max(0, len(self._waiting) - _LONGEST)
+        """Add a piece of the reply."""
+        searched = max(0, len(self._waiting) - _MAX_MARK_CHARS)
         self._waiting += piece
         if self._held:
-            if (closed := _CLOSE.search(self._waiting, looked)) is None:
+            if (closed := _CLOSE.search(self._waiting, searched)) is None:
                 return
             self._waiting, self._held = self._waiting[closed.end() :], False
             self._is_fresh = True
@@ -156,7 +160,7 @@ class ShownText:
             if self._markup.match(self._waiting):
                 self._held = True
                 return
-            if len(self._waiting) < _LONGEST and "\n\n" not in self._waiting:
+            if len(self._waiting) < _MAX_MARK_CHARS and "\n\n" not in self._waiting:
                 return
             self._pass(self._waiting[0])
             self._waiting = self._waiting[1:]
@@ -164,9 +168,9 @@ class ShownText:
         self._waiting = ""
 
     def end(self, text: str) -> None:
-        """The answer is known: passes on what was held back of it."""
+        """Show the rest of the complete answer, `text`."""
         if text.startswith(self._shown):
-            self._tell(text[len(self._shown) :])
+            self._add(text[len(self._shown) :])
 
     def _pass(self, text: str) -> None:
         text = text.lstrip() if self._is_fresh else text
@@ -174,13 +178,13 @@ class ShownText:
             return
         self._is_fresh = False
         if not self._again:
-            self._tell(text)
+            self._add(text)
             return
         self._now += text
         if self._now.startswith(self._shown):
-            self._tell(self._now[len(self._shown) :])
+            self._add(self._now[len(self._shown) :])
 
-    def _tell(self, text: str) -> None:
+    def _add(self, text: str) -> None:
         if text:
             self._shown += text
             self._show(text)

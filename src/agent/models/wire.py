@@ -1,6 +1,6 @@
-"""The wire under a chat model: a request body in, a Chat Completions response out, both plain JSON.
+"""The wire of a model: sends a request body and returns a Chat Completions response, both as plain JSON.
 
-A dialect says both otherwise on the way: to the rest of the program every endpoint speaks Chat Completions.
+A dialect translates for endpoints with another API, so that the rest of the program only sees Chat Completions.
 """
 
 from __future__ import annotations
@@ -18,33 +18,32 @@ OnDelta = Callable[[str], None]
 
 
 class Wire(Protocol):
-    """Carries requests to one endpoint."""
+    """Sends requests to one endpoint."""
 
     @property
     def endpoint(self) -> Endpoint:
-        """Who is asked."""
+        """The endpoint that receives the requests."""
 
     async def send(self, body: Body, on_delta: OnDelta | None = None) -> dict[str, Any]:
-        """Sends one request, streamed when `on_delta` is given, and gives the whole response.
+        """Send one request and return the complete response. With `on_delta` it is streamed.
 
         Raises:
-            Failure: The call failed; nothing was repeated.
+            Failure: The call failed. A wire never retries.
         """
 
     async def aclose(self) -> None:
-        """Closes connections."""
+        """Close all connections."""
 
 
-_CHARACTERS = 4_000_000
-"""The longest reply that is taken, in characters."""
-_BROKEN = ("error", "network_error")
+_MAX_REPLY_CHARS = 4_000_000
+_FAILED_FINISHES = ("error", "network_error")
 
 
 async def assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, endpoint: Endpoint) -> dict[str, Any]:
-    """The response that a stream's chunks add up to. A stream may end without a reason once `[DONE]` was read.
+    """Join the chunks of a stream into one response. A finish reason may be missing if the stream ended with `[DONE]`.
 
     Raises:
-        Failure: The stream ended before the model did, or carried an error.
+        Failure: The stream broke off, or contained an error.
     """
     message: dict[str, Any] = {"role": "assistant", "content": ""}
     pieces: list[str] = []
@@ -54,9 +53,9 @@ async def assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, end
     length = 0
     async for chunk in chunks:
         if not isinstance(chunk, dict):
-            raise Failure(Kind.CUT, endpoint, f"an event that is not a JSON object: {chunk!r}")
+            raise Failure(Kind.INVALID, endpoint, f"an event that is not a JSON object: {chunk!r}")
         if chunk is ENDED:
-            finish = finish or ("stop" if pieces or calls.are_whole else None)
+            finish = finish or ("stop" if pieces or calls.are_complete else None)
             break
         raise_error(chunk, endpoint)
         response = {key: chunk.get(key) or known for key, known in response.items()}
@@ -64,29 +63,29 @@ async def assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, end
         finish = choice.get("finish_reason") or finish
         delta = choice.get("delta") or choice.get("message") or {}
         if not isinstance(delta, dict):
-            raise Failure(Kind.CUT, endpoint, f"a piece of a message that is no object: {delta!r}")
+            raise Failure(Kind.INVALID, endpoint, f"a piece of a message that is not an object: {delta!r}")
         if text := text_of(delta.get("content") or choice.get("text")):
             pieces.append(text)
             on_delta(text)
         if isinstance(delta.get("refusal"), str):
             message["refusal"] = message.get("refusal", "") + delta["refusal"]
         added = calls.add(calls_of(delta))
-        if (length := length + len(text) + added) > _CHARACTERS:
-            raise Failure(Kind.CUT, endpoint, f"the reply has more than {_CHARACTERS:,} characters")
+        if (length := length + len(text) + added) > _MAX_REPLY_CHARS:
+            raise Failure(Kind.INVALID, endpoint, f"the reply has more than {_MAX_REPLY_CHARS:,} characters")
     message["content"] = "".join(pieces)
-    if finish is None or finish in _BROKEN:
-        raise Failure(Kind.BROKEN, endpoint, f"the stream ended after {len(message['content'])} characters")
+    if finish is None or finish in _FAILED_FINISHES:
+        raise Failure(Kind.INTERRUPTED, endpoint, f"the stream ended after {len(message['content'])} characters")
     if calls.calls:
         message["tool_calls"] = calls.calls
     return response | {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}
 
 
 ENDED: dict[str, Any] = {}
-"""The chunk that means `[DONE]`, or the end of a body with a known length."""
+"""Marker chunk for `[DONE]`, or for the end of a body with a known length."""
 
 
 def raise_error(answer: dict[str, Any], endpoint: Endpoint) -> None:
-    """Raises the failure that an answer with status 200 holds in place of a choice."""
+    """Raise if a response with status 200 contains an error."""
     if answer.get("choices") and not answer.get("error"):
         return
     if answer.get("error") or answer.get("object") == "error" or answer.get("errors"):
@@ -94,14 +93,14 @@ def raise_error(answer: dict[str, Any], endpoint: Endpoint) -> None:
 
 
 def first_choice(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the first choice of an answer or a chunk, or an empty object."""
+    """Return the first choice of a response or chunk, or an empty object."""
     choices = answer.get("choices") or []
     choice: Any = next((each for each in choices if not each.get("index")), {}) if isinstance(choices, list) else {}
     return choice if isinstance(choice, dict) else {}
 
 
 def text_of(content: Any) -> str:
-    """The text of a message's content, which some endpoints give in parts; those with thoughts are left out."""
+    """Return the text of a message's content. Some endpoints send a list of parts; thoughts among them are left out."""
     if isinstance(content, list):
         return "".join(text_of(part) for part in content)
     if isinstance(content, dict):
@@ -110,8 +109,19 @@ def text_of(content: Any) -> str:
     return "" if content is None else str(content)
 
 
+def joined_contents(first: Any, second: Any, between: str = "\n\n") -> Any:
+    """Join the contents of two messages: as text, or as a list of parts if one has pictures."""
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}{between}{second}" if first and second else first or second
+
+    def parts(content: Any) -> list[Any]:
+        return content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
+
+    return [*parts(first), *parts(second)]
+
+
 def calls_of(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the calls in a message or a piece of one, including the older form `function_call` included."""
+    """Return the calls in a message or delta, including the older form `function_call`."""
     calls = message.get("tool_calls") or []
     calls = [calls] if isinstance(calls, dict) else calls
     if not calls and message.get("function_call"):
@@ -120,48 +130,49 @@ def calls_of(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 class StreamedCalls:
-    """Calls that are joined from pieces, even if these lack index or id."""
+    """Joins the pieces of streamed calls, even if they lack an index or id."""
 
     def __init__(self) -> None:
         self.calls: list[dict[str, Any]] = []
         self._indexes: list[Any] = []
 
     def add(self, pieces: list[dict[str, Any]]) -> int:
-        """Adds the pieces of one chunk, and gives the characters that they bring."""
+        """Add the pieces of one chunk, and return their length in characters."""
         length = 0
         for piece in pieces:
             function = piece.get("function") or piece
-            name, own, arguments = function.get("name") or "", piece.get("id") or "", function.get("arguments")
-            call = self._call(piece.get("index"), str(own), str(name))
+            name, call_id, arguments = function.get("name") or "", piece.get("id") or "", function.get("arguments")
+            call = self._call(piece.get("index"), str(call_id), str(name))
             known = call["function"]
             if name and name != known["name"]:
                 known["name"] += str(name)
-            call["id"] = call["id"] or str(own)
+            call["id"] = call["id"] or str(call_id)
             if arguments is not None and not isinstance(arguments, str):
                 arguments = json.dumps(arguments, ensure_ascii=False)
             known["arguments"] += arguments or ""
             length += len(arguments or "") + len(name)
         return length
 
-    def _call(self, index: Any, own: str, name: str) -> dict[str, Any]:
+    def _call(self, index: Any, call_id: str, name: str) -> dict[str, Any]:
+        """Return the call that a piece belongs to; a new one if the piece starts a call."""
         places = [i for i, known in enumerate(self._indexes) if None in (index, known) or index == known]
         if places:
             call = self.calls[places[-1]]
-            other = own and call["id"] and own != call["id"]
-            follows = index is None and not own and _is_whole(call)
-            if not (name and (other or follows)) and not (other and index is None):
+            has_other_id = call_id and call["id"] and call_id != call["id"]
+            is_next = index is None and not call_id and _is_complete(call)
+            if not (name and (has_other_id or is_next)) and not (has_other_id and index is None):
                 return call
         self.calls.append({"id": "", "function": {"name": "", "arguments": ""}, "type": "function"})
         self._indexes.append(index)
         return self.calls[-1]
 
     @property
-    def are_whole(self) -> bool:
-        """Each call has arguments that are JSON, or none."""
-        return bool(self.calls) and all(_is_whole(call) for call in self.calls)
+    def are_complete(self) -> bool:
+        """True if there are calls, and the arguments of all of them are valid JSON or empty."""
+        return bool(self.calls) and all(_is_complete(call) for call in self.calls)
 
 
-def _is_whole(call: dict[str, Any]) -> bool:
+def _is_complete(call: dict[str, Any]) -> bool:
     try:
         json.loads(call["function"]["arguments"] or "{}")
     except (ValueError, RecursionError):
@@ -172,7 +183,7 @@ def _is_whole(call: dict[str, Any]) -> bool:
 def response_of(
     model: str | None, message: Message, finish: str, tokens: tuple[int, int, int] | None
 ) -> dict[str, Any]:
-    """Return a response of Chat Completions; the tokens are input, output and cached input."""
+    """Return a Chat Completions response. `tokens` are the counts of input, output and cached input."""
     usage = tokens and {
         "prompt_tokens": tokens[0],
         "completion_tokens": tokens[1],
@@ -184,9 +195,9 @@ def response_of(
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The form of Chat Completions for an endpoint.
+    """An API of chat models, as translations from and to Chat Completions.
 
-    Functions that read an answer raise Failure if it has another form.
+    `response` and `assemble` raise `Failure` if an answer does not follow the API.
     """
 
     path: str
@@ -195,16 +206,16 @@ class Dialect:
     assemble: Callable[[AsyncIterable[dict[str, Any]], OnDelta, Endpoint], Awaitable[dict[str, Any]]]
 
 
-_APART = "Pictures of the results above, in their order:"
+_PICTURES_HEADING = "Pictures of the results above, in their order:"
 
 
-def _with_pictures_apart(body: Body) -> Body:
-    """The request with the pictures of results in a message of the user: a result may hold text alone here."""
+def _with_separate_pictures(body: Body) -> Body:
+    """Move pictures from results to a user message after them, because results may only contain text."""
     messages: list[dict[str, Any]] = []
     waiting: list[dict[str, Any]] = []
     for message in [*body["messages"], {"role": ""}]:
         if waiting and message["role"] != "tool":
-            messages.append({"role": "user", "content": [{"type": "text", "text": _APART}, *waiting]})
+            messages.append({"role": "user", "content": [{"type": "text", "text": _PICTURES_HEADING}, *waiting]})
             waiting = []
         if message["role"] == "tool" and isinstance(content := message["content"], list):
             first, *parts = content
@@ -219,23 +230,23 @@ def _chat_response(answer: dict[str, Any], endpoint: Endpoint) -> dict[str, Any]
     return answer
 
 
-CHAT = Dialect("/chat/completions", _with_pictures_apart, _chat_response, assemble)
+CHAT = Dialect("/chat/completions", _with_separate_pictures, _chat_response, assemble)
 
 
 def _request(body: Body) -> Body:
-    said: Body = {name: body[name] for name in ("model", "temperature", "stream") if name in body}
-    said |= {"input": list(_items(body["messages"])), "store": False}
+    request: Body = {name: body[name] for name in ("model", "temperature", "stream") if name in body}
+    request |= {"input": list(_items(body["messages"])), "store": False}
     if length := body.get("max_tokens") or body.get("max_completion_tokens"):
-        said["max_output_tokens"] = length
+        request["max_output_tokens"] = length
     if "tools" in body:
-        # Left out, `strict` would be on.
-        said["tools"] = [{"type": "function", "strict": False, **tool["function"]} for tool in body["tools"]]
+        # `strict` is on by default.
+        request["tools"] = [{"type": "function", "strict": False, **tool["function"]} for tool in body["tools"]]
     if "tool_choice" in body:
         choice = body["tool_choice"]
-        said["tool_choice"] = choice if isinstance(choice, str) else {"type": "function", **choice["function"]}
+        request["tool_choice"] = choice if isinstance(choice, str) else {"type": "function", **choice["function"]}
     if "response_format" in body:
-        said["text"] = {"format": {"type": "json_schema", **body["response_format"]["json_schema"]}}
-    return said
+        request["text"] = {"format": {"type": "json_schema", **body["response_format"]["json_schema"]}}
+    return request
 
 
 def _items(messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
@@ -282,36 +293,36 @@ def _response(answer: dict[str, Any], endpoint: Endpoint) -> dict[str, Any]:
             tokens = (counted["input_tokens"], counted["output_tokens"], cached or 0)
         reason = str((answer.get("incomplete_details") or {}).get("reason"))
     except (LookupError, TypeError, AttributeError):
-        raise Failure(Kind.CUT, endpoint, f"not a Responses answer: {answer}") from None
+        raise Failure(Kind.INVALID, endpoint, f"not a Responses answer: {answer}") from None
     finish = {"max_output_tokens": "length", "content_filter": "content_filter"}.get(reason, "stop")
     return response_of(answer.get("model"), message, finish, tokens)
 
 
 async def _assemble(chunks: AsyncIterable[dict[str, Any]], on_delta: OnDelta, endpoint: Endpoint) -> dict[str, Any]:
-    heard = 0
+    received = 0
     async for event in chunks:
         if not isinstance(event, dict):
-            raise Failure(Kind.CUT, endpoint, f"an event that is not a JSON object: {event!r}")
+            raise Failure(Kind.INVALID, endpoint, f"an event that is not a JSON object: {event!r}")
         match event.get("type"):
             case "response.output_text.delta":
-                heard += len(event["delta"])
+                received += len(event["delta"])
                 on_delta(event["delta"])
             case "error":
                 raise event_failure(endpoint, event)
             case "response.completed" | "response.incomplete" | "response.failed":
                 return _response(event.get("response") or {}, endpoint)
-    raise Failure(Kind.BROKEN, endpoint, f"the stream ended after {heard} characters")
+    raise Failure(Kind.INTERRUPTED, endpoint, f"the stream ended after {received} characters")
 
 
 RESPONSES = Dialect("/responses", _request, _response, _assemble)
 
 
 def _request_without_strict(body: Body) -> Body:
-    said = _request(body)
-    for tool in said.get("tools", ()):
+    request = _request(body)
+    for tool in request.get("tools", ()):
         del tool["strict"]
-    return said
+    return request
 
 
 RESPONSES_WITHOUT_STRICT = replace(RESPONSES, request=_request_without_strict)
-"""For endpoints that refuse the member `strict` of a function."""
+"""For endpoints that reject `strict` in a function."""

@@ -1,4 +1,7 @@
-"""Calls in a model's text that its server did not read, in the forms that models are trained on."""
+"""Function calls that a model wrote into its text, in the formats that models are trained on.
+
+Servers often fail to parse them, so that they arrive as text.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from typing import Any
 
 from agent.models.json_text import DECODER
 from agent.models.protocol import ToolCall
-from agent.models.thoughts import code_places, is_within
+from agent.models.thoughts import code_spans, is_within
 
 Functions = Mapping[str, dict[str, Any]]
 
@@ -27,7 +30,7 @@ _NAME_KEYS, _ARGUMENT_KEYS = ("name", "function", "tool", "tool_name", "action",
 _TALK = re.compile(
     r"example|look like|looks like|format|syntax|template|such as|e\.g\.|for instance|markup", re.IGNORECASE
 )
-_WISH = re.compile(r"(tool|function)[ _-]?call|markup|<tool|<function|json call", re.IGNORECASE)
+_ABOUT_CALLS = re.compile(r"(tool|function)[ _-]?call|markup|<tool|<function|json call", re.IGNORECASE)
 _FENCED = re.compile(r"```[\w+-]*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _INVOKED = re.compile(
     r"<(?:antml:|[｜|]DSML[｜|])?(?:function|invoke|tool_call)(?:\s*=\s*|\s+name\s*=\s*)[\"']?([\w.:-]+)[\"']?[^<>]*>(.*?)"
@@ -44,24 +47,24 @@ _KEYED_NAME = re.compile(r"<tool_call>\s*([\w.-]+)\s*(?=<arg_key>)(.*?)(?:</tool
 
 
 class UnreadCallError(ValueError):
-    """The text holds a call that cannot be read."""
+    """The text contains a call that cannot be parsed."""
 
 
-def written_calls(text: str, functions: Functions, asked: str = "") -> tuple[list[ToolCall], str]:
-    """The calls in a text and the text before them.
+def written_calls(text: str, functions: Functions, question: str = "") -> tuple[list[ToolCall], str]:
+    """Return the calls in a text, and the text before them.
 
     Args:
-        text: The reply, without thoughts.
-        functions: The offered functions, by name.
-        asked: The user's words: who asks about calls gets an answer about calls.
+        text: The reply, without reasoning.
+        functions: Definitions of the available functions, by name.
+        question: The user's question. If it is about function calls, calls in the text are probably examples.
 
     Raises:
-        UnreadCallError: It has a call without a recognisable function.
+        UnreadCallError: There is a call, but its function cannot be recognised.
     """
-    code = code_places(text)
-    mark = next((m for m in _MARK.finditer(text) if _is_real(text, m, code, asked)), None)
+    code = code_spans(text)
+    mark = next((m for m in _MARK.finditer(text) if _is_real(text, m, code, question)), None)
     if mark is not None:
-        if calls := list(_marked(text[mark.start() :], functions)):
+        if calls := list(_marked_calls(text[mark.start() :], functions)):
             return calls, text[: mark.start()].strip()
         raise UnreadCallError("the call cannot be read")
     if not any(f'"{key}"' in text for key in _ARGUMENT_KEYS) and not any(f"{name}(" in text for name in functions):
@@ -69,34 +72,37 @@ def written_calls(text: str, functions: Functions, asked: str = "") -> tuple[lis
     before, body = text, text.strip()
     if len(fenced := list(_FENCED.finditer(text))) >= 1:
         before, after = text[: fenced[0].start()].strip(), text[fenced[-1].end() :].strip()
-        if after or _TALK.search(before) or _WISH.search(asked):
+        if after or _TALK.search(before) or _ABOUT_CALLS.search(question):
             return [], text
         body = "\n".join(found[1] for found in fenced).strip()
     elif (start := re.search(r"^\s*[\[{]", text, re.MULTILINE)) is not None and not text[: start.start()].count("`"):
         before, body = text[: start.start()].strip(), text[start.start() :].strip()
-        if _TALK.search(before) and _WISH.search(asked):
+        if _TALK.search(before) and _ABOUT_CALLS.search(question):
             return [], text
     else:
         before = ""
-    calls = [call for call in (*_of_json(body), *_of_python(body, functions)) if call.name in functions]
+    calls = [call for call in (*_json_calls(body), *_python_calls(body, functions)) if call.name in functions]
     return (calls, before if before != text else "") if calls else ([], text)
 
 
-def _is_real(text: str, mark: re.Match[str], code: list[tuple[int, int]], asked: str) -> bool:
-    """A mark is a call's where it begins a line, or the text ends with its block; elsewhere the text talks about it."""
+def _is_real(text: str, mark: re.Match[str], code: list[tuple[int, int]], question: str) -> bool:
+    """Return True if a mark starts a real call: at the beginning of a line, or in a block that ends the text.
+
+    Elsewhere the text only mentions it.
+    """
     before = text[: mark.start()]
-    is_all = not before.strip(" \n`")
-    if is_within(mark.start(), code) and (_WISH.search(asked) or not is_all):
+    is_first = not before.strip(" \n`")
+    if is_within(mark.start(), code) and (_ABOUT_CALLS.search(question) or not is_first):
         return False
     if re.match(r"<(tool|function|call|invoke)>", mark[0]) and '"name"' not in text[mark.end() : mark.end() + 200]:
         return False
     begins = not before.rpartition("\n")[2].strip(" `")
     ends = text.rstrip().endswith((">", "]", "}", "```"))
-    return begins if _WISH.search(asked) else (begins or ends)
+    return begins if _ABOUT_CALLS.search(question) else (begins or ends)
 
 
-def _marked(text: str, functions: Functions) -> Iterator[ToolCall]:
-    """Calls in text that begins with a mark."""
+def _marked_calls(text: str, functions: Functions) -> Iterator[ToolCall]:
+    """Yield the calls in a text that begins with a mark such as `<tool_call>`."""
     found = False
     for keyed in _KEYED_NAME.finditer(text):
         found = True
@@ -112,7 +118,7 @@ def _marked(text: str, functions: Functions) -> Iterator[ToolCall]:
             yield _call(name, value or {})
     if found:
         return
-    if calls := list(_of_json(text)):
+    if calls := list(_json_calls(text)):
         yield from calls
         return
     names = "|".join(map(re.escape, sorted(functions, key=len, reverse=True)))
@@ -122,7 +128,7 @@ def _marked(text: str, functions: Functions) -> Iterator[ToolCall]:
             found = True
             yield _call(named[1], value)
     if not found:
-        yield from _of_python(_MARK.sub("", text).strip(), functions)
+        yield from _python_calls(_MARK.sub("", text).strip(), functions)
 
 
 def _object_in(text: str) -> dict[str, Any] | None:
@@ -133,16 +139,16 @@ def _object_in(text: str) -> dict[str, Any] | None:
     return None
 
 
-def _of_json(text: str) -> Iterator[ToolCall]:
-    """Yield calls in JSON, at each beginning of an object or a list."""
-    place = 0
+def _json_calls(text: str) -> Iterator[ToolCall]:
+    """Yield the calls in all JSON objects and lists of the text."""
+    position = 0
     for _ in range(50):
-        if (found := re.compile(r"[\[{]").search(text, place)) is None:
+        if (found := re.compile(r"[\[{]").search(text, position)) is None:
             return
         try:
-            value, place = DECODER.raw_decode(text, found.start())
+            value, position = DECODER.raw_decode(text, found.start())
         except (ValueError, RecursionError):
-            place = found.end()
+            position = found.end()
             continue
         yield from _calls_in(value)
 
@@ -163,8 +169,8 @@ def _calls_in(value: Any, depth: int = 0) -> Iterator[ToolCall]:
         yield _call(name, arguments)
 
 
-def _of_python(text: str, functions: Functions) -> Iterator[ToolCall]:
-    """Calls written as Python: the whole text is `name(key=value)`, or a list of such."""
+def _python_calls(text: str, functions: Functions) -> Iterator[ToolCall]:
+    """Yield calls in Python syntax, if the whole text is `name(key=value)` or a list of such calls."""
     if not re.match(r"\[?\s*(print\()?[\w.]+\(", text) or len(text) > 100_000:
         return
     try:
@@ -190,7 +196,7 @@ def _of_python(text: str, functions: Functions) -> Iterator[ToolCall]:
 
 
 def _typed(values: Mapping[str, str], function: dict[str, Any]) -> dict[str, Any]:
-    """Values written as text, as their parameters want them: a text stays one, all else is JSON."""
+    """Convert arguments from text: parameters of type string keep the text, others are parsed as JSON."""
     properties = (function.get("parameters") or {}).get("properties") or {}
     typed: dict[str, Any] = {}
     for key, value in values.items():

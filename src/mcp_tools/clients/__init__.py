@@ -1,1 +1,1 @@
-"""Other people's MCP servers: who they are, whether they may be started, and their tools."""
+"""External MCP servers: their configuration, the user's trust decisions, connections and tools."""

@@ -1,4 +1,4 @@
-"""The files that describe servers: which entries count, and changes that keep the rest of a file."""
+"""The files that configure external servers: reading them, changing one entry, and filling in variables."""
 
 from __future__ import annotations
 
@@ -29,25 +29,32 @@ from mcp_tools.tool import Json
 
 USER_FILE = "mcp.json"
 PROJECT_FILE = ".mcp.json"
-"""In a project: the form that other clients read too. `alita mcp add --scope project` writes it."""
+"""The project file that other clients also read, and that `alita mcp add --scope project` writes."""
 PROJECT_FILES = (PROJECT_FILE, ".cursor/mcp.json", ".vscode/mcp.json")
-LARGEST_FILE = 1_000_000
+MAX_FILE_BYTES = 1_000_000
 
 
-def configured(user_folder: Path, project: Path) -> Parsed:
-    """Every server of this user in this project. The user's own come first; of one name, the first counts."""
-    parts = [read(user_folder / USER_FILE, "user"), *(read(project / name, "project") for name in PROJECT_FILES)]
+def configured_servers(user_folder: Path, project: Path) -> Parsed:
+    """Return this user's servers in this project. The user's own file comes first; the first entry of a name wins."""
+    parts = [
+        read_servers(user_folder / USER_FILE, "user"),
+        *(read_servers(project / name, "project") for name in PROJECT_FILES),
+    ]
     entries: dict[str, ServerEntry] = {}
     problems = [problem for part in parts for problem in part.problems]
     for entry in (entry for part in parts for entry in part.entries):
         first = entries.setdefault(entry.name, entry)
         if first is not entry and first.model_copy(update={"path": entry.path, "scope": entry.scope}) != entry:
-            problems.append(Problem(f"{entry.path}: {one_line(entry.name, 60)}", f"{first.path} has that name too"))
+            problems.append(
+                Problem(
+                    f"{entry.path}: {one_line(entry.name, 60)}", f"{first.path} already defines a server of that name"
+                )
+            )
     return Parsed(tuple(entries.values()), tuple(problems))
 
 
-def read(path: Path, scope: Scope) -> Parsed:
-    """Return the servers of a file; none if it does not exist."""
+def read_servers(path: Path, scope: Scope) -> Parsed:
+    """Return the servers in a file; none if it does not exist."""
     try:
         text = _file_text(path)
     except ServersFileError as error:
@@ -55,11 +62,11 @@ def read(path: Path, scope: Scope) -> Parsed:
     return Parsed() if text is None else parse(text, path, scope)
 
 
-def put(path: Path, name: str, entry: ServerEntry | None) -> Path | None:
-    """Adds a server to a file, changes it there, or removes it. The rest of the file is kept.
+def write_entry(path: Path, name: str, entry: ServerEntry | None) -> Path | None:
+    """Add, change or (with `entry=None`) remove a server in a file. Everything else in the file is kept.
 
     Returns:
-        The copy of the old file; None if no file existed, or if a server is only added to a file in our own form.
+        The backup of the old file. None if the file is new, or if a server was only added and the format is ours.
 
     Raises:
         ServersFileError: The file cannot be read or written, or has comments that would be lost.
@@ -78,44 +85,44 @@ def put(path: Path, name: str, entry: ServerEntry | None) -> Path | None:
         raise ServersFileError(f"{path} is damaged: {error}.", remedy="Correct it by hand.") from None
     if has_comments(text):
         raise ServersFileError(f"{path} has comments, which would be lost.", remedy="Change it by hand.")
-    only_adds = name not in servers and entry is not None and text == _as_text(document)
+    only_adds = name not in servers and entry is not None and text == _formatted(document)
     known = servers.pop(name, {})
     if entry is not None:
         others = {key: value for key, value in known.items() if key not in FORM_KEYS} if isinstance(known, dict) else {}
         servers[name] = others | as_form(entry)
     with os_errors_as(ServersFileError, f"{path} cannot be written"):
         path = path.resolve()
-        private_folder(path.parent)  # a new file is the user's alone, too: it may hold keys
+        private_folder(path.parent)  # only the user may read it, because it may contain keys
         backup = None if before is None or only_adds else backup_of(path)
-        write_whole(path, _as_text(document).encode(), keep_mode=True)
+        write_whole(path, _formatted(document).encode(), keep_mode=True)
     return backup
 
 
-def _as_text(document: Json) -> str:
+def _formatted(document: Json) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _file_text(path: Path) -> str | None:
     with os_errors_as(ServersFileError, f"{path} cannot be read"):
-        if not path.is_file():  # a FIFO would never end
+        if not path.is_file():  # reading a FIFO would block
             return None
-        return read_small(path, LARGEST_FILE).decode()
+        return read_small(path, MAX_FILE_BYTES).decode()
 
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 _VARIABLE = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
-_PLAIN_VARIABLES = frozenset({"HOME", "USER", "LOGNAME", "PATH", "PWD", "LANG", "SHELL", "TMPDIR", "TERM"})
-"""Their values are no secrets, and stand in ordinary text."""
-_PLAIN_VALUE = re.compile(r"[A-Za-z]{1,20}|[a-z]{1,10}(?:-[a-z0-9]{1,10}){1,2}|\d{1,5}|/[\w./-]*")
-"""Words, regions, ports and paths: no secrets, unless the variable's name says so."""
-_SHORTEST_SECRET = 6
-"""Shorter values would be found everywhere."""
+_PUBLIC_VARIABLES = frozenset({"HOME", "USER", "LOGNAME", "PATH", "PWD", "LANG", "SHELL", "TMPDIR", "TERM"})
+"""Values of these variables are never secret, and they occur in ordinary text."""
+_ORDINARY_VALUE = re.compile(r"[A-Za-z]{1,20}|[a-z]{1,10}(?:-[a-z0-9]{1,10}){1,2}|\d{1,5}|/[\w./-]*")
+"""Words, regions, ports and paths. They are not secret unless the variable's name says so."""
+_MIN_SECRET_CHARS = 6
+"""Shorter values are not hidden, because they would match everywhere."""
 HIDDEN = "[hidden]"
 
 
 @dataclass(frozen=True, slots=True)
-class Expanded:
-    """The command or address with all variables filled in. Never printed, never written down."""
+class ExpandedServer:
+    """A server's command or address with all variables filled in. Never print or store it."""
 
     entry: ServerEntry
     command: str
@@ -125,19 +132,22 @@ class Expanded:
     url: str
     headers: dict[str, str]
     secrets: tuple[str, ...]
-    """The values that nobody may see, longest first."""
+    """Values to hide in all output, longest first."""
 
     def hide(self, text: str) -> str:
-        """The text without the secrets of this server."""
+        """Return the text with this server's secrets replaced."""
         for secret in self.secrets:
             text = text.replace(secret, HIDDEN)
         return text
 
 
-def expand(entry: ServerEntry, environment: Mapping[str, str], current: Path) -> Expanded:
-    """Puts the values of variables into an entry of the folder that the user works in.
+def expand(entry: ServerEntry, environment: Mapping[str, str], current: Path) -> ExpandedServer:
+    """Fill in the variables of an entry. An input `${input:ID}` is the environment variable `ID`.
 
-    An input `ID` is the variable of that name in capitals.
+    Args:
+        entry: The entry.
+        environment: The variables.
+        current: The user's working folder.
 
     Raises:
         ServersFileError: A variable is not set and has no default.
@@ -152,15 +162,15 @@ def expand(entry: ServerEntry, environment: Mapping[str, str], current: Path) ->
     url, folder = filled(entry.url), filled(entry.folder)
     for name, value in {**variables, **headers}.items():
         if is_secret_name(name):
-            secrets |= {value, value.rpartition(" ")[2]}  # of `Bearer x` the x too
+            secrets |= {value, value.rpartition(" ")[2]}  # also hide the x of `Bearer x`
     if not all(value.isprintable() and value.isascii() for value in (url, *headers.values())):
         raise ServersFileError(
             f"The address or a header of the server {entry.name!r} contains a character that a request cannot carry.",
             remedy="Check the variables that it uses: one may end with a line break.",
         )
-    # What is in the current folder is code for a server of that project alone.
+    # Only a project's own server may load code from the current folder.
     is_here = folder or entry.scope == "project"
-    return Expanded(
+    return ExpandedServer(
         entry,
         filled(entry.command),
         tuple(map(filled, entry.arguments)),
@@ -168,7 +178,7 @@ def expand(entry: ServerEntry, environment: Mapping[str, str], current: Path) ->
         current / Path(folder).expanduser() if is_here else Path(environment.get("HOME") or NEUTRAL),
         url,
         headers,
-        tuple(sorted((s for s in secrets if len(s) >= _SHORTEST_SECRET), key=len, reverse=True)),
+        tuple(sorted((s for s in secrets if len(s) >= _MIN_SECRET_CHARS), key=len, reverse=True)),
     )
 
 
@@ -205,6 +215,6 @@ def _value(
             f"The server {entry.name!r} needs the variable {name}, which is not set.",
             remedy=f"Export {name}, or write ${{{name}:-default}} in {entry.path}.",
         )
-    if is_secret_name(name) or not (name in _PLAIN_VARIABLES or _PLAIN_VALUE.fullmatch(value)):
+    if is_secret_name(name) or not (name in _PUBLIC_VARIABLES or _ORDINARY_VALUE.fullmatch(value)):
         hide(value)
     return value

@@ -1,7 +1,6 @@
-"""Settings files of MCP clients: `mcpServers` (Claude, Cursor, ours) and `servers` (VS Code), read as entries.
+"""Parsing the configuration files of MCP clients: `mcpServers` (Claude, Cursor, ours) and `servers` (VS Code).
 
-The contents of a file are checked here and nowhere else. One bad entry is a problem with a message, and the others
-count.
+All validation of a file happens here. A bad entry becomes a problem with a message; the other entries are used.
 """
 
 from __future__ import annotations
@@ -36,81 +35,81 @@ from mcp_tools.tool import Json
 Scope = Literal["user", "project"]
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential|cookie|session", re.IGNORECASE)
 FORM_KEYS = words("type transport command args env cwd url serverUrl httpUrl headers disabled enabled alita")
-"""The parts of an entry in a settings file that are read; the rest is kept."""
-MOST_SERVERS = 200
+"""Keys of an entry that are read. All others are kept unchanged."""
+MAX_SERVERS = 200
 LONGEST_NAME = 100
 
 
 class ConnectionLimits(BaseModel):
-    """Limits of one server: time and size. In a file, under the entry's key `alita`."""
+    """Limits of one server, under the key `alita` of its entry."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True)
     connect_seconds: Annotated[float, Field(gt=0, le=600)] = 30.0
-    """From its start until it speaks MCP."""
+    """From the start until it speaks MCP."""
     list_seconds: Annotated[float, Field(gt=0, le=600)] = 10.0
     call_seconds: Annotated[float, Field(gt=0, le=3600)] = 60.0
     result_chars: Annotated[int, Field(gt=0, le=10_000_000)] = 100_000
-    """Characters of one result; what is longer is cut in its middle, with a note."""
+    """Longer results are cut in the middle, with a note."""
     max_tools: Annotated[int, Field(gt=0, le=10_000)] = 200
     concurrent_calls: Annotated[int, Field(gt=0, le=100)] = 4
 
 
 def is_secret_name(name: str) -> bool:
-    """Return True if a variable or a header of that name usually holds a secret."""
+    """Return True if a variable or header of that name usually holds a secret."""
     return bool(_SECRET_NAME.search(name))
 
 
-def _pairs_text(given: Mapping[str, str], sign: str) -> str:
+def _pairs(given: Mapping[str, str], sign: str) -> str:
     return ", ".join(k if is_secret_name(k) and "${" not in v else f"{k}{sign}{v}" for k, v in given.items())
 
 
-def _marked(given: Mapping[str, str]) -> str:
-    """A project's variables. Unless its form is harmless, a variable is shown with its value and a mark."""
+def _marked_variables(given: Mapping[str, str]) -> str:
+    """Describe a project's variables. Unless one is known to be harmless, it is shown with its value and a warning."""
     return ", ".join(
-        _pairs_text({k: v}, "=") if _HARMLESS.fullmatch(k) else f"{k}={v} (may change which code runs)"
+        _pairs({k: v}, "=") if _HARMLESS.fullmatch(k) else f"{k}={v} (may change which code runs)"
         for k, v in given.items()
     )
 
 
-def _written_out(values: Json) -> Json:
-    """An object of texts: numbers and truth values are written out, nulls left out."""
+def _as_texts(values: Json) -> Json:
+    """Convert numbers and booleans in an object to text, and remove nulls."""
     if not isinstance(values, dict):
         return values
     plain = {name: value for name, value in values.items() if value is not None}
     return {n: json.dumps(v) if isinstance(v, bool | int | float) else v for n, v in plain.items()}
 
 
-def _printable(values: dict[str, str]) -> dict[str, str]:
+def _check_printable(values: dict[str, str]) -> dict[str, str]:
     if wrong := [name for name, value in values.items() if not name or not (name + value).isprintable()]:
         raise ValueError(f"{one_line(wrong[0], 40)} is not printable text")
     return values
 
 
-def _without_signs(values: dict[str, str]) -> dict[str, str]:
+def _check_names(values: dict[str, str]) -> dict[str, str]:
     if wrong := [name for name in values if "=" in name]:
         raise ValueError(f"{one_line(wrong[0], 40)}: a variable's name cannot contain =")
     return values
 
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"\A[^\x00]*\z")]
-_Word = Annotated[str, StringConstraints(pattern=r"\A[^\x00]*\z")]
-_Words = Annotated[dict[str, str], BeforeValidator(_written_out), AfterValidator(_printable)]
+_Argument = Annotated[str, StringConstraints(pattern=r"\A[^\x00]*\z")]
+_TextMap = Annotated[dict[str, str], BeforeValidator(_as_texts), AfterValidator(_check_printable)]
 
 
 class ServerEntry(BaseModel):
-    """A server as its settings describe it. Variables stand in it as `${NAME}`."""
+    """A server as it is configured. Variables in it are written `${NAME}`."""
 
     model_config = ConfigDict(frozen=True, validate_by_name=True)
     name: str
     command: _Text = ""
-    """The program of a stdio server; empty for one that is reached by `url`."""
-    arguments: Annotated[tuple[_Word, ...], Field(validation_alias="args")] = ()
-    environment: Annotated[_Words, AfterValidator(_without_signs), Field(validation_alias="env")] = {}
-    """Variables that its process gets besides PATH, HOME and LANG."""
+    """The program of a stdio server; empty for a server with a `url`."""
+    arguments: Annotated[tuple[_Argument, ...], Field(validation_alias="args")] = ()
+    environment: Annotated[_TextMap, AfterValidator(_check_names), Field(validation_alias="env")] = {}
+    """Variables for its process, in addition to PATH, HOME and LANG."""
     folder: Annotated[_Text, Field(validation_alias="cwd")] = ""
-    """Working folder of its process; empty for the project's folder, or for the home folder if the user defines it."""
+    """Its working folder. By default the project folder, or the home folder for a server of the user."""
     url: Annotated[_Text, Field(validation_alias=AliasChoices("url", "serverUrl", "httpUrl"))] = ""
-    headers: _Words = {}
+    headers: _TextMap = {}
     is_off: bool = False
     limits: Annotated[ConnectionLimits, Field(validation_alias="alita")] = ConnectionLimits()
     scope: Scope = "user"
@@ -126,26 +125,26 @@ class ServerEntry(BaseModel):
 
     @property
     def shown(self) -> str:
-        """The command or address, exactly as in the file, without the values of its variables."""
+        """The command or address as in the file, with unexpanded variables."""
         return self.url or shlex.join([self.command, *self.arguments])
 
     @property
     def given(self) -> str:
-        """Its variables and headers, without secret values, and its folder."""
-        variables = _marked(self.environment) if self.scope == "project" else _pairs_text(self.environment, "=")
+        """Its variables, headers and folder for display, without secret values."""
+        variables = _marked_variables(self.environment) if self.scope == "project" else _pairs(self.environment, "=")
         parts = [
             f"variables {variables}" if variables else "",
-            f"headers {_pairs_text(self.headers, ': ')}" if self.headers else "",
+            f"headers {_pairs(self.headers, ': ')}" if self.headers else "",
             f"in {self.folder}" if self.folder else "",
         ]
         return "; ".join(filter(None, parts))
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that decides what is started, and with what; a decision of trust holds for it alone."""
-        runs = [self.name, self.command, list(self.arguments), self.environment, self.folder]
-        told = [*runs, self.url, self.headers]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        """SHA-256 of everything that determines what is started. A trust decision applies to one digest."""
+        parts = [self.name, self.command, list(self.arguments), self.environment, self.folder]
+        parts += [self.url, self.headers]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 _TRANSPORTS = {
@@ -180,14 +179,16 @@ _STEERING = re.compile(
     r"|[A-Z]*RC|.*(?:LIB|LOAD|INCLUDE|MODULE|PLUGIN)S?_?(?:PATH|DIR)S?|PHP_.*|(?:LUA|ERL|TCL|GUILE|EMACS|JULIA|MONO|R)_.*)",
     re.IGNORECASE,
 )
-"""Variables that are known to decide which program or which code runs, or through whom it talks. There are others:
-one that is not harmless either is shown with its value and a mark."""
+"""Variables that are known to change which code runs, or which server it talks to.
+
+The list is incomplete. A variable that is in neither list is shown with its value and a warning.
+"""
 REFUSED_VARIABLE = "its variable {} would change which code runs, which a project may not"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in a file that is no server."""
+    """An invalid entry or file."""
 
     where: str
     message: str
@@ -195,14 +196,14 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The servers of one file, and what is wrong in it."""
+    """The servers of a file, and its problems."""
 
     entries: tuple[ServerEntry, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
 def parse(text: str, path: Path, scope: Scope) -> Parsed:
-    """Reads the text of a settings file. It never raises."""
+    """Parse the text of a configuration file. Never raises."""
     try:
         document = load_jsonc(text)
     except ValueError as error:
@@ -211,13 +212,13 @@ def parse(text: str, path: Path, scope: Scope) -> Parsed:
 
 
 def parse_document(document: Json, path: Path, scope: Scope) -> Parsed:
-    """Reads a settings file's value."""
+    """Parse a configuration file that was already loaded as JSON."""
     objects = [document.get(key) for key in ("mcpServers", "servers")] if isinstance(document, dict) else []
     servers = next((one for one in objects if isinstance(one, dict)), None)
     if servers is None:
         return Parsed(problems=(Problem(str(path), "it has no object `mcpServers` or `servers`"),))
     entries, problems = [], []
-    for name, form in list(servers.items())[:MOST_SERVERS]:
+    for name, form in list(servers.items())[:MAX_SERVERS]:
         try:
             entry = _entry(name, form, scope, path)
             if scope == "project" and (steering := steering_variables(entry)):
@@ -225,8 +226,8 @@ def parse_document(document: Json, path: Path, scope: Scope) -> Parsed:
             entries.append(entry)
         except ValueError as wrong:
             problems.append(Problem(f"{path}: {one_line(name, 60)}", _first_error(wrong)))
-    if len(servers) > MOST_SERVERS:
-        problems.append(Problem(str(path), f"it has {len(servers)} servers; the first {MOST_SERVERS} count"))
+    if len(servers) > MAX_SERVERS:
+        problems.append(Problem(str(path), f"it has {len(servers)} servers; the first {MAX_SERVERS} count"))
     return Parsed(tuple(entries), tuple(problems))
 
 
@@ -250,7 +251,7 @@ def _entry(name: str, form: Json, scope: Scope, path: Path) -> ServerEntry:
 
 
 def _first_error(wrong: ValueError) -> str:
-    """The first of what is wrong, with its place in the entry."""
+    """Return the first error with its place in the entry."""
     if not isinstance(wrong, ValidationError):
         return str(wrong)
     first = wrong.errors(include_url=False, include_input=False)[0]
@@ -260,7 +261,7 @@ def _first_error(wrong: ValueError) -> str:
 
 
 def as_form(entry: ServerEntry) -> dict[str, Json]:
-    """The entry as a settings file holds it; reading it gives the entry again."""
+    """Return the entry as a configuration file writes it. Parsing the result gives an equal entry."""
     form: dict[str, Json] = {
         "env": entry.environment,
         "headers": entry.headers,
@@ -282,17 +283,17 @@ _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|
 
 
 def load_jsonc(text: str) -> Json:
-    """The value of a text.
+    """Parse JSON with comments and trailing commas.
 
     Raises:
-        ValueError: It is no JSON even without comments and trailing commas, or too deep.
+        ValueError: The text is not valid, or nested too deeply.
     """
     text = text.removeprefix("\ufeff")
     return json_of(_TOKEN.sub(lambda found: found[0] if found[0].startswith('"') else " ", text))
 
 
 def has_comments(text: str) -> bool:
-    """Return True if the text has more than JSON, such as comments, which rewriting would lose."""
+    """Return True if the text is not plain JSON. Rewriting it would lose its comments."""
     try:
         json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):

@@ -1,6 +1,6 @@
-"""One connection to one server, from its start to its end.
+"""A connection to one server.
 
-Its scopes must be entered and left in one task, so it has a separate task, through which others call it.
+The SDK's scopes must be entered and left in the same task, so each connection has a task of its own.
 """
 
 from __future__ import annotations
@@ -20,68 +20,70 @@ from mcp.shared.inbound import find_invalid_x_mcp_header
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter
 
-from mcp_tools.clients.config_files import Expanded
-from mcp_tools.clients.definitions import ExternalTool, Listed
+from mcp_tools.clients.config_files import ExpandedServer
+from mcp_tools.clients.definitions import ExternalTool, RawListing
+from mcp_tools.clients.http_transport import HttpTransport
 from mcp_tools.clients.messages import failure_of
-from mcp_tools.clients.pipes import Pipes
 from mcp_tools.clients.replies import ServerReply, reply_of
-from mcp_tools.clients.web import Web
+from mcp_tools.clients.stdio_transport import StdioTransport
 from mcp_tools.errors import ServerError
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
-_MOST_PAGES = 50
-_MOST_ROUNDS = 4
+_MAX_PAGES = 50
+_MAX_ROUNDS = 4
 _PROBE_SECONDS = 2.0
-_EXPLAINED = frozenset({"gone", "protocol", "timeout"})
-"""Kinds of failures that what is known of the process may explain."""
-_EXTENSIONS = 10
-"""Factor by which a call that reports progress may exceed its limit."""
+_DIAGNOSED = frozenset({"gone", "protocol", "timeout"})
+"""Kinds of failures for which the server's exit code and stderr help."""
+_MAX_EXTENSION = 10
+"""A call that reports progress may take this many times its limit."""
 _RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )
 for _noisy in ("mcp", "client"):
-    logging.getLogger(_noisy).addHandler(logging.NullHandler())  # else the SDK's remarks land on stderr
+    logging.getLogger(_noisy).addHandler(
+        logging.NullHandler()
+    )  # without a handler, Python prints the SDK's log messages to stderr
 
 
 class Connection:
-    """Speaks to one server. `changed` is called when the server says that its tools changed."""
+    """A connection to one server. `changed` is called when the server reports that its tools changed."""
 
     def __init__(
         self,
-        server: Expanded,
+        server: ExpandedServer,
         environment: Mapping[str, str],
         *,
         changed: Callable[[], None],
         note: Callable[[str], None],
     ) -> None:
         self._server = server
-        self._wire = Web(server) if server.url else Pipes(server, environment, note)
+        self._transport = HttpTransport(server) if server.url else StdioTransport(server, environment, note)
         self._changed = changed
         self._note = note
         self._client: Client | None = None
-        self._life: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
         self._failure: ServerError | None = None
 
     @property
     def is_open(self) -> bool:
-        """True if it can be spoken to."""
-        return self._client is not None and self._life is not None and not self._life.done()
+        """True if the connection can be used."""
+        return self._client is not None and self._task is not None and not self._task.done()
 
     @property
     def protocol(self) -> str:
-        """The protocol version that was agreed on."""
+        """The negotiated protocol version."""
         return self._client.protocol_version if self._client is not None else ""
 
     async def open(self, mode: str = "auto") -> None:
-        """Starts or reaches the server.
+        """Start the server or connect to it.
 
         Raises:
             ServerError: It cannot be started or reached, or does not speak MCP in time.
         """
         opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._life = asyncio.create_task(self._live(mode, opened))
+        self._task = asyncio.create_task(self._run(mode, opened))
         seconds = self._server.entry.limits.connect_seconds
         try:
             done, _ = await asyncio.wait((opened,), timeout=seconds)
@@ -89,36 +91,38 @@ class Connection:
                 opened.result()
                 return
             late = ServerError(f"it did not speak MCP within {seconds:g} seconds", kind="timeout")
-            raise self._told(late)
+            raise self._with_diagnosis(late)
         except BaseException:
             await self.aclose()
             raise
 
-    async def _live(self, mode: str, opened: asyncio.Future[None]) -> None:
+    async def _run(self, mode: str, opened: asyncio.Future[None]) -> None:
         try:
             async with Client(
-                self._wire.open(),
+                self._transport.open(),
                 mode=mode,
                 cache=None,
                 client_info=types.Implementation(name="alita", version=version("alita")),
                 elicitation_callback=self._decline,
-                message_handler=self._hear,
+                message_handler=self._on_message,
             ) as client:
                 self._client = client
                 opened.set_result(None)
-                await self._until_over(client)
+                await self._until_closed(client)
         except asyncio.CancelledError:
             raise
         except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - all that ends a connection is mapped in one place
             self._failure = failure_of(error)
         finally:
             if not opened.done():
-                opened.set_exception(self._told(self._failure or ServerError("it ended immediately", kind="gone")))
-                opened.exception()  # nobody may get it
+                opened.set_exception(
+                    self._with_diagnosis(self._failure or ServerError("it ended immediately", kind="gone"))
+                )
+                opened.exception()  # marks it as retrieved, since the caller may be gone
 
-    async def _until_over(self, client: Client) -> None:
-        """Returns when the connection is to be closed, or the server has ended it."""
-        waits = [asyncio.create_task(event.wait()) for event in (self._stopping, self._wire.ended)]
+    async def _until_closed(self, client: Client) -> None:
+        """Return when `aclose` was called or the server has ended the connection."""
+        waits = [asyncio.create_task(event.wait()) for event in (self._stopping, self._transport.ended)]
         watching = asyncio.create_task(self._watch(client))
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -128,30 +132,30 @@ class Connection:
             await asyncio.gather(*waits, watching, return_exceptions=True)
 
     async def _watch(self, client: Client) -> None:
-        """Listens for changed tools, where the protocol wants to be asked for that."""
+        """Subscribe to changes of the tool list, if the protocol version requires a subscription."""
         if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return
-        with contextlib.suppress(Exception):  # a server without such a stream never reports changes
+        with contextlib.suppress(Exception):  # some servers do not support subscriptions
             async with client.listen(tools_list_changed=True) as subscription:
                 async for _ in subscription:
-                    pass  # `_hear` is called, too
+                    pass  # `_on_message` handles it
 
-    async def _hear(self, message: IncomingMessage) -> None:
+    async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self._changed()
 
-    async def definitions(self) -> Listed:
-        """The tools that the server lists, as it sent them, with what is wrong in its pages.
+    async def definitions(self) -> RawListing:
+        """Return the server's tools as it sent them, with notes about bad pages.
 
         Raises:
-            ServerError: It does not answer in time, or answers nonsense.
+            ServerError: The server does not answer in time, or its answer is invalid.
         """
-        most, found, notes = self._server.entry.limits.max_tools, list[Json](), list[str]()
+        limit_tools, found, notes = self._server.entry.limits.max_tools, list[Json](), list[str]()
         cursors: set[str] = set()
         cursor: str | None = None
-        with self._mapped():
+        with self._converted_errors():
             async with asyncio.timeout(self._server.entry.limits.list_seconds):
-                for number in range(1, _MOST_PAGES + 1):
+                for number in range(1, _MAX_PAGES + 1):
                     try:
                         page = await self._page(cursor)
                     except ServerError as failure:
@@ -159,31 +163,31 @@ class Connection:
                             notes.append(f"page {number} of its list is left out: {failure.message}")
                             break
                         if "-32601" in failure.message and failure.kind == "answer":
-                            return Listed((), ("it offers no tools",))
+                            return RawListing((), ("it offers no tools",))
                         raise
-                    found += self._usable(page["tools"], notes)
+                    found += self._allowed(page["tools"], notes)
                     cursor = page.get("nextCursor")
-                    if not cursor or len(found) > most:
+                    if not cursor or len(found) > limit_tools:
                         break
                     if not isinstance(cursor, str) or cursor in cursors:
-                        told = "comes a second time" if isinstance(cursor, str) else "is no text"
-                        notes.append(f"its list ends after page {number}: the next cursor {told}")
+                        problem = "comes a second time" if isinstance(cursor, str) else "is no text"
+                        notes.append(f"its list ends after page {number}: the next cursor {problem}")
                         break
                     cursors.add(cursor)
                 else:
-                    notes.append(f"its list has more than {_MOST_PAGES} pages; the others are left out")
-        return Listed(tuple(found), tuple(notes))
+                    notes.append(f"its list has more than {_MAX_PAGES} pages; the others are left out")
+        return RawListing(tuple(found), tuple(notes))
 
     async def _page(self, cursor: str | None) -> dict[str, Any]:
-        with self._mapped():
+        with self._converted_errors():
             answer = await self._session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
-        page: dict[str, Any] = self._wire.mail.whole(answer.meta)
+        page: dict[str, Any] = self._transport.inbox.original(answer.meta)
         if not isinstance(page.get("tools"), list):
             raise ServerError("its answer does not follow MCP: `tools` is no list", kind="protocol")
         return page
 
-    def _usable(self, tools: list[Json], notes: list[str]) -> list[Json]:
-        """The tools without those that MCP 2026 forbids to use, which are noted."""
+    def _allowed(self, tools: list[Json], notes: list[str]) -> list[Json]:
+        """Remove the tools that MCP 2026 forbids to use, and note them."""
         found = []
         for tool in tools:
             schema = tool.get("inputSchema") if isinstance(tool, dict) else None
@@ -195,15 +199,15 @@ class Connection:
         return found
 
     async def call(self, tool: ExternalTool, arguments: dict[str, Json], seconds: float, most: float) -> ServerReply:
-        """Calls a tool. Each message about its progress gives it `seconds` more, up to `most` in all.
+        """Call a tool. Each progress message extends the limit by `seconds`, up to `most` in total.
 
         Raises:
-            ServerError: It did not answer in time, went away, or answered nonsense; kind `answer` is an error that the
-                server answered.
+            ServerError: The server did not answer in time, ended, or sent an invalid answer. Kind `answer`: it
+                returned an error.
         """
         loop = asyncio.get_running_loop()
-        end = loop.time() + min(most, seconds * _EXTENSIONS)
-        with self._mapped():
+        end = loop.time() + min(most, seconds * _MAX_EXTENSION)
+        with self._converted_errors():
             async with asyncio.timeout(seconds) as limit:
 
                 async def progressed(progress: float, total: float | None, message: str | None) -> None:
@@ -214,21 +218,21 @@ class Connection:
         return reply_of(result, self._server.hide, most=most_shown, schema=tool.output_schema)
 
     async def _result(self, tool: str, arguments: dict[str, Json], progressed: ProgressFnT) -> dict[str, Json]:
-        """The result of a call, as the server sent it. Requests of the server are refused."""
+        """Return the result of a call as the server sent it. Requests from the server to us are declined."""
         params = types.CallToolRequestParams(name=tool, arguments=arguments)
-        for _ in range(_MOST_ROUNDS):
-            # Not the session's call_tool: it fetches what an outputSchema refers to, wherever that is.
+        for _ in range(_MAX_ROUNDS):
+            # The session's call_tool would download every URL that an outputSchema refers to.
             request = types.CallToolRequest(params=params)
             result = await self._session.send_request(request, _RESULT, progress_callback=progressed)
             if isinstance(result, types.CallToolResult):
-                return self._wire.mail.whole(result.meta)
+                return self._transport.inbox.original(result.meta)
             params = types.CallToolRequestParams(
                 name=tool,
                 arguments=arguments,
                 input_responses=await self._responses(result),
                 request_state=result.request_state,
             )
-        raise ServerError(f"it asked back more than {_MOST_ROUNDS} times", kind="protocol")
+        raise ServerError(f"it asked back more than {_MAX_ROUNDS} times", kind="protocol")
 
     async def _responses(self, result: types.InputRequiredResult) -> dict[str, Any]:
         context = ClientRequestContext(session=self._session, request_id="input")
@@ -240,43 +244,43 @@ class Connection:
             found[key] = response
         return found
 
-    async def answers(self) -> bool:
-        """Return True if it still answers at all."""
+    async def is_responsive(self) -> bool:
+        """Return True if the server still answers requests."""
         try:
             async with asyncio.timeout(_PROBE_SECONDS):
                 await self._session.list_tools()
-        except Exception as error:  # noqa: BLE001 - any failure but an answer is the answer
+        except Exception as error:  # noqa: BLE001 - an error that the server sent counts as an answer
             return failure_of(error).kind == "answer"
         return True
 
     async def aclose(self) -> None:
-        """Ends the connection, and the server's process with all that it started."""
+        """End the connection and all processes that the server started."""
         self._stopping.set()
-        if self._life is None:
+        if self._task is None:
             return
         if self._client is None:
-            self._life.cancel()
-        # Shielded: a second Ctrl-C must not leave the process behind. Its own waits are bounded.
-        await asyncio.shield(asyncio.gather(self._life, return_exceptions=True))
+            self._task.cancel()
+        # Shielded, so that a second Ctrl-C does not leave the process behind. All waits inside have limits.
+        await asyncio.shield(asyncio.gather(self._task, return_exceptions=True))
         self._client = None
 
     @property
     def _session(self) -> Any:
         if self._client is None:
-            raise self._told(self._failure or ServerError("the connection is closed", kind="gone"))
+            raise self._with_diagnosis(self._failure or ServerError("the connection is closed", kind="gone"))
         return self._client.session
 
     @contextlib.contextmanager
-    def _mapped(self) -> Iterator[None]:
-        """Errors of the connection as failures of the server, with what is known of its end."""
+    def _converted_errors(self) -> Iterator[None]:
+        """Convert all exceptions to `ServerError` with a diagnosis."""
         try:
             yield
         except Exception as error:  # noqa: BLE001 - mapped in one place
-            raise self._told(failure_of(error)) from None
+            raise self._with_diagnosis(failure_of(error)) from None
 
-    def _told(self, failure: ServerError) -> ServerError:
-        """Return the failure with the connection's details, without secrets."""
-        known = self._wire.account if failure.kind in _EXPLAINED else ""
+    def _with_diagnosis(self, failure: ServerError) -> ServerError:
+        """Add the server's exit code and stderr to a failure, without secrets."""
+        known = self._transport.diagnosis if failure.kind in _DIAGNOSED else ""
         text = f"{failure.message} ({known})" if known not in failure.message else failure.message
         return ServerError(self._server.hide(text), kind=failure.kind, remedy=failure.remedy)
 

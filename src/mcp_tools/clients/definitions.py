@@ -1,6 +1,6 @@
-"""The tools of external servers as we show them: valid unique names, cut descriptions, plain schemas.
+"""The definitions of external tools, cleaned for models: unique valid names, short descriptions, simple schemas.
 
-Descriptions of a server's tools are untrusted data. A definition with hidden characters is left out.
+Descriptions are untrusted. A definition with hidden characters is left out.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from mcp_tools.definition import lint
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json, Tool
 
-_LONGEST_HINT = 200
-_LARGEST_SCHEMA = 8_000
-"""Characters of JSON. Of a larger schema, only the names and types of parameters are shown."""
-_DEEPEST = 8
-_LONGEST_WORD, _MOST_WORDS = 64, 4
-"""Limit of a name or a choice; longer texts are prose."""
-_SHARED = (
+_MAX_DESCRIPTION_CHARS = 200
+_MAX_SCHEMA_CHARS = 8_000
+"""As JSON. Larger schemas are reduced to the names and types of their parameters."""
+_MAX_DEPTH = 8
+_MAX_NAME_CHARS, _MAX_NAME_WORDS = 64, 4
+"""Longer names and choices count as prose."""
+_LIMIT_KEYWORDS = (
     "minimum",
     "maximum",
     "exclusiveMinimum",
@@ -36,14 +36,14 @@ _SHARED = (
 
 
 def plain_schema(schema: dict[str, Json], *, described: bool = True) -> dict[str, Json]:
-    """The schema of arguments with references put in, and nothing but the common keywords; always an object.
+    """Return a simplified schema of arguments: always an object, references resolved, only common keywords.
 
     Args:
-        schema: As its server, or its file, has it.
-        described: True if prose stays: descriptions, and names and choices that are sentences.
+        schema: The schema from the server or a tool's file.
+        described: True to keep prose: descriptions, and names or choices that are whole sentences.
     """
     plain = {"properties": {}, **_simple_schema(schema, schema, 0, described), "type": "object"}
-    if len(json.dumps(plain)) > _LARGEST_SCHEMA:
+    if len(json.dumps(plain)) > _MAX_SCHEMA_CHARS:
         shown = list(plain["properties"].items())[:100]
         kinds = {name: {"type": one["type"]} if isinstance(one.get("type"), str) else {} for name, one in shown}
         required = [name for name in plain.get("required", []) if name in kinds]
@@ -52,31 +52,31 @@ def plain_schema(schema: dict[str, Json], *, described: bool = True) -> dict[str
 
 
 def _simple_schema(schema: Json, root: dict[str, Json], depth: int, described: bool) -> dict[str, Any]:
-    if not isinstance(schema, dict) or depth > _DEEPEST:
+    if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         return {}
     if isinstance(schema.get("$ref"), str):
         return _simple_schema(_referenced(schema["$ref"], root), root, depth + 1, described)
     plain: dict[str, Any] = {}
-    if _is_kind(schema.get("type")):
+    if _is_type(schema.get("type")):
         plain["type"] = schema["type"]
     if described and isinstance(schema.get("description"), str):
-        plain["description"] = one_line(schema["description"], _LONGEST_HINT)
+        plain["description"] = one_line(schema["description"], _MAX_DESCRIPTION_CHARS)
     choices = {"enum": schema["enum"]} if isinstance(schema.get("enum"), list) and schema["enum"] else {}
     choices |= {"const": schema["const"]} if "const" in schema else {}
-    if described or all(map(_is_plain, [*choices.get("enum", ()), choices.get("const")])):
+    if described or all(map(_is_name_like, [*choices.get("enum", ()), choices.get("const")])):
         plain |= choices
-    for key in _SHARED:
+    for key in _LIMIT_KEYWORDS:
         if isinstance(schema.get(key), int | float) and not isinstance(schema[key], bool):
             plain[key] = schema[key]
     return plain | _parts(schema, lambda part: _simple_schema(part, root, depth + 1, described), described)
 
 
 def _parts(schema: dict[str, Json], inner: Callable[[Json], dict[str, Any]], described: bool) -> dict[str, Any]:
-    """Yield the parts of a schema: properties, items, choices."""
+    """Return the simplified subschemas: properties, items and alternatives."""
     plain: dict[str, Any] = {}
     properties, required = schema.get("properties"), schema.get("required")
     if isinstance(properties, dict):
-        shown = {name: inner(part) for name, part in properties.items() if described or _is_plain(name)}
+        shown = {name: inner(part) for name, part in properties.items() if described or _is_name_like(name)}
         plain["properties"] = shown
         if isinstance(required, list):
             plain["required"] = [name for name in required if isinstance(name, str) and name in shown]
@@ -91,11 +91,11 @@ def _parts(schema: dict[str, Json], inner: Callable[[Json], dict[str, Any]], des
 
 
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "array": "list"}
-_LONGEST_TYPE, _DEEPEST_TYPE = 300, 3
+_MAX_TYPE_CHARS, _MAX_TYPE_DEPTH = 300, 3
 
 
 def returned_type(schema: dict[str, Json] | None) -> str:
-    """The type that the function of a tool returns to programs, by its outputSchema; see `replies.py`."""
+    """Return the type that programs get from a tool, as Python text such as `list[str]`; see `replies.py`."""
     if schema is None:
         return "str"
     plain = plain_schema(schema, described=False)
@@ -106,7 +106,7 @@ def returned_type(schema: dict[str, Json] | None) -> str:
         plain = (
             inner if name == "result" or inner.get("type") == "string" else {"type": "string"} if is_content else plain
         )
-    return one_line(_type_of(plain, 0), _LONGEST_TYPE)
+    return one_line(_type_of(plain, 0), _MAX_TYPE_CHARS)
 
 
 def _type_of(schema: dict[str, Any], depth: int) -> str:
@@ -117,29 +117,31 @@ def _type_of(schema: dict[str, Any], depth: int) -> str:
         return " | ".join(_TYPES.get(one, "dict") for one in kind)
     if kind == "array" and schema.get("items"):
         return f"list[{_type_of(schema['items'], depth + 1)}]"
-    if kind == "object" and schema.get("properties") and depth < _DEEPEST_TYPE:
+    if kind == "object" and schema.get("properties") and depth < _MAX_TYPE_DEPTH:
         return (
             f"{{{', '.join(f'{name}: {_type_of(inner, depth + 1)}' for name, inner in schema['properties'].items())}}}"
         )
     return _TYPES.get(str(kind), "dict" if kind == "object" else "Any")
 
 
-def _is_plain(value: Json) -> bool:
-    """Return True if a name or a choice is one, and no prose."""
-    return not isinstance(value, str) or (len(value) <= _LONGEST_WORD and len(value.split()) <= _MOST_WORDS)
+def _is_name_like(value: Json) -> bool:
+    """Return True unless the value is a text that looks like prose."""
+    return not isinstance(value, str) or (len(value) <= _MAX_NAME_CHARS and len(value.split()) <= _MAX_NAME_WORDS)
 
 
-_KINDS = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
+_JSON_TYPES = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
 
 
-def _is_kind(value: Json) -> bool:
+def _is_type(value: Json) -> bool:
     if isinstance(value, str):
-        return value in _KINDS
-    return isinstance(value, list) and bool(value) and all(isinstance(kind, str) and kind in _KINDS for kind in value)
+        return value in _JSON_TYPES
+    return (
+        isinstance(value, list) and bool(value) and all(isinstance(kind, str) and kind in _JSON_TYPES for kind in value)
+    )
 
 
 def _referenced(reference: str, root: dict[str, Json]) -> Json:
-    """Return the target of a reference within the schema; nothing for a reference to elsewhere."""
+    """Return the target of a reference within the schema; an empty schema for any other reference."""
     if not reference.startswith("#/"):
         return {}
     target: Json = root
@@ -150,10 +152,10 @@ def _referenced(reference: str, root: dict[str, Json]) -> Json:
 
 SEPARATOR = "__"
 LONGEST_NAME = 64
-"""Limit of a function's name at the models' endpoints; MCP allows twice as much."""
+"""Limit of function names at model endpoints, in characters. MCP allows twice as many."""
 LONGEST_DESCRIPTION = 600
 _REFUSED = frozenset({"shape", "depth", "hidden"})
-"""Rules of the lint that leave a tool out. Long texts are cut here, and foreign names and schemas made plain."""
+"""Lint rules for which a tool is left out. Long texts, odd names and odd schemas are repaired instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,58 +163,62 @@ class ExternalTool:
     """A tool of an external server."""
 
     name: str
-    """`server__tool`, valid for MCP and for models' endpoints."""
+    """`server__tool`, valid for MCP and model endpoints."""
     server: str
     tool: str
     description: str
     input_schema: dict[str, Json]
-    """Plain and bounded; arguments must fit it."""
+    """Simplified by `plain_schema`."""
     output_schema: dict[str, Json] | None = None
     hints: dict[str, Json] = field(default_factory=dict)
-    """The server's annotations, which nobody has checked."""
+    """The server's annotations, unchecked."""
 
     def as_tool(self) -> Tool:
-        """The form in which search and validation know tools."""
+        """Return the tool in the form that search and validation use."""
         return Tool(self.name, self.description, self.input_schema, {}, "")
 
     def pinned(self) -> str:
-        """Return the server's description as JSON; a changed text makes it another tool."""
+        """Return the definition as JSON. If it changes, the user has to trust the tool again."""
         schemas = {"inputSchema": self.input_schema, "outputSchema": self.output_schema}
         return json.dumps({"description": self.description, **schemas, "annotations": self.hints}, sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """The tools of one server, and what was left out of its list."""
+class ToolListing:
+    """The usable tools of one server, and notes about the others."""
 
     tools: tuple[ExternalTool, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A server's own list, as it came."""
+class RawListing:
+    """The tool definitions as the server sent them."""
 
     definitions: tuple[Json, ...] = ()
     notes: tuple[str, ...] = ()
-    """The problem of its pages."""
+    """Problems of the list's pages."""
 
 
-def listing_of(server: str, definitions: Sequence[Json], most: int, problems: Sequence[str] = ()) -> Listing:
-    """The tools of a server's list, of which at most `most` are taken. A bad one is left out, with a note.
+def listing_of(server: str, definitions: Sequence[Json], most: int, problems: Sequence[str] = ()) -> ToolListing:
+    """Return the usable tools among a server's definitions. Unusable ones are left out, with a note.
 
-    `problems` are problems of the list's pages.
+    Args:
+        server: The server's name.
+        definitions: The definitions as the server sent them.
+        most: Maximum number of tools.
+        problems: Problems of the list's pages, which become notes.
     """
     tools: dict[str, ExternalTool] = {}
     notes = [f"the server {server}: {note}" for note in problems]
-    told = {str(each.get("name", "")) for each in definitions if isinstance(each, dict)}
-    shared = Counter(public_name(server, tool) for tool in told)
+    names = {str(each.get("name", "")) for each in definitions if isinstance(each, dict)}
+    shared = Counter(public_name(server, tool) for tool in names)
     for number, given in enumerate(definitions[:most], 1):
         tool = str(given.get("name", "")) if isinstance(given, dict) else ""
         name = public_name(server, tool, is_shared=shared[public_name(server, tool)] > 1)
-        definition, ignored = _mended(given) if isinstance(given, dict) else ({}, [])
+        definition, ignored = _cleaned(given) if isinstance(given, dict) else ({}, [])
         shown = one_line(name, 80) if tool else f"number {number}"
-        if flaw := _flaw(definition) if isinstance(given, dict) else "it is no object":
+        if flaw := _problem_of(definition) if isinstance(given, dict) else "it is no object":
             notes.append(f"a tool of the server {server} is left out: {shown}: {flaw}")
         elif name in tools:
             notes.append(f"the server {server} lists {shown} twice; the first counts")
@@ -221,14 +227,14 @@ def listing_of(server: str, definitions: Sequence[Json], most: int, problems: Se
             notes += [f"{shown}: its {why}" for why in ignored]
     if len(definitions) > most:
         notes.append(f"the server {server} has more than {most} tools; the others are left out")
-    return Listing(tuple(tools.values()), tuple(notes))
+    return ToolListing(tuple(tools.values()), tuple(notes))
 
 
 _OPTIONAL: dict[str, type] = {"title": str, "description": str, "annotations": dict}
 
 
-def _mended(given: dict[str, Json]) -> tuple[dict[str, Json], list[str]]:
-    """Return the used parts of a definition, without optional parts that are wrong, and the names of these.
+def _cleaned(given: dict[str, Json]) -> tuple[dict[str, Json], list[str]]:
+    """Return the parts of a definition that are used, and notes about invalid optional parts.
 
     A missing or empty inputSchema means that there are no arguments.
     """
@@ -242,15 +248,15 @@ def _mended(given: dict[str, Json]) -> tuple[dict[str, Json], list[str]]:
         elif given.get(key) is not None:
             ignored.append(f"{key} is ignored: {_kind_of(given[key])}")
     promised = given.get("outputSchema")
-    if promised is not None and (flaw := _schema_flaw(promised)):
+    if promised is not None and (flaw := _schema_problem(promised)):
         ignored.append(f"outputSchema is ignored: {flaw}")
     elif promised is not None:
         kept["outputSchema"] = promised
     return kept, ignored
 
 
-def _schema_flaw(schema: Json) -> str:
-    """Why a schema does not describe an object; empty when it does."""
+def _schema_problem(schema: Json) -> str:
+    """Return why a schema does not describe an object; empty if it does."""
     if not isinstance(schema, dict):
         return _kind_of(schema)
     kinds, properties = schema.get("type", "object"), schema.get("properties", {})
@@ -268,9 +274,9 @@ def _kind_of(value: Json) -> str:
 
 
 def public_name(server: str, tool: str, *, is_shared: bool = False) -> str:
-    """`server__tool`; where that is no valid name, with a hash of what was changed or cut.
+    """Return `server__tool`. If that is not a valid name, it is changed or cut, and a hash is added.
 
-    A dot becomes `_` without a hash, unless another tool of the server would share that name.
+    A dot becomes `_` without a hash, unless another tool of the server would get the same name.
     """
     wanted = f"{server}{SEPARATOR}{tool}"
     name = re.sub(r"[^A-Za-z0-9_-]", "_", wanted)
@@ -287,23 +293,23 @@ def prefix_of(server: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", f"{server}{SEPARATOR}")[: LONGEST_NAME - 9]
 
 
-def _flaw(definition: dict[str, Json]) -> str:
-    """Why a definition is not shown; empty when it is."""
+def _problem_of(definition: dict[str, Json]) -> str:
+    """Return why a definition is unusable; empty if it is usable."""
     if not definition.get("name"):
         return "it has no name"
-    if flaw := _schema_flaw(definition.get("inputSchema")):
+    if flaw := _schema_problem(definition.get("inputSchema")):
         return f"inputSchema: {flaw}"
     found = next((flag for flag in lint(definition) if flag.rule in _REFUSED), None)
     return f"{found.where}: {found.message}" if found else ""
 
 
 def suspicions_of(definition: dict[str, Json]) -> list[str]:
-    """Return parts of a definition that seem to be written to misuse a model; the tool is still shown."""
+    """Return parts of a definition that look like an attack on the model. The tool is shown anyway."""
     return [f"{found.where}: {found.message}" for found in lint(definition) if found.severity == "warning"]
 
 
 def _tool(name: str, server: str, definition: dict[str, Json]) -> ExternalTool:
-    told = str(definition.get("description") or definition.get("title") or "")
+    description = str(definition.get("description") or definition.get("title") or "")
     schema = definition.get("inputSchema")
     output = definition.get("outputSchema")
     hints = definition.get("annotations")
@@ -311,7 +317,7 @@ def _tool(name: str, server: str, definition: dict[str, Json]) -> ExternalTool:
         name,
         server,
         str(definition["name"]),
-        one_line(told, LONGEST_DESCRIPTION),
+        one_line(description, LONGEST_DESCRIPTION),
         plain_schema(schema if isinstance(schema, dict) else {}),
         output if isinstance(output, dict) else None,
         hints if isinstance(hints, dict) else {},

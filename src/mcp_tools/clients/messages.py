@@ -1,8 +1,8 @@
-"""Messages of a server as the SDK takes them: which request a reply answers, and what is wrong with one that is broken.
+"""Messages between us and a server, prepared for the SDK.
 
-The SDK drops a reply that it cannot read, so that its caller waits until the time is over, and it refuses a whole list
-or result for one odd part. Here, a broken reply fails its request immediately, and lists and results are kept
-unchanged.
+The SDK drops a reply that it cannot read, so that the caller waits until its timeout, and it rejects a whole list or
+result because of one odd part. Here, a broken reply fails its request immediately, and lists and results are kept as
+the server sent them.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from mcp_tools.tool import Json
 
 LONGEST_MESSAGE = 16 * 1024 * 1024
 RAW = "alita/raw"
-"""In the `_meta` of a list or a result: the number under which what the server sent is kept."""
+"""Key in the `_meta` of a list or result. Its value is the number under which the original is kept."""
 _CLOSED_HERE = "the connection was closed"
 _ALREADY_KNOWN = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
-"""Codes that the SDK uses itself, too."""
+"""Error codes that the SDK uses itself. If a server sends them, they mean something else."""
 
 
 _FAILURE = f"alita/{secrets.token_hex(8)}"
-"""In the `data` of an error: the failure that it stands for, under a name that no server knows."""
+"""Key in the `data` of an error that was made here. It holds the failure; no server can guess the name."""
 
 
 def failed(request: RequestId, failure: ServerError) -> types.JSONRPCError:
-    """The reply to a request that fails here."""
+    """Return an error reply for a request that failed on our side."""
     error = types.ErrorData(code=INTERNAL_ERROR, message=failure.message, data=_data_of(failure))
     return types.JSONRPCError(jsonrpc="2.0", id=request, error=error)
 
 
 def _failure_in(error: types.ErrorData) -> ServerError | None:
-    """The failure that was put into an error here."""
+    """Return the failure that `failed` put into an error, if any."""
     data = error.data
     return ServerError(**data[_FAILURE]) if isinstance(data, dict) and _FAILURE in data else None
 
@@ -58,13 +58,13 @@ def _data_of(failure: ServerError) -> dict[str, Json]:
     return {_FAILURE: {"message": failure.message, "kind": failure.kind, "remedy": failure.remedy}}
 
 
-def _answer_of(error: types.ErrorData) -> ServerError:
-    """An error that a server answered, which says nothing about the connection."""
+def _server_error(error: types.ErrorData) -> ServerError:
+    """Return the failure for an error that the server sent. The connection is fine."""
     return ServerError(f"it answered with an error: {one_line(error.message, 1000)} ({error.code})", kind="answer")
 
 
-class Mail:
-    """The requests of a connection that wait for a reply."""
+class Inbox:
+    """Reads the messages of one connection, and knows which requests wait for a reply."""
 
     def __init__(self) -> None:
         self._waiting: dict[RequestId, str] = {}
@@ -72,22 +72,22 @@ class Mail:
         self._numbers = itertools.count()
 
     def sent(self, message: types.JSONRPCMessage) -> None:
-        """Notes a message that is sent."""
+        """Record a message that we sent."""
         if isinstance(message, types.JSONRPCRequest):
             self._waiting[message.id] = message.method
         elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
             self.forget((message.params or {}).get("requestId", ""))
 
     def forget(self, request: RequestId) -> None:
-        """Waits for no reply to a request any more."""
+        """Stop waiting for the reply to a request."""
         self._waiting.pop(request, None)
 
     def received(self, text: bytes | str, *, reply_to: RequestId | None = None) -> list[types.JSONRPCMessage]:
-        """The messages in a text; none if it is not meant as one. A broken reply becomes the failure of its request.
+        """Return the messages in a text, if it has any. A broken reply becomes the failure of its request.
 
         Args:
             text: One message as JSON, or a list of messages.
-            reply_to: The request that any reply in the text answers, where the transport knows it.
+            reply_to: The request that a reply in the text answers, if the transport knows it.
         """
         try:
             loaded = json.loads(text)
@@ -101,22 +101,22 @@ class Mail:
     def _read(self, loaded: Any, reply_to: RequestId | None) -> list[types.JSONRPCMessage]:
         is_object = isinstance(loaded, dict)
         if is_object and "method" not in loaded and (reply_to is not None or loaded.get("id") is None):
-            loaded = {**loaded, "id": self._only() if reply_to is None else reply_to}
+            loaded = {**loaded, "id": self._only_waiting() if reply_to is None else reply_to}
         request = loaded.get("id") if is_object else None
         whole = loaded.get("result") if is_object else None
-        method = self._waiting.get(self._own(request)) if isinstance(request, int | str) else None
-        if isinstance(whole, dict) and method in _KEPT_WHOLE and whole.get("resultType") != "input_required":
-            tools = {"tools": _mirrored(whole.get("tools"))} if method == "tools/list" else {}
-            loaded = {**loaded, "result": {**_KEPT_WHOLE[method], **tools, "_meta": {RAW: self._keep(whole)}}}
+        method = self._waiting.get(self._sent_id(request)) if isinstance(request, int | str) else None
+        if isinstance(whole, dict) and method in _MINIMAL_RESULTS and whole.get("resultType") != "input_required":
+            tools = {"tools": _header_tools(whole.get("tools"))} if method == "tools/list" else {}
+            loaded = {**loaded, "result": {**_MINIMAL_RESULTS[method], **tools, "_meta": {RAW: self._keep(whole)}}}
         try:
             message = types.jsonrpc_message_adapter.validate_python(loaded, by_name=False)
         except ValidationError as error:
             is_meant = is_object and "method" not in loaded and {"result", "error", "jsonrpc"} & set(loaded)
             return self._broken(request, _first_misfit(error)) if is_meant or reply_to is not None else []
         if isinstance(message, types.JSONRPCError) and message.error.code in _ALREADY_KNOWN:
-            message.error.data = _data_of(_answer_of(message.error))
+            message.error.data = _data_of(_server_error(message.error))
         if isinstance(message, types.JSONRPCError | types.JSONRPCResponse):
-            self._taken(message.id)
+            self._finish(message.id)
         return [message]
 
     def _keep(self, result: dict[str, Json]) -> int:
@@ -124,45 +124,45 @@ class Mail:
         self._kept[number] = result
         return number
 
-    def whole(self, meta: Mapping[str, Any] | None) -> dict[str, Json]:
-        """Return the original result of a server, by the `_meta` of the SDK's copy."""
+    def original(self, meta: Mapping[str, Any] | None) -> dict[str, Json]:
+        """Return the result as the server sent it, given the `_meta` of the SDK's copy."""
         return self._kept.pop((meta or {})[RAW])
 
     def _broken(self, request: Any, problem: str) -> list[types.JSONRPCMessage]:
-        request = request if isinstance(request, int | str) else self._only()
-        if self._taken(request) is None:
+        request = request if isinstance(request, int | str) else self._only_waiting()
+        if self._finish(request) is None:
             return []
         return [failed(request, ServerError(f"its reply cannot be read: {one_line(problem, 300)}", kind="protocol"))]
 
-    def _taken(self, request: RequestId | None) -> str | None:
-        """The method of a request, which waits no longer."""
-        return None if request is None else self._waiting.pop(self._own(request), None)
+    def _finish(self, request: RequestId | None) -> str | None:
+        """Stop waiting for a request, and return its method."""
+        return None if request is None else self._waiting.pop(self._sent_id(request), None)
 
-    def _own(self, request: RequestId) -> RequestId:
-        """The id as it was sent: some servers answer "1" to the request 1."""
+    def _sent_id(self, request: RequestId) -> RequestId:
+        """Return the id as we sent it: some servers answer "1" to the request 1."""
         is_text = request not in self._waiting and isinstance(request, str) and request.isdecimal()
         return int(request) if is_text else request
 
-    def _only(self) -> RequestId | None:
-        """The request that waits, if it is the only one."""
+    def _only_waiting(self) -> RequestId | None:
+        """Return the waiting request if there is exactly one."""
         return next(iter(self._waiting)) if len(self._waiting) == 1 else None
 
 
-_KEPT_WHOLE: dict[str | None, dict[str, Json]] = {
+_MINIMAL_RESULTS: dict[str | None, dict[str, Json]] = {
     "tools/list": {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"},
     "tools/call": {"resultType": "complete", "content": []},
 }
-"""Returns the SDK's copy of a result."""
+"""Valid results that the SDK gets instead of the originals, by method."""
 
 
-def _mirrored(tools: Json) -> list[Json]:
-    """The tools of which the SDK puts arguments into headers of HTTP, and which it can read."""
+def _header_tools(tools: Json) -> list[Json]:
+    """Return the tools whose arguments the SDK must copy into HTTP headers (`x-mcp-header`)."""
     found: list[Json] = []
     for tool in tools if isinstance(tools, list) else ():
         schema = tool.get("inputSchema") if isinstance(tool, dict) else None
         if isinstance(schema, dict) and "x-mcp-header" in str(schema.get("properties")):
             brief = {"name": tool.get("name"), "inputSchema": schema}
-            listed = _KEPT_WHOLE["tools/list"] | {"tools": [brief]}
+            listed = _MINIMAL_RESULTS["tools/list"] | {"tools": [brief]}
             with contextlib.suppress(ValidationError):
                 methods.validate_server_result("tools/list", LATEST_MODERN_VERSION, listed)
                 found.append(brief)
@@ -178,27 +178,27 @@ def _bytes(text: bytes | str) -> bytes:
 
 
 def _id_in(text: bytes | str) -> RequestId | None:
-    """The id in a broken message, if exactly one can be meant."""
+    """Return the id in a broken message, if it contains exactly one."""
     found = {match[1] for match in _ID.finditer(_bytes(text))}
     value = found.pop().decode(errors="replace") if len(found) == 1 else ""
     return (value[1:-1] if value.startswith('"') else int(value)) if value else None
 
 
 def _first_misfit(error: ValidationError) -> str:
-    """Return where and why a value does not fit the likeliest form of a message."""
+    """Return the first validation error with its place, preferring the kind of message that was probably meant."""
     first = min(error.errors(include_url=False), key=lambda one: "Response" not in str(one["loc"]))
     place = ".".join(str(part) for part in first["loc"] if not str(part).startswith("JSONRPC"))
     return f"{place}: {first['msg']}" if place else str(first["msg"])
 
 
-_UNREACHED = (httpx2.ConnectTimeout, httpx2.ConnectError)
-_SENSELESS = (StreamableHTTPError, UnexpectedClaimedResult, RuntimeError)
-_FOREIGN = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, httpx2.CookieConflict, OSError)
+_CONNECT_ERRORS = (httpx2.ConnectTimeout, httpx2.ConnectError)
+_PROTOCOL_ERRORS = (StreamableHTTPError, UnexpectedClaimedResult, RuntimeError)
+_TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, httpx2.CookieConflict, OSError)
 
 
 def failure_of(error: BaseException) -> ServerError:
-    """The failure that an error of a connection stands for."""
-    if isinstance(error, BaseExceptionGroup):  # of a group, one that is no mere consequence of the others' end
+    """Convert any exception of a connection to a `ServerError`."""
+    if isinstance(error, BaseExceptionGroup):  # prefer the cause over tasks that were cancelled because of it
         leaves = [failure_of(inner) for inner in error.exceptions]
         return next((leaf for leaf in leaves if leaf.message != _CLOSED_HERE), leaves[0])
     match error:
@@ -215,11 +215,11 @@ def failure_of(error: BaseException) -> ServerError:
         case SubscriptionLost() | ListenNotSupportedError():
             return ServerError("it ended the stream of its changes", kind="gone")
     words = one_line(str(error) or type(error).__name__, 200)
-    if isinstance(error, _SENSELESS):
+    if isinstance(error, _PROTOCOL_ERRORS):
         return ServerError(f"its answer does not follow MCP: {words}", kind="protocol")
-    if isinstance(error, _UNREACHED):
+    if isinstance(error, _CONNECT_ERRORS):
         return ServerError("it cannot be reached: no connection to its address", kind="unreachable")
-    if isinstance(error, _FOREIGN):
+    if isinstance(error, _TRANSPORT_ERRORS):
         return ServerError(f"the connection failed: {getattr(error, 'strerror', None) or words}", kind="gone")
     return ServerError(f"the connection failed: {type(error).__name__}: {words}", kind="protocol")
 
@@ -231,4 +231,4 @@ def _failure_of_protocol(error: types.ErrorData) -> ServerError:
         return ServerError("it did not answer in time", kind="timeout")
     if error.code == CONNECTION_CLOSED:
         return ServerError("it ended the connection", kind="gone")
-    return _answer_of(error)
+    return _server_error(error)

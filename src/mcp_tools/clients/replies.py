@@ -1,6 +1,6 @@
-"""The results of external tools as a run sees them: texts, values, and the files that came with them.
+"""Results of external tools: their text, their value and their files.
 
-A result is taken as its server sent it: what is of an unknown kind is named, and the rest counts.
+A result is accepted as the server sent it. Content of an unknown kind is mentioned, and the rest is used.
 """
 
 from __future__ import annotations
@@ -18,64 +18,64 @@ from typing import Any
 from mcp_tools.text import middle_left_out, one_line, printable
 from mcp_tools.tool import Json
 
-_LONGEST_VALUE = 200
-"""Characters of a text that counts as a value rather than as material to read."""
-_LONGEST_UNKNOWN = 2_000
+_MAX_VALUE_CHARS = 200
+"""Longer texts are not values but material to read."""
+_MAX_UNKNOWN_CHARS = 2_000
 WRAPPER = "result"
-"""The member in which servers send a value that is no object."""
-_MOST_FILES = 20
+"""Servers wrap a value that is not an object in a member of this name."""
+_MAX_FILES = 20
 _SUFFIXES = {"audio/wav": ".wav", "audio/mp3": ".mp3", "audio/ogg": ".ogg", "image/webp": ".webp", "image/jpg": ".jpg"}
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyFile:
-    """A picture, a sound or another file in a result."""
+    """A picture, an audio file or another file in a result."""
 
     name: str
-    """As the text of the reply calls it."""
+    """The name that the reply's text uses."""
     kind: str
-    """Its MIME type; empty if its server does not say."""
+    """MIME type; empty if the server does not send one."""
     data: str = ""
-    """Its bytes in base64, until they are saved."""
+    """Content in base64; empty after it was saved."""
     path: str = ""
-    """Path of the saved file."""
+    """Path of the file after it was saved."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerReply:
-    """The outcome of one call, as plain JSON values."""
+    """The outcome of a call."""
 
     ok: bool
     text: str
     value: Json = None
-    """The result, when it is a single number, truth value or short text."""
+    """The result, if it is a single number, boolean or short text."""
     kind: str = ""
     """For a failure: `tool`, `answer` (an error of the protocol), `arguments`, `timeout`, `gone`, `unknown` …"""
     seconds: float = 0.0
     files: tuple[ReplyFile, ...] = ()
     returned: tuple[Json, ...] = ()
-    """The one value that a program gets; empty if that is the text."""
+    """The value that programs get, as a tuple of one; empty if programs get the text."""
 
 
 def reply_of(
     result: dict[str, Any], hide: Callable[[str], str], *, most: int, schema: dict[str, Json] | None = None
 ) -> ServerReply:
-    """The reply that a result of MCP stands for.
+    """Convert an MCP result to a reply.
 
     Args:
-        result: As its server sent it.
-        hide: Takes secrets out of a text.
-        most: Characters of its text that are shown. A longer one comes whole as a file, too.
+        result: The result as the server sent it.
+        hide: Removes secrets from a text.
+        most: Maximum number of characters to show. A longer text is cut, and added as a file.
         schema: The tool's outputSchema.
     """
     files: list[ReplyFile] = []
     content, structured = result.get("content"), result.get("structuredContent")
     blocks = content if isinstance(content, list) else [] if content is None else [content]
-    told = "\n".join(filter(None, (_shown(block, files) for block in blocks)))
-    if content is None and structured is None:  # some older servers have the result under other names
+    plain = "\n".join(filter(None, (_block_text(block, files) for block in blocks)))
+    if content is None and structured is None:  # some older servers use other names for the content
         known = {"_meta", "isError", "resultType"}
         structured = {key: value for key, value in result.items() if key not in known} or None
-    text = hide(printable(_joined(told, structured, blocks)))
+    text = hide(printable(_combined_text(plain, structured, blocks)))
     cut = middle_left_out(text, most)
     if cut != text:
         files.append(
@@ -85,43 +85,43 @@ def reply_of(
     if result.get("isError") in (True, "true"):
         return ServerReply(False, cut or "the tool failed without a word", kind="tool", files=tuple(files))
     shown = cut or "(an empty result)"
-    value = _single(told, structured) if not files else None
-    returned = _clean(_returned(told, structured, blocks, schema), hide)
+    value = _single_value(plain, structured) if not files else None
+    returned = _cleaned(_returned(plain, structured, blocks, schema), hide)
     returns = () if returned == shown else (returned,)
-    return ServerReply(True, shown, _clean(value, hide), files=tuple(files), returned=returns)
+    return ServerReply(True, shown, _cleaned(value, hide), files=tuple(files), returned=returns)
 
 
-def _clean(value: Json, hide: Callable[[str], str]) -> Json:
-    """A value with all its texts printable and free of secrets."""
+def _cleaned(value: Json, hide: Callable[[str], str]) -> Json:
+    """Make all texts in a value printable, and remove secrets."""
     if isinstance(value, dict):
-        return {hide(printable(name)): _clean(inner, hide) for name, inner in value.items()}
+        return {hide(printable(name)): _cleaned(inner, hide) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_clean(inner, hide) for inner in value]
+        return [_cleaned(inner, hide) for inner in value]
     return hide(printable(value)) if isinstance(value, str) else value
 
 
-def _returned(told: str, structured: Json, blocks: list[Json], schema: dict[str, Json] | None) -> Json:
-    """The result as a program gets it: the text, or the structured content, which may wrap a single value."""
+def _returned(text: str, structured: Json, blocks: list[Json], schema: dict[str, Json] | None) -> Json:
+    """Return what programs get: the text, or the structured content without its wrapper."""
     if structured is None:
-        return told
+        return text
     members = structured if isinstance(structured, dict) else {}
     if len(members) != 1 or (schema and len(schema.get("properties") or members) != 1):
         return structured
     ((name, value),) = members.items()
-    if (blocks and value == blocks) or (isinstance(value, str) and _same(told, value, [])):
-        return told
+    if (blocks and value == blocks) or (isinstance(value, str) and _is_same(text, value, [])):
+        return text
     return value if name == WRAPPER or isinstance(value, str) else structured
 
 
-def _shown(block: Any, files: list[ReplyFile]) -> str:
-    """A content block as text; what is no text is named and, if it has data, added to the files."""
+def _block_text(block: Any, files: list[ReplyFile]) -> str:
+    """Return a content block as text. Other content is mentioned, and its data is added to the files."""
     if not isinstance(block, dict):
         return block if isinstance(block, str) else _as_json(block)
     kind, inside = block.get("type"), block.get("resource")
     if kind == "resource_link":
         more = ", ".join(str(block[key]) for key in ("mimeType", "description") if block.get(key))
-        told = f"{one_line(str(block.get('name', '')), 200)}: {one_line(str(block.get('uri', '')), 1000)}"
-        return f"[resource {told}{f' ({one_line(more, 300)})' if more else ''}]"
+        text = f"{one_line(str(block.get('name', '')), 200)}: {one_line(str(block.get('uri', '')), 1000)}"
+        return f"[resource {text}{f' ({one_line(more, 300)})' if more else ''}]"
     if kind == "resource" and isinstance(inside, dict):
         place = f"resource {one_line(str(inside.get('uri', '')), 1000)}"
         if isinstance(inside.get("text"), str):
@@ -131,12 +131,12 @@ def _shown(block: Any, files: list[ReplyFile]) -> str:
         return str(block["text"]) if kind == "text" else f"[{one_line(str(kind), 40)}]\n{block['text']}"
     if isinstance(block.get("data"), str):
         return _file(one_line(str(kind), 40), block["data"], block.get("mimeType"), files)
-    brief = middle_left_out(_as_json(block), _LONGEST_UNKNOWN)
+    brief = middle_left_out(_as_json(block), _MAX_UNKNOWN_CHARS)
     return f"[content of the kind {one_line(repr(kind), 40)}, which is not known here: {brief}]"
 
 
 def _file(what: str, data: Json, kind: Json, files: list[ReplyFile]) -> str:
-    """The text in place of a file, which is added to the files."""
+    """Add a file, and return the text that stands for it."""
     mime = one_line(str(kind or ""), 100)
     try:
         packed = "".join(str(data).rpartition(";base64,")[2].split())
@@ -144,7 +144,7 @@ def _file(what: str, data: Json, kind: Json, files: list[ReplyFile]) -> str:
     except (binascii.Error, ValueError):
         return f"[{what} {mime}: its data is no base64]"
     about = f"{mime or 'binary'}, {size:,} bytes"
-    if len(files) >= _MOST_FILES or not size:
+    if len(files) >= _MAX_FILES or not size:
         return f"[{what}: {about}, not kept]"
     suffix = _SUFFIXES.get(mime) or mimetypes.guess_extension(mime) or ".bin"
     name = f"{mime.partition('/')[0] or 'file'}_{len(files) + 1}{suffix}"
@@ -156,49 +156,51 @@ def _as_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _joined(told: str, structured: Json, blocks: list[Json]) -> str:
-    """Both forms of a result where they differ; most servers send the same twice."""
+def _combined_text(text: str, structured: Json, blocks: list[Json]) -> str:
+    """Combine the text and the structured content. Most servers send the same in both, which is shown once."""
     if structured is None:
-        return told
+        return text
     is_single = isinstance(structured, dict) and len(structured) == 1
     name, single = next(iter(structured.items())) if is_single else ("", structured)
-    if name == WRAPPER and (not told or _same(told, structured, [])):
+    if name == WRAPPER and (not text or _is_same(text, structured, [])):
         return single if isinstance(single, str) else _as_json(single)
-    if told and (_same(told, structured, blocks) or _same(told, single, blocks)):
-        return told
-    return told if single == "" else "\n".join(filter(None, [told, _as_json(structured)]))
+    if text and (_is_same(text, structured, blocks) or _is_same(text, single, blocks)):
+        return text
+    return text if single == "" else "\n".join(filter(None, [text, _as_json(structured)]))
 
 
-def _same(told: str, value: Json, blocks: list[Json]) -> bool:
-    """Return True if a text, or the blocks that it was made of, say the same as a value."""
-    if isinstance(value, str) and told.strip() == value.strip():
+def _is_same(text: str, value: Json, blocks: list[Json]) -> bool:
+    """Return True if a text, or the blocks that it was made of, has the same content as a value."""
+    if isinstance(value, str) and text.strip() == value.strip():
         return True
     texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]
-    return _read(told) == value or (isinstance(value, list) and value in (blocks, texts, [*map(_read, texts)]))
+    return _json_or_text(text) == value or (
+        isinstance(value, list) and value in (blocks, texts, [*map(_json_or_text, texts)])
+    )
 
 
-def _read(text: Json) -> Json:
-    """The value that a text holds as JSON; another text is itself."""
+def _json_or_text(text: Json) -> Json:
+    """Parse the text as JSON; return it unchanged if it is not JSON."""
     with contextlib.suppress(ValueError, TypeError, RecursionError):
         return json.loads(text)
     return text
 
 
-def _single(told: str, structured: Json) -> Json:
+def _single_value(text: str, structured: Json) -> Json:
     value = structured
     if isinstance(value, dict) and len(value) == 1:
         value = next(iter(value.values()))
     if structured is None:
-        value = _number(told)
+        value = _number(text)
     if isinstance(value, bool | int | float):
         return value if math.isfinite(value) else None
-    is_short = isinstance(value, str) and len(value) <= _LONGEST_VALUE and "\n" not in value.strip()
+    is_short = isinstance(value, str) and len(value) <= _MAX_VALUE_CHARS and "\n" not in value.strip()
     return value if is_short else None
 
 
 def _number(text: str) -> Json:
-    """Return the number that a text consists of, in its spelling if JSON's differs; None for other texts."""
-    value = _read(text) if len(text) < 40 else None
+    """Return the number that a text consists of; as a string if JSON spells it differently. Else None."""
+    value = _json_or_text(text) if len(text) < 40 else None
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     return value if _as_json(value) == text.strip() else text.strip()

@@ -1,7 +1,8 @@
-"""The user's decisions about what a project's files define, kept outside the project.
+"""The user's decisions about what a project's files may start, and the tool definitions that the user trusts.
 
-A project's file is untrusted: its servers run code or receive variables, and its models decide on actions. A decision
-holds for one project and exactly this content; changes are asked about again.
+A project's files are untrusted: their servers run code or receive variables, and their models decide on actions. A
+decision applies to one project and to exactly one content; after a change the user is asked again. Decisions are stored
+outside the project.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from mcp_tools.clients.config_files import Expanded, expand
+from mcp_tools.clients.config_files import ExpandedServer, expand
 from mcp_tools.clients.config_parser import ServerEntry
 from mcp_tools.clients.definitions import ExternalTool
 from mcp_tools.errors import ServersFileError, os_errors_as
@@ -36,15 +37,15 @@ class _Document(BaseModel):
     projects: dict[str, _Project] = {}
 
     def of(self, project: Path) -> _Project:
-        """Decisions about a project."""
+        """Return the decisions about a project."""
         return self.projects.setdefault(str(project.resolve()), _Project())
 
 
 class Decisions:
-    """The decisions of this user.
+    """The user's decisions.
 
     Args:
-        path: Their file, in the user's data folder. Unreadable decisions count as undecided.
+        path: The file, in the user's data folder. An unreadable file counts as empty.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,34 +53,34 @@ class Decisions:
         self._file = JsonFile(path, _Document, empty={"schema": 1})
 
     def of(self, digest: str, project: Path) -> Verdict | None:
-        """Return the decision about a content of a project's file; None when nothing was."""
+        """Return the decision about one content of a project's file; None if there is none."""
         return self._file.remembered().of(project).verdicts.get(digest)
 
     def is_off(self, entry: ServerEntry, project: Path) -> bool:
-        """Return True if the user switched a project's server off for themselves."""
+        """Return True if the user has disabled a project's server."""
         return entry.name in self._file.remembered().of(project).off
 
     def decide(self, digest: str, project: Path, verdict: Verdict) -> None:
-        """Keeps a decision.
+        """Store a decision.
 
         Raises:
-            ServersFileError: It cannot be written.
+            ServersFileError: The file cannot be written.
         """
         with self._changing(project) as decided:
             decided.verdicts[digest] = verdict
 
     def switch(self, entry: ServerEntry, project: Path, *, off: bool) -> None:
-        """Switch a project's server off or on for this user; the project's file is not changed.
+        """Disable or enable a project's server for this user. The project's file is not changed.
 
         Raises:
-            ServersFileError: It cannot be written.
+            ServersFileError: The file cannot be written.
         """
         with self._changing(project) as decided:
             decided.off = [name for name in decided.off if name != entry.name] + ([entry.name] if off else [])
 
     @contextlib.contextmanager
     def _changing(self, project: Path) -> Iterator[_Project]:
-        what = f"The decision cannot be kept: {self.path} cannot be written"
+        what = f"The decision cannot be stored: {self.path} cannot be written"
         remedy = "Make the folder writable, or set ALITA_HOME to another place."
         with os_errors_as(ServersFileError, what, remedy), self._file.changing() as document:
             yield document.of(project)
@@ -89,13 +90,13 @@ PINS_FILE = "mcp-seen.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """A tool of which its server says something else than when it was trusted."""
+class ChangedTool:
+    """A tool whose definition differs from the trusted one."""
 
     server: str
     tool: str
     definition: str
-    """Its present description as JSON."""
+    """The new definition as JSON."""
 
 
 class _Pin(BaseModel):
@@ -105,56 +106,56 @@ class _Pin(BaseModel):
 
 
 class Contact(BaseModel):
-    """State of a server at its last call."""
+    """The outcome of the last connection to a server."""
 
     ok: bool
     notes: list[str] = []
-    """Why it could not be used, or what was left out of its list."""
+    """Why it could not be used, or which tools were left out."""
 
 
 class _Pins(BaseModel):
     form: Literal[2] = Field(2, alias="schema")
     servers: dict[str, dict[str, _Pin]] = {}
-    """By the digest of a server's entry, then by the tool's own name."""
+    """By the digest of a server's entry, then by the tool's name on the server."""
     contacts: dict[str, Contact] = {}
     """By the same digest."""
 
 
-class Seen:
-    """The definitions that were seen: the first one of a tool is trusted, a later one once the user allows it.
+class ToolPins:
+    """The trusted tool definitions. The first definition of a tool is trusted; a changed one needs the user's consent.
 
     Args:
-        path: Their file. Unreadable entries count as unseen; entries that cannot be written are lost.
+        path: The file. An unreadable file counts as empty, and write errors are ignored.
     """
 
     def __init__(self, path: Path) -> None:
         self._file = JsonFile(path, _Pins, empty={"schema": 2})
 
-    def changed(self, entry: ServerEntry, tools: Sequence[ExternalTool]) -> dict[str, Changed]:
-        """The tools of a server that are not as they were trusted, by its own names; remembers what is new."""
+    def changed(self, entry: ServerEntry, tools: Sequence[ExternalTool]) -> dict[str, ChangedTool]:
+        """Store new definitions, and return the tools that differ from what was trusted, by their original names."""
         pins = self._file.remembered()
-        if _noted(pins, entry, tools):
+        if _update_pins(pins, entry, tools):
             with contextlib.suppress(OSError), self._file.changing() as pins:
-                _noted(pins, entry, tools)
+                _update_pins(pins, entry, tools)
         listed = {tool.tool for tool in tools}
-        return {one.tool: one for one in _changes(entry, pins) if one.tool in listed}
+        return {one.tool: one for one in _changed_tools(entry, pins) if one.tool in listed}
 
     def contact(self, entry: ServerEntry) -> Contact | None:
-        """Return the state of a server at its last call; None if it never was."""
+        """Return the outcome of the last connection; None if there was none."""
         return self._file.remembered().contacts.get(entry.digest)
 
     def found(self, entry: ServerEntry, contact: Contact) -> None:
-        """Remembers how a server was found."""
+        """Store the outcome of a connection."""
         if self.contact(entry) != contact:
             with contextlib.suppress(OSError), self._file.changing() as pins:
                 pins.contacts[entry.digest] = contact
 
-    def pending(self, entry: ServerEntry) -> list[Changed]:
-        """The tools of a server that were not as they were trusted when it last listed them."""
-        return _changes(entry, self._file.remembered())
+    def pending(self, entry: ServerEntry) -> list[ChangedTool]:
+        """Return the changed tools of the server's last list that the user has not accepted."""
+        return _changed_tools(entry, self._file.remembered())
 
     def trust(self, entry: ServerEntry, tools: Iterable[str]) -> None:
-        """Trusts what the server last said of these tools."""
+        """Trust the newest definitions of these tools."""
         with contextlib.suppress(OSError), self._file.changing() as pins:
             known = pins.servers.get(entry.digest, {})
             for name in tools:
@@ -162,8 +163,8 @@ class Seen:
                     known[name] = _Pin(trusted=_hash(now))
 
 
-def _noted(pins: _Pins, entry: ServerEntry, tools: Sequence[ExternalTool]) -> bool:
-    """Note a server's present descriptions; return True if they are new."""
+def _update_pins(pins: _Pins, entry: ServerEntry, tools: Sequence[ExternalTool]) -> bool:
+    """Store a server's present definitions; return True if anything changed."""
     known = pins.servers.setdefault(entry.digest, {})
     before = dict(known)
     for tool in tools:
@@ -173,9 +174,9 @@ def _noted(pins: _Pins, entry: ServerEntry, tools: Sequence[ExternalTool]) -> bo
     return known != before
 
 
-def _changes(entry: ServerEntry, pins: _Pins) -> list[Changed]:
+def _changed_tools(entry: ServerEntry, pins: _Pins) -> list[ChangedTool]:
     known = pins.servers.get(entry.digest, {})
-    return [Changed(entry.name, name, pin.now) for name, pin in known.items() if pin.now]
+    return [ChangedTool(entry.name, name, pin.now) for name, pin in known.items() if pin.now]
 
 
 def _hash(definition: str) -> str:
@@ -186,43 +187,43 @@ State = Literal["ready", "off", "undecided", "refused", "unusable"]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """One configured server and whether it may be started."""
+class ServerStatus:
+    """A configured server, and whether it may be started."""
 
     entry: ServerEntry
     state: State
-    expanded: Expanded | None = None
+    expanded: ExpandedServer | None = None
     reason: str = ""
     remedy: str = ""
 
 
-def standing_of(
+def status_of(
     entry: ServerEntry, decisions: Decisions, environment: Mapping[str, str], project: Path, *, decided: bool = False
-) -> Standing:
-    """Return True if a server may be started.
+) -> ServerStatus:
+    """Return whether a server may be started, and if not, why.
 
-    If the user asks for this very server now (`decided`), neither trust nor its being off matters.
+    With `decided`, the user has asked for exactly this server, so that neither trust nor `disabled` matters.
     """
     enable = f"alita mcp enable {entry.name}"
     serves = "serve" in entry.arguments
     if serves and (Path(entry.command).stem == "alita" or any("agent.cli.main" in word for word in entry.arguments)):
-        # other clients have our own server in the files that are read here: it would ask itself
-        return Standing(entry, "off", reason="it is alita itself")
+        # Other clients' files may list our own server. It must not connect to itself.
+        return ServerStatus(entry, "off", reason="it is alita itself")
     if not decided:
         if entry.is_off or (entry.scope == "project" and decisions.is_off(entry, project)):
-            return Standing(entry, "off", reason="it is disabled", remedy=enable)
+            return ServerStatus(entry, "off", reason="it is disabled", remedy=enable)
         verdict = decisions.of(entry.digest, project) if entry.scope == "project" else "trusted"
         if verdict is None:
-            return Standing(
+            return ServerStatus(
                 entry, "undecided", reason="this project defines it and you have not allowed it", remedy=enable
             )
         if verdict == "refused":
-            return Standing(entry, "refused", reason="you refused it", remedy=enable)
+            return ServerStatus(entry, "refused", reason="you refused it", remedy=enable)
     try:
         expanded = expand(entry, environment, project)
     except ServersFileError as error:
-        return Standing(entry, "unusable", reason=error.message, remedy=error.remedy)
+        return ServerStatus(entry, "unusable", reason=error.message, remedy=error.remedy)
     command = expanded.command if entry.command else ""
     if command and "/" not in command and shutil.which(command, path=environment.get("PATH")) is None:
-        return Standing(entry, "unusable", reason=f"there is no command {entry.command}", remedy="Install it.")
-    return Standing(entry, "ready", expanded)
+        return ServerStatus(entry, "unusable", reason=f"there is no command {entry.command}", remedy="Install it.")
+    return ServerStatus(entry, "ready", expanded)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent.conversation import Conversation, Turn
-from agent.models.embedded.local_server import running
+from agent.models.embedded.local_server import running_servers
 from agent.models.embedded.model import EmbeddedModel
 from agent.models.protocol import Request
 from support.fibonacci import ANSWER, QUESTION, STORY, write_script
@@ -34,7 +34,7 @@ async def test_it_answers_and_is_started_again_after_a_kill(
     assert answer.usage.cost == 0
     assert answer.usage.output_tokens > 5
 
-    [(_, state)] = running(Path(one_server["runtime_dir"]))
+    [(_, state)] = running_servers(Path(one_server["runtime_dir"]))
     os.kill(state.pid, signal.SIGKILL)
     pieces: list[str] = []
     cut = await embedded.complete(Request(question, max_tokens=4, temperature=0, on_delta=pieces.append))

@@ -25,8 +25,8 @@ from agent.models.embedded.local_server import (
     ServerFiles,
     ServerOptions,
     ServerState,
-    born,
-    running,
+    process_start,
+    running_servers,
     stop_servers,
 )
 from agent.models.embedded.model import EmbeddedModel
@@ -71,9 +71,9 @@ async def pid_of(model: EmbeddedModel, prompt: str = "who?") -> int:
 
 async def gone(pid: int, seconds: float = 5.0) -> bool:
     deadline = time.monotonic() + seconds
-    while born(pid) and time.monotonic() < deadline:
+    while process_start(pid) and time.monotonic() < deadline:
         await asyncio.sleep(0.05)
-    return not born(pid)
+    return not process_start(pid)
 
 
 async def test_the_first_call_starts_it_and_others_share_it(
@@ -89,7 +89,7 @@ async def test_the_first_call_starts_it_and_others_share_it(
     assert told == ["loading the embedded model"]
     assert first != os.getpid()
     assert "sk-must-not-be-inherited" not in Path(f"/proc/{first}/environ").read_text()
-    [(files, state)] = running(runtime)
+    [(files, state)] = running_servers(runtime)
     assert stat.S_IMODE(files.state.stat().st_mode) == 0o600
     assert state.token not in Path(f"/proc/{state.pid}/cmdline").read_text()
     url = f"http://127.0.0.1:{state.port}/v1/chat/completions"
@@ -142,7 +142,7 @@ async def test_it_ends_when_idle_but_not_while_it_answers(open_model: Open, runt
     model = open_model(idle=1.5)
     pid = await pid_of(model, "sleep 2.2")
     assert await gone(pid)
-    assert running(runtime) == []
+    assert running_servers(runtime) == []
     assert list(runtime.glob("*.json")) == []
 
 
@@ -160,8 +160,8 @@ async def test_other_weights_have_a_server_of_their_own_and_all_end_when_told_to
     second = await pid_of(open_model())
     assert second != first
     assert stop_servers(runtime) == 2
-    assert not born(first)
-    assert not born(second)
+    assert not process_start(first)
+    assert not process_start(second)
     assert stop_servers(runtime) == 0
 
 

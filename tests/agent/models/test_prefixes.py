@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from agent.models.embedded.local_server import ServerOptions, running, stop_servers
+from agent.models.embedded.local_server import ServerOptions, running_servers, stop_servers
 from agent.models.embedded.model import EmbeddedModel
-from agent.models.embedded.prefixes import KeptPrefixes, Prefix, fixed_prefixes
+from agent.models.embedded.prefixes import Prefix, StoredPrefixes, fixed_prefixes
 from agent.models.failures import Retry
 from agent.models.protocol import Completion, Message, Request
 
@@ -55,17 +55,17 @@ async def open_model(tmp_path: Path, runtime: Path) -> AsyncIterator[Open]:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> KeptPrefixes:
+def kept(tmp_path: Path) -> StoredPrefixes:
     """The folder of the engine that `open_model` starts, as another process sees it."""
     weights = tmp_path / "fake.gguf"
     weights.write_bytes(b"GGUF{}")
     return kept_by(weights)
 
 
-def kept_by(weights: Path) -> KeptPrefixes:
-    folder = ServerOptions(weights, prefixes=weights.parent / "cache" / "prefixes").kept
+def kept_by(weights: Path) -> StoredPrefixes:
+    folder = ServerOptions(weights, prefixes=weights.parent / "cache" / "prefixes").prefix_folder
     assert folder is not None
-    return KeptPrefixes(folder)
+    return StoredPrefixes(folder)
 
 
 def longest() -> list[Message]:
@@ -84,7 +84,7 @@ async def ask(model: EmbeddedModel, messages: list[Message]) -> Completion:
     return await model.complete(Request(messages, max_tokens=10))
 
 
-async def all_kept(kept: KeptPrefixes, seconds: float = 20.0) -> bool:
+async def all_kept(kept: StoredPrefixes, seconds: float = 20.0) -> bool:
     deadline = time.monotonic() + seconds
     while kept.missing() and time.monotonic() < deadline:
         await asyncio.sleep(0.05)
@@ -103,7 +103,7 @@ def test_every_prompt_begins_as_its_prefix_says() -> None:
 
 
 async def test_they_are_read_in_a_quiet_moment_and_known_to_the_next_server_while_they_are_whole(
-    open_model: Open, kept: KeptPrefixes, runtime: Path
+    open_model: Open, kept: StoredPrefixes, runtime: Path
 ) -> None:
     await ask(open_model(), longest())
     assert await all_kept(kept)
@@ -121,15 +121,15 @@ async def test_they_are_read_in_a_quiet_moment_and_known_to_the_next_server_whil
     answer = await ask(open_model(), longest())
     assert answer.text, "a server that restored it would have ended"
     assert await all_kept(kept)
-    whole = kept.fitting(longest())
+    whole = kept.matching(longest())
     assert whole is not None
     assert whole.stat().st_size > 9
 
 
-async def test_a_kill_leaves_no_half_file(open_model: Open, kept: KeptPrefixes, runtime: Path) -> None:
+async def test_a_kill_leaves_no_half_file(open_model: Open, kept: StoredPrefixes, runtime: Path) -> None:
     await ask(open_model(), longest())
     (kept.folder / f"{fixed_prefixes()[0].key}.1.draft").write_bytes(b"KV half")
-    [(_, state)] = running(runtime)
+    [(_, state)] = running_servers(runtime)
     os.kill(state.pid, signal.SIGKILL)
     while state.alive:
         await asyncio.sleep(0.01)

@@ -89,7 +89,7 @@ async def test_several_calls_are_checked_as_a_real_model_s() -> None:
     ("line", "told"),
     [
         ("{", "story:2 is not a JSON object"),
-        ("[]", "story:2: an answer has exactly one of"),
+        ("[]", "story:2: a line needs exactly one of"),
         ("{}", "exactly one of"),
         ('{"text": "a", "json": 1}', "exactly one of"),
         ('{"text": "a", "whne": "b"}', "whne"),

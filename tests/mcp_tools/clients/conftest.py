@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from mcp_tools.clients import connection, pipes
+from mcp_tools.clients import connection, stdio_transport
 from mcp_tools.clients.config_files import expand
 from mcp_tools.clients.config_parser import parse_document
 from mcp_tools.clients.servers import Servers
-from mcp_tools.clients.trust import Seen
+from mcp_tools.clients.trust import ToolPins
 
 Start = Callable[..., Servers]
 
@@ -28,8 +28,8 @@ def log(tmp_path: Path) -> Path:
 @pytest.fixture
 async def start(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Start]:
     """Gives the set of the servers whose entries are told, by name. They have less time to end by themselves."""
-    monkeypatch.setattr(pipes, "_GRACE_SECONDS", 0.3)
-    monkeypatch.setattr(pipes, "_TERM_SECONDS", 0.3)
+    monkeypatch.setattr(stdio_transport, "_GRACE_SECONDS", 0.3)
+    monkeypatch.setattr(stdio_transport, "_TERM_SECONDS", 0.3)
     monkeypatch.setattr(connection, "_PROBE_SECONDS", 0.5)
     async with AsyncExitStack() as stack:
 
@@ -39,7 +39,7 @@ async def start(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> A
             parsed = parse_document({"mcpServers": forms}, tmp_path / "mcp.json", "user")
             assert not parsed.problems
             expanded = [expand(entry, os.environ, tmp_path) for entry in parsed.entries]
-            servers = Servers(expanded, os.environ, wait=wait, seen=Seen(tmp_path / "seen.json"))
+            servers = Servers(expanded, os.environ, wait=wait, seen=ToolPins(tmp_path / "seen.json"))
             stack.push_async_callback(servers.aclose)
             return servers
 

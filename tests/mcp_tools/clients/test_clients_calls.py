@@ -77,7 +77,7 @@ async def test_a_server_that_crashes_again_and_again_is_set_aside_until_the_next
     assert {tool.server for tool in await servers.search("add echo", 9)} == {"other"}
     assert (await call(servers, "calc__crash")).kind == "unknown"
     assert len(starts(log)) == 4
-    servers.forgive()
+    servers.retry_failed()
     assert (await call(servers, "calc__add", a=1, b=2)).value == 3
 
 

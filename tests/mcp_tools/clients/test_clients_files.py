@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from mcp_tools.clients.config_files import configured, put, read
+from mcp_tools.clients.config_files import configured_servers, read_servers, write_entry
 from mcp_tools.clients.config_parser import ServerEntry
-from mcp_tools.clients.trust import Decisions, standing_of
+from mcp_tools.clients.trust import Decisions, status_of
 from mcp_tools.errors import ServersFileError
 from support.external import write_servers
 
@@ -33,7 +33,7 @@ def test_the_users_own_come_first_and_one_name_counts_once(folders: tuple[Path, 
     (project / ".vscode/mcp.json").write_text(
         '{"servers": {"code": {"command": "a"}, /* twice */ "cursor": {"command": "b"}}}'
     )
-    found = configured(user, project)
+    found = configured_servers(user, project)
     assert {entry.name: (entry.command, entry.scope) for entry in found.entries} == {
         "mine": ("a", "user"),
         "both": ("a", "user"),
@@ -47,21 +47,21 @@ def test_the_users_own_come_first_and_one_name_counts_once(folders: tuple[Path, 
 def test_a_file_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b'{"mcpServers": "\xe9"}')
     (tmp_path / "large").write_text(" " * 1_000_001)
-    assert "not UTF-8" in read(tmp_path / "latin", "user").problems[0].message
-    assert "more than 1,000,000 bytes" in read(tmp_path / "large", "user").problems[0].message
+    assert "not UTF-8" in read_servers(tmp_path / "latin", "user").problems[0].message
+    assert "more than 1,000,000 bytes" in read_servers(tmp_path / "large", "user").problems[0].message
     os.mkfifo(tmp_path / "pipe")
-    assert read(tmp_path / "pipe", "user").entries == ()
+    assert read_servers(tmp_path / "pipe", "user").entries == ()
 
 
 def test_a_file_is_changed_without_losing_what_else_is_in_it(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "mcp.json"
-    assert put(path, "new", ServerEntry(name="new", command="x")) is None
+    assert write_entry(path, "new", ServerEntry(name="new", command="x")) is None
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.write_text(json.dumps({"other": [1], "mcpServers": {"new": {"command": "y", "note": "mine"}, "old": A}}))
     path.chmod(0o644)
     before = path.read_text()
-    first = put(path, "new", ServerEntry(name="new", command="z", arguments=("é",)))
-    second = put(path, "old", None)
+    first = write_entry(path, "new", ServerEntry(name="new", command="z", arguments=("é",)))
+    second = write_entry(path, "old", None)
     assert first is not None
     assert first.read_text() == before
     assert json.loads(path.read_text()) == {
@@ -85,7 +85,7 @@ def test_a_file_that_would_be_damaged_is_left_alone(tmp_path: Path, text: str, s
     path = tmp_path / "mcp.json"
     path.write_text(text)
     with pytest.raises(ServersFileError, match=said):
-        put(path, "new", ServerEntry(name="new", command="x"))
+        write_entry(path, "new", ServerEntry(name="new", command="x"))
     assert path.read_text() == text
 
 
@@ -94,14 +94,14 @@ def test_trust_holds_for_one_project_and_one_entry_as_it_stands(tmp_path: Path) 
     decisions = Decisions(tmp_path / "data" / "decisions.json")
 
     def state(entry: ServerEntry, project: Path = tmp_path) -> str:
-        return standing_of(entry, Decisions(decisions.path), {}, project).state
+        return status_of(entry, Decisions(decisions.path), {}, project).state
 
     assert state(entry) == "undecided"
     decisions.decide(entry.digest, tmp_path, "trusted")
     assert state(entry) == "ready"
     assert state(ServerEntry(name="x", command="sh", arguments=("--more",), scope="project")) == "undecided"
     assert state(entry, tmp_path / "elsewhere") == "undecided"
-    missing = standing_of(ServerEntry(name="y", command="no-such-command"), decisions, {}, tmp_path)
+    missing = status_of(ServerEntry(name="y", command="no-such-command"), decisions, {}, tmp_path)
     assert (missing.state, missing.reason) == ("unusable", "there is no command no-such-command")
     decisions.switch(entry, tmp_path, off=True)
     assert state(entry) == "off"
@@ -122,7 +122,7 @@ def test_trust_holds_for_one_project_and_one_entry_as_it_stands(tmp_path: Path) 
 def test_alita_s_own_server_is_never_started(tmp_path: Path, command: str, arguments: tuple[str, ...]) -> None:
     entry = ServerEntry(name="alita", command=command, arguments=arguments)
     for decided in (False, True):
-        standing = standing_of(entry, Decisions(tmp_path / "d.json"), {}, tmp_path, decided=decided)
+        standing = status_of(entry, Decisions(tmp_path / "d.json"), {}, tmp_path, decided=decided)
         assert (standing.state, standing.reason) == ("off", "it is alita itself")
 
 

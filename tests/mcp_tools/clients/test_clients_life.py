@@ -50,7 +50,7 @@ async def test_a_server_that_cannot_be_used_is_left_out_with_the_reason(start, f
 async def test_servers_that_print_or_die_of_new_questions_are_used_all_the_same(start, flag):
     servers = start(odd=plain(flag))
     assert "odd__add" in await names(servers)
-    told = "the server odd prints to stdout what are no messages; these lines are ignored: 'Welcome to the server!'"
+    told = "the server odd prints lines to stdout that are not messages; they are ignored: 'Welcome to the server!'"
     assert servers.notes() == [told] * (flag == "banner")
 
 
@@ -59,7 +59,7 @@ async def test_a_late_server_is_told_and_its_tools_count_once_it_is_there(start)
     await servers.has("quick__add")
     first = await names(servers)
     assert "late__add" not in first
-    assert "the server late is still starting; its tools count once it is there" in servers.notes()
+    assert "the server late is still starting; its tools are added when it is ready" in servers.notes()
     for _ in range(60):
         if "late__add" in await names(servers):
             break
@@ -92,7 +92,7 @@ async def test_a_tool_that_turns_into_another_is_told_once_until_it_is_trusted(s
             break
         await asyncio.sleep(0.02)
     assert told == [
-        "the server calc now says something else of its tools echo; they are called once you allow it: "
+        "the server calc changed the definitions of its tools echo; they can be used after you allow it: "
         "alita mcp enable calc"
     ]
     changed = await servers.changed("calc__echo")
@@ -105,7 +105,9 @@ async def test_a_tool_that_turns_into_another_is_told_once_until_it_is_trusted(s
     await servers.aclose()
     again = start(calc=plain())
     await names(again)
-    assert "something else of its tools echo" in again.notes()[0], "it turned back, into what is no longer trusted"
+    assert "changed the definitions of its tools echo" in again.notes()[0], (
+        "it turned back, into what is no longer trusted"
+    )
     await again.aclose()
     (tmp_path / "seen.json").write_text("[")
     damaged = start(calc=plain())
@@ -151,7 +153,7 @@ async def test_no_descriptor_is_left_open(start):
     for _ in range(3):
         await servers.has("calc__add")
         await servers.aclose()
-        servers.forgive()
+        servers.retry_failed()
     assert _descriptors() <= before
 
 

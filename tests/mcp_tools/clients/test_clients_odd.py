@@ -209,7 +209,7 @@ async def test_log_lines_on_stdout_are_noted_once_and_ignored(start):
     for _ in range(3):
         assert (await call(servers)).text == "12.50 EUR"
     (note,) = servers.notes()
-    assert note == "the server parts prints to stdout what are no messages; these lines are ignored: 'INFO looking up'"
+    assert note == "the server parts prints lines to stdout that are not messages; they are ignored: 'INFO looking up'"
 
 
 @pytest.mark.parametrize(("calls", "ok"), [(6, True), (16, False)], ids=["in time", "past the cap"])
@@ -237,7 +237,7 @@ async def test_a_lost_session_is_begun_anew_and_the_call_repeated(start, lost):
             server.sessions.clear()
             assert (await call(servers)).text == "12.50 EUR"
             assert server.begun == count
-            assert servers.notes() == ["the server parts lost its session; a new one is begun"]
+            assert servers.notes() == ["the server parts lost its session; starting a new one"]
         assert server.plan.calls == {"lookup": 5}
         await servers.aclose()
 

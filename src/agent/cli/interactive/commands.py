@@ -28,7 +28,7 @@ from agent.configuration.settings_sources import read_settings
 from agent.conversation import Turn
 from agent.errors import RunError, SettingsError, UsageError
 from agent.models.protocol import EMBEDDED, Usage
-from agent.models.roles import with_named_model
+from agent.models.roles import with_resolved_model
 from agent.question import NOT_KEPT, FolderGrant, Purpose
 from agent.store.own_runs import OwnRuns
 from agent.store.runs import find_run, find_unfinished, load_run
@@ -94,7 +94,7 @@ async def config(terminal: Terminal, argument: str) -> None:
     words = ("set", "--", name, value.strip()) if value else ("show", *filter(None, [name]))
     terminal.screen.result(await _verb(terminal, "config", *words))
     if value:
-        settings = await asyncio.to_thread(with_named_model, read_settings(terminal.flags))
+        settings = await asyncio.to_thread(with_resolved_model, read_settings(terminal.flags))
         if settings.explain() != terminal.settings.explain():
             await terminal.switch(settings)
 

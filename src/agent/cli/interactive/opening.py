@@ -18,7 +18,7 @@ from agent.cli.interactive.terminal import Terminal
 from agent.cli.screen import Screen
 from agent.configuration.settings_sources import read_settings
 from agent.errors import UsageError
-from agent.models.roles import with_named_model
+from agent.models.roles import with_resolved_model
 from agent.question import FolderGrant
 from agent.store.redact import Redactor
 from agent.store.sessions import (
@@ -57,7 +57,7 @@ def open_terminal(
     ask_about_project(flags)
     if not ask_before_fetching(flags):
         return
-    settings = with_named_model(read_settings(flags))
+    settings = with_resolved_model(read_settings(flags))
     session = latest_session(settings) if latest else None
     if resume:
         session = require_own(load_session(settings, find_session(settings, session_id)))

@@ -22,12 +22,12 @@ from agent.errors import AlitaError
 from agent.files.kinds import packages_of
 from agent.files.media.speech import PULL, engine_of, from_settings
 from agent.files.reader_process import confinement_gaps
-from agent.models.embedded.prefixes import FOLDER, kept_bytes
+from agent.models.embedded.prefixes import FOLDER, stored_bytes
 from agent.models.embedded.weights import Weights, speech_weights
 from agent.models.embedded.whisper_weights import WhisperWeights
-from agent.models.openai import ModelList, ask_models
+from agent.models.openai import ModelList, list_models
 from agent.models.protocol import EMBEDDED, FIRST_LISTED, SCRIPTED
-from agent.models.roles import endpoint_of, with_named_model
+from agent.models.roles import endpoint_of, with_resolved_model
 from agent.models.scripted import Script
 from agent.resources import isolation_lowered, open_for
 from agent.store.tool_records import open_library
@@ -123,7 +123,7 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
     by_name = settings.model != FIRST_LISTED
     try:
         require_allowed(settings)
-        settings = with_named_model(settings)
+        settings = with_resolved_model(settings)
         if settings.model.startswith(SCRIPTED):
             Script.read(Path(settings.model.removeprefix(SCRIPTED)))
     except AlitaError as error:
@@ -132,7 +132,7 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
     if settings.model == EMBEDDED:
         stored = Weights(settings.models_dir).stored()
         here = [weights for weights in stored if weights.state in {"ready", "unverified"}]
-        kept = round(kept_bytes(settings.cache_dir / FOLDER) / 1_000_000)
+        kept = round(stored_bytes(settings.cache_dir / FOLDER) / 1_000_000)
         detail = f"embedded, weights: {stored[0].state if stored else 'not downloaded yet'}"
         if here:
             detail = f"embedded, weights {here[0].state}, {kept} MB of prompts kept"
@@ -141,7 +141,7 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
         yield Finding("model", True, settings.model)
     else:
         endpoint = endpoint_of(settings, settings.model)
-        offered = ask_models(endpoint) if by_name else ModelList()
+        offered = list_models(endpoint) if by_name else ModelList()
         if offered.failure:
             failed = offered.failure.error()
             yield Finding("model", False, failed.message, failed.remedy)

@@ -20,11 +20,11 @@ from agent.consent.external_tools import ConfiguredServers
 from agent.errors import UsageError
 from agent.hosts.clients import NAMES, find_host, server_command, uncarried
 from agent.hosts.settings_file import planned, snippet, write
-from mcp_tools.clients.config_files import PROJECT_FILE, USER_FILE, put, read
+from mcp_tools.clients.config_files import PROJECT_FILE, USER_FILE, read_servers, write_entry
 from mcp_tools.clients.config_parser import REFUSED_VARIABLE, is_secret_name, parse_document, steering_variables
 from mcp_tools.clients.definitions import listing_of, suspicions_of
-from mcp_tools.clients.servers import Link
-from mcp_tools.clients.trust import FILE, PINS_FILE, Contact, Decisions, Seen, standing_of
+from mcp_tools.clients.servers import ServerLink
+from mcp_tools.clients.trust import FILE, PINS_FILE, Contact, Decisions, ToolPins, status_of
 from mcp_tools.errors import ServerError
 from mcp_tools.small_files import leads_out
 from mcp_tools.text import count_of, did_you_mean, one_line
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from agent.hosts.clients import Host, ServerCommand
     from agent.hosts.settings_file import Change
     from mcp_tools.clients.config_parser import Scope, ServerEntry
-    from mcp_tools.clients.trust import Standing
+    from mcp_tools.clients.trust import ServerStatus
 
 
 app = options.App("MCP: connect to other servers, and install alita in other programs.")
@@ -113,7 +113,7 @@ def _kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
     """Writes the server into a file of ours. Whoever adds it trusts it."""
     path = _file(settings, scope)
     placed = entry.model_copy(update={"scope": scope, "path": path})
-    if any(known.name == entry.name for known in read(path, scope).entries):
+    if any(known.name == entry.name for known in read_servers(path, scope).entries):
         raise UsageError(f"{path} already has a server {entry.name!r}.", remedy=f"alita mcp remove {entry.name}")
     if scope == "project" and (steering := steering_variables(entry)):
         refused = f"{entry.name}: {REFUSED_VARIABLE.format(steering[0])}."
@@ -124,7 +124,7 @@ def _kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
     for name, value in {**entry.environment, **entry.headers}.items():
         if is_secret_name(name) and "${" not in value:
             print_note(f"{path} is shared and holds the value of {name}; write ${{NAME}} instead.")
-    written = next((known for known in read(path, scope).entries if known.name == entry.name), placed)
+    written = next((known for known in read_servers(path, scope).entries if known.name == entry.name), placed)
     Decisions(settings.data_dir / FILE).decide(written.digest, Path.cwd(), "trusted")
     return placed
 
@@ -132,7 +132,7 @@ def _kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
 def _put(path: Path, name: str, entry: ServerEntry | None) -> None:
     if path.name == PROJECT_FILE:
         _require_inside(path, path.parent)
-    if backup := put(path, name, entry):
+    if backup := write_entry(path, name, entry):
         print_note(f"The old file is kept as {backup}.")
 
 
@@ -175,7 +175,7 @@ def try_(name: Name, as_json: options.AsJson = False) -> Result:
     undecided = found.state in {"undecided", "refused"}
     if undecided and not (is_terminal() and ask_about_server(found.entry, configured)):
         raise _not_allowed(found.entry)
-    standing = standing_of(found.entry, configured.decisions, os.environ, configured.project, decided=True)
+    standing = status_of(found.entry, configured.decisions, os.environ, configured.project, decided=True)
     if standing.expanded is None:
         raise UsageError(standing.reason, remedy=standing.remedy)
     report = exits.run(_tested(standing))
@@ -189,10 +189,10 @@ def try_(name: Name, as_json: options.AsJson = False) -> Result:
     return Result(report, rows, note="\n".join(notes))
 
 
-async def _tested(standing: Standing) -> dict[str, Any]:
+async def _tested(standing: ServerStatus) -> dict[str, Any]:
     assert standing.expanded is not None, "only a ready server can be tested"
     entry = standing.entry
-    link, seen = Link(standing.expanded, os.environ), Seen(options.settings().data_dir / PINS_FILE)
+    link, seen = ServerLink(standing.expanded, os.environ), ToolPins(options.settings().data_dir / PINS_FILE)
     report: dict[str, Any] = {"ok": False, "name": entry.name, "starts": entry.shown, "tools": [], "notes": []}
     started = time.perf_counter()
     try:
@@ -245,7 +245,7 @@ def enable(name: Name, yes: Yes = False, as_json: options.AsJson = False) -> Res
         if not yes and not ask_about_server(entry, configured):
             raise typer.Exit(1)
         configured.decisions.decide(entry.digest, configured.project, "trusted")
-    seen = Seen(options.settings().data_dir / PINS_FILE)
+    seen = ToolPins(options.settings().data_dir / PINS_FILE)
     if changed := seen.pending(entry):  # tools that the server defines otherwise than before
         if not yes and not is_terminal():
             raise UsageError(
@@ -304,7 +304,7 @@ def _configured() -> ConfiguredServers:
     return ConfiguredServers(options.settings(), Path.cwd())
 
 
-def _found(name: str, configured: ConfiguredServers) -> Standing:
+def _found(name: str, configured: ConfiguredServers) -> ServerStatus:
     found = {standing.entry.name: standing for standing in configured.standings}
     if name in found:
         return found[name]

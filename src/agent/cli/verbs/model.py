@@ -21,14 +21,14 @@ from agent.configuration.project_choice import require_allowed
 from agent.errors import ModelOutputError, ModelRefusedError, ModelUnreachableError, StorageError, UsageError
 from agent.files.media.speech import engine_of, from_settings
 from agent.models.chat import ChatModel
-from agent.models.embedded.local_server import LocalServer, ServerOptions, running, stop_servers
+from agent.models.embedded.local_server import LocalServer, ServerOptions, running_servers, stop_servers
 from agent.models.embedded.prefixes import FOLDER
 from agent.models.embedded.weights import Weights, speech_weights
 from agent.models.embedded.whisper_weights import WhisperWeights
 from agent.models.ladder import TRAITS, TraitsCache
-from agent.models.openai import ask_models
+from agent.models.openai import list_models
 from agent.models.protocol import EMBEDDED, ROLES, SCRIPTED, Completion, Message, Request, Usage
-from agent.models.roles import Models, endpoint_of, with_named_model
+from agent.models.roles import Models, endpoint_of, with_resolved_model
 from mcp_tools.tool import object_schema
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def pull(name: Which = Name.EMBEDDED, quiet: options.Quiet = False, as_json: opt
         path = weights.pull() if quiet else _pull(weights)
     if new:
         with contextlib.suppress(ModelUnreachableError, StorageError):  # the first question says so
-            _server(path).begin()
+            _server(path).start()
     size = sum(stored.size for stored in weights.stored())
     return Result({"ok": True, "path": str(path), "bytes": size}, text=str(path))
 
@@ -169,7 +169,7 @@ def _offered(settings: Settings) -> list[dict[str, Any]]:
     require_allowed(settings)
     names = [*settings.models, *([settings.model] if settings.base_url or settings.api_key else [])]
     asked = [endpoint_of(settings, name) for name in names if name != EMBEDDED and not name.startswith(SCRIPTED)]
-    found = {url: ask_models(endpoint) for url, endpoint in {each.shown_url: each for each in asked}.items()}
+    found = {url: list_models(endpoint) for url, endpoint in {each.shown_url: each for each in asked}.items()}
     return [
         {"endpoint": url, "models": offer.names, "problem": offer.failure.error().message if offer.failure else ""}
         for url, offer in found.items()
@@ -216,7 +216,7 @@ def _server(weights: Path) -> LocalServer:
 @app.command()
 def status(as_json: options.AsJson = False) -> Result:
     """Shows whether the embedded model's server is running."""
-    servers = [state for _, state in running(options.settings().runtime_dir)]
+    servers = [state for _, state in running_servers(options.settings().runtime_dir)]
     known = [
         fields(s, "pid port ready threads") | {"idle_seconds": s.idle, "seconds": round(time.time() - s.started, 1)}
         for s in servers
@@ -260,7 +260,7 @@ def try_out(
     """Asks a model three short questions to measure its speed, abilities and cost."""
     settings = options.settings(model=name or options.flags().get("model"))
     require_allowed(settings)
-    settings = with_named_model(settings)
+    settings = with_resolved_model(settings)
     report = exits.run(_tested(settings, settings.model))
     usage = report["usage"]
     rows = [

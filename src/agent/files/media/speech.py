@@ -241,7 +241,7 @@ def _by_endpoint(sound: bytes, speech: Speech) -> Transcript:
     import openai
 
     from agent.models.failures import Endpoint, openai_failure
-    from agent.models.openai import withheld_headers
+    from agent.models.openai import omitted_headers
     from agent.models.protocol import OPENAI_URL
 
     url, model = speech.base_url or OPENAI_URL, speech.model or "whisper-1"
@@ -251,7 +251,7 @@ def _by_endpoint(sound: bytes, speech: Speech) -> Transcript:
             base_url=url,
             api_key=speech.api_key or "none",
             timeout=_ENDPOINT_SECONDS,
-            default_headers=withheld_headers(url),
+            default_headers=omitted_headers(url),
             http_client=network_client(httpx2.Client, timeout=_ENDPOINT_SECONDS),
         ) as client:
             segments, lost = _ask(client, model, sound)

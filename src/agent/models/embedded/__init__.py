@@ -1,1 +1,1 @@
-"""The embedded model: its weights, its server, and prompts that are read once."""
+"""The embedded model: its weights, its server, and stored prompt prefixes."""

@@ -1,4 +1,4 @@
-"""The embedded model's server: the files through which processes share it; finding it, starting it, ending it."""
+"""Client side of the embedded model's server: find it, start it, stop it. Processes share it through state files."""
 
 from __future__ import annotations
 
@@ -26,28 +26,27 @@ from mcp_tools.text import one_line
 
 _VARIABLES = ("TMPDIR", "PYTHON*", "GGML_*", "CUDA_*", "HIP_*", "ROCR_*", "VK_*")
 _HEALTH_SECONDS = 3.0
-_START_SECONDS = 180.0
-"""Limit of loading, in seconds."""
+_LOADING_SECONDS = 180.0
 _WRITABLE = "Make the folder writable, or set ALITA_HOME to another one."
 _STARTED: list[subprocess.Popen[bytes]] = []
-"""Servers outlive who started them; while both live, the starter must reap one that ends."""
+"""Servers that this process started. They may outlive it, but if one ends earlier, this process must reap it."""
 
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """The server's start options. Other options make another server."""
+    """Options of a server. Clients with equal options share one server."""
 
     weights: Path
     context: int = 16384
     parallel: int = 8
     idle: float = 900.0
-    """Seconds without a request after which it ends; 0 for never."""
+    """The server exits after this many seconds without a request; 0 for never."""
     prefixes: Path | None = None
-    """The folder in which the beginnings of prompts are kept, for all engines; None: they are not."""
+    """Folder for stored prompt prefixes; None to store none."""
 
     @property
     def engine(self) -> str:
-        """Names the weights and the library: what one computed is of no use to another."""
+        """Hash of the weights file and the library version. Stored prefixes are only valid for one engine."""
         stat = self.weights.stat()
         same = [str(self.weights.resolve()), stat.st_size, stat.st_mtime_ns]
         with contextlib.suppress(PackageNotFoundError):
@@ -55,13 +54,13 @@ class ServerOptions:
         return _hash(same)
 
     @property
-    def kept(self) -> Path | None:
+    def prefix_folder(self) -> Path | None:
         """The folder of this engine's prefixes."""
         return self.prefixes and self.prefixes / self.engine
 
     @property
     def key(self) -> str:
-        """Name of the server with these weights and options."""
+        """Hash of the weights and options, which names the server's files."""
         prefixes = self.prefixes and str(self.prefixes.resolve())
         return _hash([self.engine, self.context, self.parallel, prefixes])
 
@@ -72,41 +71,41 @@ def _hash(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """A server as it describes itself."""
+    """Content of a server's state file."""
 
     pid: int
     born: str
-    """Start time of the process, in the kernel's ticks; distinguishes it from a later process with the same number."""
+    """Start time of the process, in kernel ticks, because process ids are reused."""
     port: int = 0
     token: str = ""
     threads: int = 0
     idle: float = 0.0
     started: float = 0.0
     prefixes: str = ""
-    """The folder of the prefixes that it takes back; empty when none can be kept."""
+    """Folder of the stored prefixes that the server can load; empty if they cannot be stored."""
 
     @property
     def ready(self) -> bool:
-        """It has loaded."""
+        """True after the model has been loaded."""
         return self.port > 0
 
     @property
     def alive(self) -> bool:
-        """Its process exists, and is no other that got its number."""
-        return self.born == born(self.pid) != ""
+        """True if the process still runs, and its id was not reused by another one."""
+        return self.born == process_start(self.pid) != ""
 
-    def end(self, number: signal.Signals = signal.SIGKILL) -> None:
-        """Ends the server, and no other process that got its number meanwhile."""
+    def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Send a signal to the server, unless it has ended."""
         if self.alive:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
 
 class ServerFiles:
-    """The files of one server in the runtime folder: all have one stem.
+    """The files of one server in the runtime folder, `STEM.json`, `STEM.lock` and `STEM.log`.
 
-    The state's modification time is the last request's; the lock is held by the client that starts the server, until
-    it is ready; the log has what the server prints.
+    The state's modification time is the time of the last request. A client that starts the server holds the lock until
+    the server is ready. The log contains the server's output.
     """
 
     def __init__(self, stem: Path) -> None:
@@ -114,7 +113,7 @@ class ServerFiles:
         self.state, self.lock, self.log = (stem.with_suffix(suffix) for suffix in (".json", ".lock", ".log"))
 
     def read(self) -> ServerState | None:
-        """The state of a server that lives; None without a server."""
+        """Return the server's state; None if no server runs."""
         try:
             state = ServerState(**json.loads(self.state.read_text()))
         except (OSError, ValueError, TypeError):
@@ -122,23 +121,23 @@ class ServerFiles:
         return state if state.alive else None
 
     def write(self, state: ServerState) -> None:
-        """Writes the state so that only this user can read it, whole or not at all."""
+        """Write the state atomically, readable only by this user."""
         write_whole(self.state, json.dumps(asdict(state)).encode())
 
     def touch(self) -> None:
-        """Notes that the server is being used."""
+        """Record that the server is in use."""
         with contextlib.suppress(OSError):
             os.utime(self.state)
 
 
-def running(runtime: Path) -> list[tuple[ServerFiles, ServerState]]:
-    """The servers that live."""
+def running_servers(runtime: Path) -> list[tuple[ServerFiles, ServerState]]:
+    """Return the running servers of a runtime folder."""
     found = [ServerFiles(path.with_suffix("")) for path in sorted(runtime.glob("embedded-*.json"))]
     return [(files, state) for files in found if (state := files.read()) is not None]
 
 
-def born(pid: int) -> str:
-    """Return the start time of a process, from /proc if it exists; empty if there is no such process."""
+def process_start(pid: int) -> str:
+    """Return the start time of a process, in kernel ticks; `unknown` without /proc, and empty for no such process."""
     try:
         after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return "" if after_name[0] in "ZX" else after_name[19]
@@ -154,61 +153,64 @@ def born(pid: int) -> str:
 
 
 def started() -> list[subprocess.Popen[bytes]]:
-    """The servers that this process started, and that outlive it."""
+    """Return the servers that this process started. Do not kill them when the process exits."""
     return list(_STARTED)
 
 
 @atexit.register
 def _leave_running() -> None:
-    """Silence the interpreter's warning about servers that outlive it, which is intended."""
+    """Suppress Python's warning about child processes that are still running."""
     for process in _STARTED:
         if process.poll() is None:
             process.returncode = 0
 
 
 class LocalServer:
-    """The server with these options, whichever process started it; `runtime` is the folder of the servers' states."""
+    """A server with the given options, started by this process or another one.
+
+    `runtime` is the folder of the state files.
+    """
 
     def __init__(self, runtime: Path, options: ServerOptions, *, notify: Notify | None = None) -> None:
         self.files = ServerFiles(runtime / f"embedded-{options.key}")
         self._options = options
         self._notify = notify or (lambda _: None)
-        self._starting = asyncio.Lock()
+        self._finding = asyncio.Lock()
 
     async def find(self) -> ServerState:
-        """The server, started if need be.
+        """Return the state of the running server. If none runs, start it and wait until it is ready.
 
         Raises:
-            ModelUnreachableError: It cannot be started, or does not answer.
+            ModelUnreachableError: The server cannot be started, or does not answer.
             StorageError: The runtime folder cannot be written.
         """
-        async with self._starting:
-            return await self._found()
+        async with self._finding:
+            return await self._find()
 
-    async def _found(self) -> ServerState:
+    async def _find(self) -> ServerState:
         from filelock import FileLock, Timeout
 
-        files, deadline = self.files, time.monotonic() + _START_SECONDS
+        files, deadline = self.files, time.monotonic() + _LOADING_SECONDS
         process: subprocess.Popen[bytes] | None = None
-        is_told = False
+        has_notified = False
         lock = FileLock(files.lock, blocking=False)
         try:
             while time.monotonic() < deadline:
                 state = files.read()
-                if state is not None and state.ready and await _answers(state):
+                if state is not None and state.ready and await _is_healthy(state):
                     if process and self._options.prefixes and not state.prefixes:
                         self._notify(f"prompts cannot be cached: {self._options.prefixes} is not writable")
                     return state
-                if not is_told:
+                if not has_notified:
                     self._notify("loading the embedded model")
-                    is_told = True
+                    has_notified = True
                 if process is not None and process.poll() is not None:
-                    raise self._ended(process.returncode)
+                    raise self._exited(process.returncode)
                 if process is None and state is None:
-                    remark = f"the embedded model's server needs {files.stem.parent}"
-                    with os_errors_as(StorageError, remark, _WRITABLE), contextlib.suppress(Timeout):
-                        lock.acquire()  # unless another process starts it
-                        process = self.begin() if files.read() is None else None
+                    message = f"the embedded model's server needs {files.stem.parent}"
+                    with os_errors_as(StorageError, message, _WRITABLE), contextlib.suppress(Timeout):
+                        lock.acquire()  # fails with Timeout while another process starts the server
+                        process = self.start() if files.read() is None else None
                 await asyncio.sleep(0.1)
         finally:
             lock.release()
@@ -218,16 +220,16 @@ class LocalServer:
             "the embedded model's server did not answer", remedy=f"{end}Its log is {files.log}."
         )
 
-    def _ended(self, status: int) -> ModelUnreachableError:
-        said = (self.files.log.read_text(errors="replace").strip() or "nothing said").splitlines()[-1]
+    def _exited(self, status: int) -> ModelUnreachableError:
+        last_line = (self.files.log.read_text(errors="replace").strip() or "no output").splitlines()[-1]
         return ModelUnreachableError(
-            f"the embedded model's server ended with status {status}: {one_line(said, 200)}",
+            f"the embedded model's server ended with status {status}: {one_line(last_line, 200)}",
             remedy=f"Its log is {self.files.log}. `alita doctor` checks the weights; "
             "loading them takes about 2 GB of memory.",
         )
 
-    def begin(self) -> subprocess.Popen[bytes]:
-        """Start it without waiting for it; of two that were started, one ends.
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start the server without waiting for it. If two are started, one of them exits.
 
         Raises:
             ModelUnreachableError: The library is missing.
@@ -251,20 +253,20 @@ class LocalServer:
 
 
 def stop_servers(runtime: Path, *, wait: float = 10.0) -> int:
-    """Ends the embedded model's servers of this runtime folder and says how many there were."""
-    found = running(runtime)
+    """Stop all servers of a runtime folder, and return their number. After `wait` seconds they are killed."""
+    found = running_servers(runtime)
     for _, state in found:
-        state.end(signal.SIGTERM)
+        state.kill(signal.SIGTERM)
     deadline = time.monotonic() + wait
     while any(state.alive for _, state in found) and time.monotonic() < deadline:
         time.sleep(0.05)
     for files, state in found:
-        state.end()
+        state.kill()
         files.state.unlink(missing_ok=True)
     return len(found)
 
 
-async def _answers(state: ServerState) -> bool:
+async def _is_healthy(state: ServerState) -> bool:
     import httpx2
 
     try:

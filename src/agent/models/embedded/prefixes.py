@@ -1,11 +1,11 @@
-"""The beginnings of prompts that never change: read once by the embedded model's server, then kept on disk.
+"""Stored prompt prefixes: the embedded model's state after the fixed beginning of a prompt.
 
-Two cores read about sixty tokens a second, so that most of a short call goes into a prompt's instructions and
-examples. The server reads them when nobody asks anything and saves what it computed; before a call the client has the
-server take it back, which is a matter of milliseconds.
+Two cores read about sixty tokens per second, so a short call would spend most of its time on the prompt's instructions
+and examples. While the server is idle, it reads each prefix once and saves its state (the KV cache). Before a call, the
+client lets the server load that state, which takes milliseconds.
 
-A file's name holds the hash of the text and the checksum of the content: llama.cpp ends the whole process over a file
-that is cut short. The folder is one engine's, that is one file of weights and one version of the library.
+A file's name contains the hash of the text and a checksum of the content, because llama.cpp crashes on truncated files.
+Each folder belongs to one engine, which is one weights file and one version of the library.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from mcp_tools.prompt import load_prompt
 
 FOLDER = "prefixes"
 _PACKAGE = "agent.small"
-_SHORTEST = 300
-_CHUNK = 128
-"""Tokens that are read between two looks at whether somebody asks something.
+_MIN_CHARS = 300
+_CHUNK_TOKENS = 128
+"""Tokens to read before checking again for requests.
 
-The last batch has at least half of them: below 64, llama.cpp computes attention differently. The saved prefix must
-equal that of a whole prompt.
+The last chunk has at least half as many. For fewer than 64 tokens llama.cpp computes attention differently, and the
+saved state would differ from that of a complete prompt.
 """
-_FREE = 1 << 30
+_MIN_FREE_BYTES = 1 << 30
 _MARK = "\u2016"
 _SUFFIX = ".kv"
-_BLOCK = 1 << 22
+_BLOCK_BYTES = 1 << 22
 
 AskServer = Callable[[str, dict[str, Any]], dict[str, Any]]
-"""Sends JSON to a path of the server and gives what it answers; raises `OSError` when it refuses."""
+"""Posts JSON to a path of the server and returns the answer; raises `OSError` for an error status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +50,22 @@ class Prefix:
     """The text of a prompt before its first placeholder."""
 
     turns: tuple[tuple[str, str], ...]
-    """Role and text; the last text ends at the placeholder."""
+    """Role and text of each message. The last text ends at the placeholder."""
     messages: int
+    """Number of messages of the whole prompt."""
 
     @property
     def key(self) -> str:
-        """Names the text."""
+        """Hash of the text."""
         return hashlib.sha256(json.dumps(self.turns).encode()).hexdigest()[:16]
 
     @property
     def length(self) -> int:
-        """Characters of all turns."""
+        """Length of the text in characters."""
         return sum(len(text) for _, text in self.turns)
 
     def begins(self, messages: Sequence[Message]) -> bool:
-        """Return True if these messages are the filled prompt, and not a conversation that continued from it."""
+        """Return True if these messages are the filled prompt. A conversation that went on from it has more."""
         *whole, (role, head) = self.turns
         if len(messages) != self.messages or messages[len(whole)]["role"] != role:
             return False
@@ -78,27 +79,27 @@ class Prefix:
 
 @cache
 def fixed_prefixes() -> tuple[Prefix, ...]:
-    """Return the prefixes worth keeping, longest first."""
+    """Return the prefixes that are long enough to be worth storing, longest first."""
     found: dict[str, Prefix] = {}
     for file in (resources.files(_PACKAGE) / "prompts").iterdir():
         prompt = load_prompt(_PACKAGE, file.name.removesuffix(".md"))
         prefix = Prefix(prompt.fixed, len(prompt.turns))
-        if prompt.placeholders and prefix.length >= _SHORTEST:
+        if prompt.placeholders and prefix.length >= _MIN_CHARS:
             found[prefix.key] = prefix
     return tuple(sorted(found.values(), key=lambda prefix: prefix.length, reverse=True))
 
 
-class KeptPrefixes:
-    """The files of one engine, in its folder. A token takes 28 kB."""
+class StoredPrefixes:
+    """The stored prefixes of one engine, in its folder. A file needs 28 kB per token."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def prepare(self) -> None:
-        """Makes the folder, and removes what a killed server left in it, and what is of no use to this engine.
+        """Create the folder; delete incomplete files, files for outdated prompts, and files of other engines.
 
         Raises:
-            OSError: It cannot be written.
+            OSError: The folder cannot be written.
         """
         private_folder(self.folder)
         (self.folder / "try.draft").write_bytes(b"")
@@ -107,8 +108,8 @@ class KeptPrefixes:
             if file not in in_use:
                 file.unlink(missing_ok=True)
 
-    def fitting(self, messages: Sequence[Message]) -> Path | None:
-        """The whole and unaltered file with which these messages begin; a damaged one is removed."""
+    def matching(self, messages: Sequence[Message]) -> Path | None:
+        """Return the file with the prefix of these messages, if there is one. A damaged file is deleted."""
         prefix = next((each for each in fixed_prefixes() if each.begins(messages)), None)
         if prefix is None or (file := self._file(prefix)) is None:
             return None
@@ -119,14 +120,17 @@ class KeptPrefixes:
         return None
 
     def missing(self) -> list[Prefix]:
-        """Return the prefixes that are not kept yet."""
+        """Return the prefixes that are not stored yet."""
         return [prefix for prefix in fixed_prefixes() if self._file(prefix) is None]
 
     def make(self, prefix: Prefix, ask: AskServer, stop: Callable[[], bool]) -> bool:
-        """Let the server read a prefix, and save its state. Return False if it was stopped before the end.
+        """Let the server read a prefix and save its state.
+
+        Returns:
+            True if it was saved; False if `stop` or another request interrupted it.
 
         Raises:
-            OSError: The server refused, or the disk has no room.
+            OSError: The server returned an error, or the disk is full.
         """
         *whole, (role, head) = prefix.turns
         turns = [*whole, (role, head + _MARK)]
@@ -134,16 +138,16 @@ class KeptPrefixes:
         text = filled["prompt"].partition(_MARK)[0]
         tokens = ask("/tokenize", {"content": text, "add_special": True, "parse_special": True})["tokens"]
         slot = 0
-        for end in (*range(_CHUNK, len(tokens) - _CHUNK // 2, _CHUNK), len(tokens)):
+        for end in (*range(_CHUNK_TOKENS, len(tokens) - _CHUNK_TOKENS // 2, _CHUNK_TOKENS), len(tokens)):
             if stop():
                 return False
             slot = ask("/completion", {"prompt": tokens[:end], "n_predict": 0, "cache_prompt": True})["id_slot"]
         draft = self.folder / f"{prefix.key}.{os.getpid()}.draft"
         try:
             saved = ask(f"/slots/{slot}?action=save", {"filename": draft.name})
-            if saved["n_saved"] != len(tokens):  # another request took the slot meanwhile
+            if saved["n_saved"] != len(tokens):  # another request used the slot in the meantime
                 return False
-            if shutil.disk_usage(self.folder).free < _FREE:
+            if shutil.disk_usage(self.folder).free < _MIN_FREE_BYTES:
                 raise OSError(f"the disk of {self.folder} is full")
             draft.chmod(0o600)
             draft.replace(self.folder / _name(prefix, draft))
@@ -155,8 +159,8 @@ class KeptPrefixes:
         return next(iter(self.folder.glob(f"{prefix.key}-*{_SUFFIX}")), None)
 
 
-def kept_bytes(folder: Path) -> int:
-    """Return the bytes that the files of all engines take."""
+def stored_bytes(folder: Path) -> int:
+    """Return the total size of the stored prefixes of all engines."""
     return sum(file.stat().st_size for file in _files(folder))
 
 
@@ -165,9 +169,8 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _name(prefix: Prefix, content: Path) -> str:
-    """The name of a file with this content."""
     checksum = 0
     with content.open("rb") as file:
-        while block := file.read(_BLOCK):
+        while block := file.read(_BLOCK_BYTES):
             checksum = zlib.crc32(block, checksum)
     return f"{prefix.key}-{checksum:08x}{_SUFFIX}"

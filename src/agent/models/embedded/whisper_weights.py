@@ -1,4 +1,4 @@
-"""The weights of openai-whisper, which its own package fetches and checks by their SHA-256."""
+"""Weights of openai-whisper. That package downloads its checkpoints and checks their SHA-256."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from agent.errors import WeightsError
 from agent.models.embedded.weights import StoredWeights
 
 USUAL = "base"
-"""The model if the setting `speech_model` names none."""
+"""The model if the setting `speech_model` is empty."""
 _FILES = {"large": "large-v3", "turbo": "large-v3-turbo"}
 
 
 class WhisperWeights:
-    """The checkpoint of a model of openai-whisper, by its name there, or the path of the user's own `.pt` file."""
+    """A checkpoint of openai-whisper.
+
+    Args:
+        models: Folder of all local models.
+        name: A model name of openai-whisper such as `base`, or the path of the user's own `.pt` file.
+    """
 
     def __init__(self, models: Path, name: str = "") -> None:
         self.name = name or USUAL
@@ -26,14 +31,14 @@ class WhisperWeights:
 
     @property
     def are_here(self) -> bool:
-        """True if the file is there."""
+        """True if the file exists."""
         return self.path.is_file()
 
     def pull(self, *, quiet: bool = False) -> Path:
-        """Fetch the checkpoint unless it is there, and load it, so that it is known to work.
+        """Download the checkpoint if it is missing, and load it once as a check.
 
         Raises:
-            WeightsError: openai-whisper is not installed, does not know the model, or cannot fetch or load it.
+            WeightsError: openai-whisper is not installed, does not know the model, or cannot download or load it.
         """
         if find_spec("whisper") is None:
             raise WeightsError(
@@ -57,12 +62,12 @@ class WhisperWeights:
         return self.path
 
     def remove(self) -> bool:
-        """Remove the file, unless it is the user's own; False if no file existed."""
+        """Delete the file unless it is the user's own. Return True if it was deleted."""
         found = self.are_here and not self.is_own
         if found:
             self.path.unlink()
         return found
 
     def stored(self) -> list[StoredWeights]:
-        """Return the file, if it is there; openai-whisper checks it each time it loads it."""
+        """Return the file if it exists. It counts as unverified, because openai-whisper checks it when it loads it."""
         return [StoredWeights(self.path, self.path.stat().st_size, "unverified")] if self.are_here else []

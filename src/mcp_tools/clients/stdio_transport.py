@@ -1,7 +1,7 @@
-"""The pipes to a server that is a process of ours: its own environment, its own process group, bounded messages.
+"""A server that runs as a child process: its environment, process group, and messages with a size limit.
 
-The SDK's transport reads lines of any length into memory, keeps to itself how the server ended, and lets it live on
-where we are killed. A process between the two that sees to that makes a call two to three times as expensive.
+The SDK's transport reads lines of any length into memory, does not report how the server ended, and leaves it running
+if we are killed. A supervising process between the two would make a call two to three times as slow.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 
 from mcp_tools import child
-from mcp_tools.clients.config_files import Expanded
-from mcp_tools.clients.messages import LONGEST_MESSAGE, Mail
+from mcp_tools.clients.config_files import ExpandedServer
+from mcp_tools.clients.messages import LONGEST_MESSAGE, Inbox
 from mcp_tools.errors import ServerError
 from mcp_tools.text import one_line
 
@@ -33,68 +33,71 @@ kill -s TERM -- "-$group"
 sleep 1
 kill -s KILL -- "-$group"
 """
-"""Ends a server that outlives us: the process group comes first, then a word when all is over; without that word, we
-were killed. It is started before the server, so that no moment is without it."""
+"""Shell script that kills the server if we are killed.
+
+It reads the process group, and then `over` when the server has ended. If the pipe closes before that, we were killed.
+It is started before the server, so that there is no gap.
+"""
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
-_MOST_NOISE = 1_000
-"""Lines in a row that are no messages."""
-_LONGEST_NOISE = 200
+_MAX_NOISE_LINES = 1_000
+"""Consecutive lines on stdout that are not messages."""
+_MAX_NOISE_CHARS = 200
 _ERROR_LINES = 3
-_LONGEST_ERROR_LINE = 500
+_MAX_ERROR_LINE_BYTES = 500
 _GRACE_SECONDS = 1.5
 _TERM_SECONDS = 1.0
 
 
-class Pipes:
-    """A server's process and the streams to it. Open it with `async with pipes.open() as streams`."""
+class StdioTransport:
+    """A server's process and its streams: `async with transport.open() as streams`."""
 
-    def __init__(self, server: Expanded, environment: Mapping[str, str], note: Callable[[str], None]) -> None:
+    def __init__(self, server: ExpandedServer, environment: Mapping[str, str], note: Callable[[str], None]) -> None:
         self._server = server
         self._note = note
-        self.mail = Mail()
+        self.inbox = Inbox()
         self._environment = child.environment(of=environment) | server.environment
         self._process: Process | None = None
-        self._last_words: deque[str] = deque(maxlen=_ERROR_LINES)
-        self._has_spoken = False
-        self._is_told = False
+        self._last_errors: deque[str] = deque(maxlen=_ERROR_LINES)
+        self._has_sent_message = False
+        self._has_noted_noise = False
         self._noise = ""
-        """The first line on stdout that was no message."""
+        """The first line on stdout that was not a message."""
         self.ended = asyncio.Event()
         self.problem = ""
 
     @property
-    def account(self) -> str:
-        """The exit code and the last output on stderr."""
+    def diagnosis(self) -> str:
+        """The exit code and the last lines of stderr."""
         code = self._process.returncode if self._process else None
         parts = [self.problem] if self.problem else []
         if code is not None and not self.problem:
             parts.append(f"exit code {code}" if code >= 0 else f"killed by signal {-code}")
-        if self._last_words:
-            parts.append(f"stderr: {one_line(' | '.join(self._last_words), 400)}")
-        if self._noise and not self._has_spoken:
+        if self._last_errors:
+            parts.append(f"stderr: {one_line(' | '.join(self._last_errors), 400)}")
+        if self._noise and not self._has_sent_message:
             parts.append(f"it printed {self._noise!r} to stdout, which is for messages")
         return "; ".join(parts)
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[Streams]:
-        """Starts the process; leaving ends it and all that it started.
+        """Start the process and yield its streams. Leaving the context ends it and everything that it started.
 
         Raises:
-            ServerError: It cannot be started.
+            ServerError: The process cannot be started.
         """
-        async with self._guarded() as process:
+        async with self._supervised() as process:
             inbound, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
             write, outbound = anyio.create_memory_object_stream[SessionMessage](0)
             workers = [
                 asyncio.create_task(work)
-                for work in (self._read(process, inbound), self._write(process, outbound), self._listen(process))
+                for work in (self._read(process, inbound), self._write(process, outbound), self._read_stderr(process))
             ]
             try:
                 yield read, write
             finally:
-                # A cancelled caller must not leave a process behind; each wait is bounded.
+                # Shielded, so that cancellation does not leave a process behind. All waits have limits.
                 with anyio.CancelScope(shield=True):
                     await _stop(process)
                     for worker in workers:
@@ -104,8 +107,8 @@ class Pipes:
                         stream.close()
 
     @contextlib.asynccontextmanager
-    async def _guarded(self) -> AsyncIterator[Process]:
-        """The server's process, which ends when we do, however that is."""
+    async def _supervised(self) -> AsyncIterator[Process]:
+        """Yield the server's process, which ends even if we are killed."""
         try:
             guard = await child.start(["/bin/sh", "-c", _GUARD], env={"PATH": "/usr/bin:/bin"}, stdin=child.PIPE)
         except OSError as error:
@@ -149,27 +152,27 @@ class Pipes:
         noisy = 0
         try:
             async for line in process.stdout:
-                messages = self.mail.received(line)
+                messages = self.inbox.received(line)
                 noisy = 0 if messages else noisy + bool(line.strip())
                 if noisy and not self._noise:
-                    self._noise = one_line(line[:_LONGEST_NOISE].decode("utf-8", "replace").strip(), 80)
-                if noisy > _MOST_NOISE:
-                    self.problem = f"it printed more than {_MOST_NOISE:,} lines that are no messages"
+                    self._noise = one_line(line[:_MAX_NOISE_CHARS].decode("utf-8", "replace").strip(), 80)
+                if noisy > _MAX_NOISE_LINES:
+                    self.problem = f"it printed more than {_MAX_NOISE_LINES:,} lines that are no messages"
                     break
-                self._has_spoken = self._has_spoken or bool(messages)
+                self._has_sent_message = self._has_sent_message or bool(messages)
                 for message in messages:
                     await inbound.send(SessionMessage(message))
-                if self._noise and self._has_spoken and not self._is_told:
-                    self._is_told = True
-                    told = "prints to stdout what are no messages; these lines are ignored"
-                    self._note(f"the server {self._server.entry.name} {told}: {self._noise!r}")
+                if self._noise and self._has_sent_message and not self._has_noted_noise:
+                    self._has_noted_noise = True
+                    problem = "prints lines to stdout that are not messages; they are ignored"
+                    self._note(f"the server {self._server.entry.name} {problem}: {self._noise!r}")
         except ValueError:
             self.problem = f"it sent a message of more than {LONGEST_MESSAGE:,} bytes"
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             pass
         finally:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), 0.2)  # its exit code says more than its silence
+                await asyncio.wait_for(process.wait(), 0.2)  # so that the failure can name the exit code
             inbound.close()
             self.ended.set()
 
@@ -177,45 +180,45 @@ class Pipes:
         assert process.stdin is not None
         with contextlib.suppress(OSError, anyio.ClosedResourceError):
             async for message in outbound:
-                self.mail.sent(message.message)
+                self.inbox.sent(message.message)
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 process.stdin.write(f"{text}\n".encode("utf-8", "replace"))
                 await process.stdin.drain()
 
-    async def _listen(self, process: Process) -> None:
-        """Keeps the last lines of stderr, of which any amount may come."""
+    async def _read_stderr(self, process: Process) -> None:
+        """Keep the last lines of stderr, which may be endless."""
         assert process.stderr is not None
         rest = b""
         while chunk := await process.stderr.read(65_536):
             *lines, rest = (rest + chunk).split(b"\n")
-            rest = rest[-_LONGEST_ERROR_LINE:]
-            self._hear(*lines)
-        self._hear(rest)
+            rest = rest[-_MAX_ERROR_LINE_BYTES:]
+            self._keep_lines(*lines)
+        self._keep_lines(rest)
 
-    def _hear(self, *lines: bytes) -> None:
-        texts = (line[:_LONGEST_ERROR_LINE].decode("utf-8", "replace").strip() for line in lines)
-        self._last_words.extend(filter(None, texts))
+    def _keep_lines(self, *lines: bytes) -> None:
+        texts = (line[:_MAX_ERROR_LINE_BYTES].decode("utf-8", "replace").strip() for line in lines)
+        self._last_errors.extend(filter(None, texts))
 
 
 async def _stop(process: Process) -> None:
-    """Closes stdin, waits, then ends the whole process group, also when only children of the server are left."""
+    """Close stdin, wait, and kill the whole process group, even if only children of the server are left."""
     assert process.stdin is not None
     process.stdin.close()
     try:
-        if not await _ends(process, _GRACE_SECONDS):
+        if not await _wait_for_exit(process, _GRACE_SECONDS):
             _signal_group(process.pid, signal.SIGTERM)
-            await _ends(process, _TERM_SECONDS)
+            await _wait_for_exit(process, _TERM_SECONDS)
     finally:
         _signal_group(process.pid, signal.SIGKILL)
-    await _ends(process, _TERM_SECONDS)
-    transport = getattr(process, "_transport", None)  # nothing public closes pipes that a stranger still holds
+    await _wait_for_exit(process, _TERM_SECONDS)
+    transport = getattr(process, "_transport", None)  # no public method closes pipes that another process holds open
     if transport is not None:
         with contextlib.suppress(PermissionError):
             transport.close()
 
 
-async def _ends(process: Process, seconds: float) -> bool:
-    """Return True if the process ends in time. `wait` also waits for its pipes, which its children may hold."""
+async def _wait_for_exit(process: Process, seconds: float) -> bool:
+    """Return True if the process exits in time. `process.wait` also waits for pipes that its children hold open."""
     end = asyncio.get_running_loop().time() + seconds
     while process.returncode is None:
         if asyncio.get_running_loop().time() >= end:
