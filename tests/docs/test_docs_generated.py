@@ -74,3 +74,23 @@ def test_every_guarantee_names_tests_that_exist() -> None:
         )
         assert guarantees
         assert [guarantee[:60] for guarantee in guarantees if "`test_" not in guarantee] == []
+
+
+def test_the_map_is_short_and_names_every_folder() -> None:
+    text = (DOCS / "architecture.md").read_text()
+    assert len(text.split()) <= 1_500
+    folders = [path.parent for package in ("agent", "mcp_tools") for path in (ROOT / "src" / package).glob("*/*.py")]
+    assert {folder.name for folder in folders if f"`{folder.name}/`" not in text} == set()
+
+
+@pytest.mark.parametrize("page", ["architecture.md", "answering.md", "proof.md"])
+def test_files_and_functions_in_pages_about_the_code_exist(page: str) -> None:
+    top = [ROOT / name for name in ("src", "tests", "docs", "benchmarks")]
+    paths = [*top, *(path for folder in top for path in folder.rglob("*"))]
+    named = re.findall(r"`((?:[\w.]+/)*[\w.]+(?:\.py|\.md|/))(?:: ([\w.]+))?`", (DOCS / page).read_text())
+    assert named
+    for name, function in named:
+        found = [path for path in paths if f"{path}/".endswith(f"/{name.rstrip('/')}/")]
+        assert found, name
+        words = function.split(".") if function else []
+        assert any(all(word in path.read_text() for word in words) for path in found) if words else True, function
