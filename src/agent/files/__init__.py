@@ -1,1 +1,1 @@
-"""Attached files: one reader per kind, each telling what it read and what was lost."""
+"""Readers of attached files, one for each group of kinds. A reader also reports what its text leaves out."""

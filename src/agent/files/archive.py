@@ -1,4 +1,4 @@
-"""Archives, unpacked safely and within limits, and read member by member."""
+"""Archives: unpacked within limits into a temporary folder, then read member by member."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from mcp_tools.text import one_line
 _ARCHIVES = kinds_in("archive")
 _CHUNK = 1 << 16
 _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError)
-_TOLD = 50  # sentences about what is left out; the others are counted
-_NAME = 240  # bytes of one part of a path that file systems take
+_MAX_LOST = 50  # sentences about members that were left out; the rest are counted
+_MAX_NAME_BYTES = 240  # of one part of a path; file systems take 255
 _NAME_ENCODINGS = (
     "utf-8",
     "cp932",
@@ -55,23 +55,23 @@ _NAME_ENCODINGS = (
     "cp850",
     "cp1252",
 )
-_USUAL = {
+_COMMON = {
     "gb18030": ("gb2312", b"\xd7"),
     "cp932": ("euc_jp", b"\xcf"),
     "euc_jp": ("euc_jp", b"\xcf"),
     "big5": ("big5", b"\xc6"),
 }
-"""By encoding with the usual characters first: the first byte of the last usual one."""
-_DECODED = 10_000  # members of a tar that are used to detect the encoding of names
+"""For encodings that begin with the common characters: a codec, and the first byte of its last common character."""
+_MAX_SAMPLED_NAMES = 10_000  # names of tar members from which their encoding is detected
 _DIGITS = re.compile(r"\d+")
-_CERTAIN = 5  # characters of Korean that are hardly Chinese by chance
+_MIN_KOREAN = 5  # Korean characters in a row are unlikely to be misread Chinese
 _LATIN = frozenset("äöüßéèêëàâáãåæçíìîïñóòôõøœúùûýÿ")
 _ENCRYPTED = "it is protected by a password"
 
 
 class _Unpacked(NamedTuple):
     name: str
-    """Its path in the archive; for a nested archive, prefixed with the path of that."""
+    """Path in the archive. In a nested archive, it starts with the path of that archive."""
     path: Path
     kind: str
     size: int
@@ -81,14 +81,14 @@ class _Member(NamedTuple):
     name: str
     open: Callable[[], Any]
     refused: str = ""
-    """Why it is not unpacked."""
+    """The reason for not unpacking it."""
     alone: bool = False
-    """It is the only one: if nothing can be unpacked, the archive cannot be read."""
+    """True for the only member of a compressed file: if it cannot be unpacked, nothing can be read."""
     comment: str = ""
 
 
 class Archive(Contents):
-    """An archive, unpacked into a temporary folder; its members are opened when they are read."""
+    """An archive that is unpacked at the start. A member is parsed when its section is requested."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
         super().__init__(source.kind)
@@ -105,18 +105,18 @@ class Archive(Contents):
         except BaseException:
             self.close()
             raise
-        if len(self.lost) > _TOLD:
-            self.lost[_TOLD:] = [f"And {len(self.lost) - _TOLD:,} more like these."]
+        if len(self.lost) > _MAX_LOST:
+            self.lost[_MAX_LOST:] = [f"And {len(self.lost) - _MAX_LOST:,} more like these."]
         size = sum(file.size for file in self._files)
         self.summary = f"Archive ({self.kind}): {len(self._files):,} files, {size:,} bytes unpacked"
         self.facts = {"files": [{"name": one.name, "kind": one.kind, "bytes": one.size} for one in self._files[:1000]]}
 
     def sections(self, first: int = 1) -> Iterator[Section]:
-        """The list of members, then each member's sections, from that number on."""
+        """Yield the list of members, then the sections of each member."""
         yield from (section for number, section in enumerate(self._sections(), 1) if number >= first)
 
     def preview(self) -> PreviewText:
-        """The list of members; in a long one, a line for each series of names that differ in numbers only."""
+        """Return the list of members. In a long list, names that differ only in numbers share a line."""
         lines = self._lines()
         if sum(map(len, lines)) <= ROOM // 2:
             return preview_of_lists([ListPreview(lines, len(lines), "file")])
@@ -139,14 +139,14 @@ class Archive(Contents):
         return PreviewText(["\n".join(kept)], f"names of {len(self._files):,} files{', in part' * bool(left)}")
 
     def save_data(self, folder: Path) -> list[Path]:
-        """Writes the members that are not dangerous, under the names that they have in the archive."""
+        """Copy the unpacked members under their names in the archive. Unsafe members were never unpacked."""
         for file in self._files:
             (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file.path, folder / file.name)
         return [folder / file.name for file in self._files]
 
     def close(self) -> None:
-        """Removes the unpacked members."""
+        """Delete the unpacked members."""
         self._folder.cleanup()
 
     def _lines(self) -> list[str]:
@@ -170,7 +170,7 @@ class Archive(Contents):
                 yield Section(file.name, f"(not readable: {problem.message})")
 
     def _unpack(self, path: Path, kind: str, called: str, prefix: str = "", depth: int = 1) -> None:
-        """Unpack an archive. The names of its members begin with `prefix`, `depth` - 1 archives contain it."""
+        """Unpack an archive that is inside `depth` - 1 others. Members are named `prefix` plus their path."""
         try:
             for member in _members(path, kind, called):
                 self._seen += 1
@@ -183,8 +183,8 @@ class Archive(Contents):
             state = "cut off" if is_cut else "damaged"
             if not self._files:
                 reason: Reason = "truncated" if is_cut else "damaged"
-                raise FileProblem(reason, f"{one_line(called)} is {state}: {_said(error)}.") from error
-            self.lost.append(f"{one_line(called)} is {state}: what came after these files is lost ({_said(error)}).")
+                raise FileProblem(reason, f"{one_line(called)} is {state}: {_reason(error)}.") from error
+            self.lost.append(f"{one_line(called)} is {state}: what came after these files is lost ({_reason(error)}).")
 
     def _take(self, member: _Member, name: str, depth: int) -> None:
         if member.comment:
@@ -213,7 +213,7 @@ class Archive(Contents):
                 raise
             if not size:
                 target.unlink(missing_ok=True)
-                self.lost.append(f"{one_line(name)} is left out: {_said(error)}.")
+                self.lost.append(f"{one_line(name)} is left out: {_reason(error)}.")
                 return
             self.lost.append(f"{one_line(name)} is cut off: only its first {size:,} bytes could be unpacked.")
         kind = kind_of(target)
@@ -235,7 +235,7 @@ class Archive(Contents):
                 self.lost.append(problem.message)
 
     def _copy(self, member: _Member, target: Path) -> None:
-        """Write a member, and count its real bytes, since the archive may be wrong."""
+        """Write a member. Count the bytes that arrive, since the size in the archive's header may be wrong."""
         with member.open() as stream, target.open("wb") as file:
             for chunk in _chunks(stream):
                 self._bytes += len(chunk)
@@ -246,12 +246,15 @@ class Archive(Contents):
 
 
 def _chunks(stream: Any) -> Iterator[bytes]:
-    """Yield a stream up to its break; a tar that breaks within a chunk gives none of the chunk."""
+    """Yield a stream up to the point where it is cut off.
+
+    A tar that ends within a chunk returns nothing of it, so smaller chunks are tried.
+    """
     size = _CHUNK
     done = 0
     while True:
         try:
-            chunk = stream.read1(size)  # `read` would lose what it has gathered
+            chunk = stream.read1(size)  # `read` would lose the bytes before an error
         except tarfile.ReadError:
             if size == 1:
                 raise
@@ -292,7 +295,7 @@ def _zip_members(path: Path) -> Iterator[_Member]:
 
 
 def _zip_names(members: Sequence[zipfile.ZipInfo]) -> list[str]:
-    """The names of members, with slashes; of those in no declared encoding, the one that fits them all."""
+    """Return the names of members, with slashes. One encoding is detected for all names that declare none."""
     raw = {info: info.orig_filename.encode("cp437") for info in members if not info.flag_bits & 0x800}
     decode = _decoder([name for name in raw.values() if not name.isascii()])
     names = (
@@ -302,7 +305,7 @@ def _zip_names(members: Sequence[zipfile.ZipInfo]) -> list[str]:
 
 
 def _unicode_name(extra: bytes, raw: bytes) -> str:
-    """The name in a zip's Unicode field (0x7075), if it is about this name."""
+    """Return the name in the Unicode field (0x7075), if its checksum matches the raw name."""
     while len(extra) >= 4:
         kind, size = struct.unpack_from("<HH", extra)
         field, extra = extra[4 : 4 + size], extra[4 + size :]
@@ -313,13 +316,13 @@ def _unicode_name(extra: bytes, raw: bytes) -> str:
 
 
 def _decoder(names: Sequence[bytes]) -> Callable[[bytes], str]:
-    """Decode names of files with the encoding in which the names look most like words."""
+    """Return a function that decodes names, with the encoding in which they look most like words."""
     best = min(_NAME_ENCODINGS, key=lambda encoding: _oddness(names, encoding)) if names else "utf-8"
     return lambda name: name.decode(best, "replace")
 
 
 def _oddness(names: Sequence[bytes], encoding: str) -> float:
-    """The share of characters that names hardly have in this encoding; infinite if they are not in it."""
+    """Return the share of characters that are unusual in file names; infinite if the names cannot be decoded."""
     try:
         text = "/".join(name.decode(encoding) for name in names)
     except UnicodeDecodeError:
@@ -327,7 +330,7 @@ def _oddness(names: Sequence[bytes], encoding: str) -> float:
     if encoding == "utf-8":
         return -1.0
     beyond = [character for character in text if not character.isascii()]
-    is_korean = len(beyond) >= _CERTAIN and all("\uac00" <= character <= "\ud7a3" for character in beyond)
+    is_korean = len(beyond) >= _MIN_KOREAN and all("\uac00" <= character <= "\ud7a3" for character in beyond)
     odd = -0.1 if is_korean else 0.0
     for before, character in pairwise(f"/{text}"):
         if character.isascii():
@@ -346,10 +349,10 @@ def _oddness(names: Sequence[bytes], encoding: str) -> float:
 
 
 def _is_common(character: str, encoding: str) -> bool:
-    """Return True if a character is kana, hangul, or one of the usual Chinese characters."""
+    """Return True for kana, hangul and common Chinese characters."""
     if "\u3040" <= character <= "\u30ff" or "\uac00" <= character <= "\ud7a3":
         return True
-    name, last = _USUAL.get(encoding, ("", b""))
+    name, last = _COMMON.get(encoding, ("", b""))
     with contextlib.suppress(UnicodeEncodeError):
         return bool(name) and character.encode(name)[:1] <= last
     return False
@@ -358,7 +361,7 @@ def _is_common(character: str, encoding: str) -> bool:
 def _tar_members(path: Path) -> Iterator[_Member]:
     names: list[bytes] = []
     with contextlib.suppress(*_DAMAGE), tarfile.open(path, "r:") as archive:
-        for info in islice(archive, _DECODED):
+        for info in islice(archive, _MAX_SAMPLED_NAMES):
             names.append(info.name.encode("utf-8", "surrogateescape"))
     decode = _decoder([name for name in names if not name.isascii()])
     with tarfile.open(path, "r:") as archive:
@@ -378,7 +381,7 @@ def _tar_members(path: Path) -> Iterator[_Member]:
 
 
 def _inner_name(called: str, kind: str) -> str:
-    """`data.csv` of `folder/data.csv.gz`, `data.tar` of `data.tgz`."""
+    """Return `data.csv` for `folder/data.csv.gz` and `data.tar` for `data.tgz`."""
     name = PurePosixPath(called).name
     for suffix, instead in ((f".{kind}", ""), (".tgz", ".tar"), (".tbz2", ".tar"), (".txz", ".tar")):
         if name.lower().endswith(suffix) and len(name) > len(suffix):
@@ -387,7 +390,7 @@ def _inner_name(called: str, kind: str) -> str:
 
 
 def _unsafe(name: str) -> str:
-    """Why a path must not be written; empty when it may be."""
+    """Return the reason for not writing to this path; empty if it is safe."""
     parts = name.replace("\\", "/").split("/")
     if name.startswith(("/", "\\")) or (len(name) > 1 and name[1] == ":"):
         return "its path is absolute"
@@ -395,7 +398,7 @@ def _unsafe(name: str) -> str:
         return "its path leads out of the archive"
     if any(ord(character) < 32 or 0xD800 <= ord(character) < 0xE000 for character in name) or "\\" in name:
         return "its name holds characters that no name should"
-    if not name or any(len(part.encode()) > _NAME for part in parts) or len(parts) > 50:
+    if not name or any(len(part.encode()) > _MAX_NAME_BYTES for part in parts) or len(parts) > 50:
         return "its path is too long" if name else "it has no name"
     return ""
 
@@ -405,5 +408,5 @@ def _is_cut(error: BaseException) -> bool:
     return isinstance(error, EOFError) or any(sign in str(error).lower() for sign in signs)
 
 
-def _said(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     return one_line(str(error), 160).rstrip(".") or type(error).__name__

@@ -1,4 +1,4 @@
-"""The contents of a file: sections, a preview, files for programs."""
+"""The contents of an opened file: sections, a preview and files for programs; and helpers for its Markdown."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ Reason = Literal[
     "truncated",
     "damaged",
     "encrypted",
-    "mismatch",  # its name indicates another kind
+    "mismatch",  # the suffix promises a known kind, but the content is of no known kind
     "too_large",
-    "bomb",  # it unpacks to more than the limit
+    "bomb",  # unpacks to more than the limit
     "unsupported",
     "timeout",
-    "range",  # there is no such page
+    "range",  # no such page
 ]
 SECTION = 12_000
-"""Characters of a page, by default."""
-_LONGEST_NAME = 120  # bytes
+"""Default length of a page, in characters."""
+_MAX_NAME_BYTES = 120
 TABLES_FOLDER = "tables"
 """Folder of a document's tables as CSV, next to its text."""
 TABLE_RULE = re.compile(r"\|[\s|:]*-[\s|:-]*")
-"""The line below the head of a table."""
+"""The line below the header of a Markdown table."""
 _PART = re.compile(r"## (?:.*, )?part \d+\b.*")
-"""The name of a further section of one text."""
+"""Heading of the next section of a text that was divided."""
 _HEADINGS = re.compile(r"^#{1,3} +(\S.{0,80})", re.MULTILINE)
 
 
@@ -63,23 +63,23 @@ class FileProblem(ModelFixableError):
 
 
 def damaged(name: str, kind: str, why: object) -> FileProblem:
-    """The problem of a file that its reader failed on."""
-    said = " ".join(str(why).split())[:200].rstrip(".")
-    return FileProblem("damaged", f"{name} cannot be read as {kind}: {said}.")
+    """Return the problem that a reader failed, with its reason on one line."""
+    reason = " ".join(str(why).split())[:200].rstrip(".")
+    return FileProblem("damaged", f"{name} cannot be read as {kind}: {reason}.")
 
 
 def too_large(name: str, limits: ReadLimits) -> FileProblem:
-    """The problem of a file that needs more memory than the limit."""
+    """Return the problem that reading a file needs more memory than the limit."""
     return FileProblem("too_large", f"{name} needs more than {limits.memory >> 20:,} MiB of memory to be read.")
 
 
 def locked(name: str) -> FileProblem:
-    """The problem of a file that needs a password."""
+    """Return the problem that a file needs a password."""
     return FileProblem("encrypted", f"{name} is locked by a password.")
 
 
 def without_package(package: str | None, extra: str, use: str) -> FileProblem:
-    """The problem when a package is not installed."""
+    """Return the problem that a package is not installed. `use` completes the sentence "so …"."""
     return FileProblem(
         "unsupported",
         f"The package {package} is not installed, so {use}.",
@@ -92,11 +92,11 @@ class Section:
     """A page, sheet, slide, chapter or member of a file."""
 
     name: str
-    """For people: `page 3`, `sheet Costs, rows 1-500`, `slide 2`, `data/notes.txt`."""
+    """Shown to users: `page 3`, `sheet Costs, rows 1-500`, `slide 2`, `data/notes.txt`."""
     text: str
-    """Markdown, or the plain text of a source."""
+    """Markdown, or the unchanged text of a text file."""
     line: int = 1
-    """The number of its first line, if lines are numbered through the whole file."""
+    """Number of its first line, for files whose lines are numbered throughout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +105,21 @@ class ReadLimits:
 
     seconds: float = 120
     memory: int = 2 * 2**30
-    """Bytes of address space that the reading process may add."""
+    """Limit of the reading process's address space, in bytes."""
     unpacked: int = 2**30
-    """Bytes that an archive, or a compressed document, may unpack to."""
+    """Limit of the unpacked size of an archive or a document, in bytes."""
     members: int = 10_000
-    """Members of an archive, including nested ones."""
+    """Limit of the members of an archive, including nested archives."""
     depth: int = 4
-    """Nesting depth of archives."""
+    """Limit of the nesting depth of archives."""
     section: int = SECTION
-    """Characters of one section; readers divide what is longer."""
+    """Length of a section in characters. Readers divide longer texts."""
 
 
 def short_name(name: str) -> str:
-    """The name, cut so that something can be added to it within the limit of file systems; a short ending is kept."""
+    """Shorten a name so that text can be added within the limit of file systems. A short suffix is kept."""
     ending = Path(name).suffix if len(Path(name).suffix.encode()) <= 12 else ""
-    kept = name.removesuffix(ending).encode(errors="replace")[: _LONGEST_NAME - len(ending.encode())]
+    kept = name.removesuffix(ending).encode(errors="replace")[: _MAX_NAME_BYTES - len(ending.encode())]
     return kept.decode(errors="ignore") + ending
 
 
@@ -129,30 +129,30 @@ class Source:
 
     path: Path
     kind: str
-    """Its kind by content, `detection.kind_of`: `xlsx`, `pdf`, `csv`."""
+    """The name of its kind, from `detection.kind_of`: `xlsx`, `pdf`, `csv`."""
     name: str = ""
-    """The user's name for it; by default the last part of its path."""
+    """The name that is shown; by default the last part of its path."""
     depth: int = 0
-    """Number of archives around it."""
+    """Number of archives that contain it, one inside the other."""
 
     def __post_init__(self) -> None:
         self.name = self.name or self.path.name
 
 
 class Contents:
-    """An opened file. Large content is read when a section is requested, not before.
+    """An opened file. A section is read when it is requested.
 
     Args:
         kind: The kind of the file.
-        summary: One to five lines about the structure: sheets with rows, columns and header; pages; members; keys.
-        lost: A sentence for each thing that the text does not show, or that was cut; grows while sections are read.
-        facts: Facts that programs need to open it: encoding, delimiter; an archive's files; the transcriber of speech.
-        count: Number of sections, if known without reading all.
-        data: Files that a program can use better than the file itself, by name.
+        summary: The structure in one to five lines: sheets with rows, columns and header; pages; members; keys.
+        lost: A sentence about each thing that the text leaves out. The list grows while sections are read.
+        facts: Facts that programs need: the encoding, the delimiter, the files in an archive, the speech engine.
+        count: Number of sections; None if counting them would mean reading the whole file.
+        data: Files that are easier for programs than the file itself, by name.
     """
 
     is_only_text = True
-    """False for files that are more than their text, such as pictures."""
+    """False if the text cannot stand for the file, as with pictures."""
 
     def __init__(
         self,
@@ -167,18 +167,18 @@ class Contents:
         self.kind, self.summary, self.count = kind, summary, count
         self.lost = [] if lost is None else lost
         self.notes: list[str] = []
-        """Facts about the reading that are no loss: an encoding, an engine; also grows."""
+        """Other facts about the reading, such as the encoding. The list also grows while sections are read."""
         self.facts = facts or {}
         self.pictures: set[int] = set()
         """Numbers of the sections read so far that contain pictures or are scanned."""
         self._data = data or {}
 
     def sections(self, first: int = 1) -> Iterator[Section]:
-        """Yields the sections in order, starting with that number; one is in memory at a time."""
+        """Yield the sections in order from number `first`. Only one is in memory at a time."""
         raise NotImplementedError
 
     def preview(self) -> PreviewText:
-        """The preview: all sections if there is room, else the beginning of the first ones."""
+        """Return all sections if they fit into a preview, else the beginning."""
         text = ""
         for section in self.sections():
             text += section.text if self.count == 1 else f"\n\n[{section.name}]\n{section.text}"
@@ -187,17 +187,17 @@ class Contents:
         return PreviewText([text.lstrip("\n")], f"complete, {count_of(self.count or 0, 'page')}")
 
     def save_data(self, folder: Path) -> list[Path]:
-        """Writes the files for programs: pictures, a transcript, the text by pages, unpacked members."""
+        """Write the files for programs: pictures, a transcript, the text by pages, unpacked members."""
         for name, content in self._data.items():
             (folder / name).write_bytes(content)
         return [folder / name for name in self._data]
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
 
 
 class TextContents(Contents):
-    """Contents with their sections in memory."""
+    """Contents that hold all sections in memory."""
 
     def __init__(
         self,
@@ -213,11 +213,11 @@ class TextContents(Contents):
         self.parts, self.is_only_text = parts, is_only_text
 
     def sections(self, first: int = 1) -> Iterator[Section]:
-        """Yields the sections, starting with that number."""
+        """Yield the sections from number `first`."""
         return iter(self.parts[first - 1 :])
 
     def preview(self) -> PreviewText:
-        """The preview: the beginning and the end of the text."""
+        """Return the text if it is short, else its beginning, its headings and its end."""
         if not self.is_only_text:
             shown = preview_of_text("\n\n".join(f"## {section.name}\n{section.text}" for section in self.parts))
             return shown._replace(label=shown.label.removeprefix("complete"))
@@ -228,12 +228,12 @@ class TextContents(Contents):
 
 
 def first_of(items: Sequence[str], most: int = 10, joint: str = ", ") -> str:
-    """The first items, and how many more there are."""
+    """Join the first items, and count the rest: `a, b and 3 more`."""
     return joint.join(items[:most]) + (f" and {len(items) - most:,} more" if len(items) > most else "")
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table of rows, the first of which is the header; shorter rows are padded."""
+    """Return a Markdown table. The first row is the header; shorter rows are padded."""
     if not rows:
         return ""
     width = max(len(row) for row in rows)
@@ -246,7 +246,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def tables_in(text: str) -> list[list[list[str]]]:
-    """The rows of the Markdown tables in a text; parts of one table in several sections are joined."""
+    """Return the rows of each Markdown table in a text. A table that continues in the next section is joined."""
     found, lines = list[list[list[str]]](), text.split("\n")
     is_inside, start, end = False, 0, 0
     for number, (line, following) in enumerate(pairwise([*lines, ""])):
@@ -270,9 +270,9 @@ def _cells(line: str) -> list[str]:
 
 
 def in_sections(blocks: Iterable[str], limit: int, name: str = "") -> list[Section]:
-    """Divides blocks of text into sections of at most `limit` characters, at headings where possible.
+    """Combine blocks of text into sections of at most `limit` characters, divided at headings where possible.
 
-    If there are several, they are named `name, part 2: Heading`.
+    If there are several sections, they are named `name, part 2: Heading`.
     """
     parts: list[list[str]] = [[]]
     size = 0
@@ -293,7 +293,7 @@ def in_sections(blocks: Iterable[str], limit: int, name: str = "") -> list[Secti
 
 
 def _parts(line: str, limit: int) -> Iterator[str]:
-    """Divides a long line between words, if it has any."""
+    """Divide a long line, between words if possible."""
     while len(line) > limit:
         end = line.rfind(" ", limit // 2, limit) + 1 or limit
         yield line[:end]
@@ -302,7 +302,7 @@ def _parts(line: str, limit: int) -> Iterator[str]:
 
 
 def pieces(block: str, limit: int) -> Iterator[str]:
-    """Divides a long block between lines; the header of a table is repeated."""
+    """Divide a long block between lines. Each part of a table begins with its header."""
     if len(block) <= limit:
         yield block
         return

@@ -1,4 +1,4 @@
-"""Detects the kind of a file by its content; its name only breaks ties."""
+"""Detects the kind of a file from its content. The suffix of its name only breaks ties."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from agent.files.encoding import encoding_of
 from agent.files.kinds import BINARY, BY_SUFFIX, EMPTY, KINDS
 
 HEAD = 64 * 1024
-"""Bytes at the beginning of a file that are inspected."""
-_LINES = 20  # lines that are looked at for JSON in each
-_RECORDS = 0.7  # share of JSON lines in a file that should have only JSON lines
-_TOKEN = 100  # characters at the end of a text that is cut off, which may be no whole token of JSON
+"""Number of bytes at the beginning of a file that are inspected."""
+_JSON_SAMPLE_LINES = 20
+_MIN_JSON_SHARE = 0.7  # of the lines of a JSON Lines file; some may be broken
+_MAX_TOKEN_CHARS = 100  # a JSON error this close to the end of a sample is a token that was cut
 _BLANKS = b" \t\r\n\f\0"
 _MEMBER = re.compile(rb"PK(?:\x03\x04.{22}(..)..|\x01\x02.{24}(..).{16})", re.DOTALL)
-"""Length of the bytes before a member's name: its header, or its entry in the directory."""
+"""The bytes before the name of a ZIP member, in its header or in the directory; the group is the name's length."""
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_LONGEST_COMPOUND = 16 << 20
+_MAX_OLE_BYTES = 16 << 20
 _MAIL = re.compile(
     r"(from|to|cc|subject|date|message-id|received|mime-version|content-type|return-path|delivered-to|reply-to):", re.I
 )
 
 
 def kind_of(path: Path) -> str:
-    """The kind of a file: `xlsx`, `pdf`, `csv`; `binary` when it is not known, `empty` without content.
+    """Return the kind of a file: `xlsx`, `pdf`, `csv`; `binary` if it is unknown, `empty` for 0 bytes.
 
-    Looks at the first 64 kB and at the directory of a zip file, and unpacks nothing.
+    Only the first 64 KiB and the directory of a ZIP file are read. Nothing is unpacked.
 
     Raises:
         FileProblem: There is no such file, or it cannot be opened.
@@ -47,22 +47,24 @@ def kind_of(path: Path) -> str:
 
 
 def cannot_open(path: Path, error: OSError) -> FileProblem:
-    """Why a file cannot be opened."""
+    """Return the problem for an error of `open` or `stat`."""
     if isinstance(error, IsADirectoryError):
         return FileProblem("unsupported", f"{path} is a folder.", remedy="Name a file in it.")
-    said = "There is no such file" if isinstance(error, FileNotFoundError) else f"It cannot be opened: {error.strerror}"
-    return FileProblem("missing", f"{path.name}: {said}.")
+    reason = (
+        "There is no such file" if isinstance(error, FileNotFoundError) else f"It cannot be opened: {error.strerror}"
+    )
+    return FileProblem("missing", f"{path.name}: {reason}.")
 
 
 def _by_magic(path: Path, head: bytes, suffix: str) -> str:
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return _zipped(path, head, suffix)
+        return _zip_kind(path, head, suffix)
     if head.startswith(_OLE):
-        return _compound(path, suffix)
+        return _ole_kind(path, suffix)
     if _is_pdf(head, suffix):
         return "pdf"
     if head[4:8] == b"ftyp":
-        return _branded(head, suffix)
+        return _mp4_kind(head, suffix)
     for kind in KINDS.values():
         if kind.magic and re.match(kind.magic, head, re.DOTALL):
             return kind.name
@@ -70,12 +72,12 @@ def _by_magic(path: Path, head: bytes, suffix: str) -> str:
         return "mov"
     if _is_old_tar(head):
         return "tar"
-    # other bytes may come before the members, such as a program that unpacks them
+    # a ZIP may begin with other bytes, such as a program that unpacks it
     return "zip" if encoding_of(head, whole=len(head) < HEAD) is None and zipfile.is_zipfile(path) else ""
 
 
-def _branded(head: bytes, suffix: str) -> str:
-    """The kind of a file built like MP4: by its main brand, and, if that is general, by those it is compatible with."""
+def _mp4_kind(head: bytes, suffix: str) -> str:
+    """Return the kind of a file built like MP4, from its main brand. If that is general, compatible brands decide."""
     size = min(max(int.from_bytes(head[:4]), 16), 256)
     brands = [head[8:12], *(head[at : at + 4] for at in range(16, size - 3, 4))]
     main = [kind.name for kind in KINDS.values() if kind.brands and brands[0] in kind.brands]
@@ -85,7 +87,7 @@ def _branded(head: bytes, suffix: str) -> str:
 
 
 def _is_old_tar(head: bytes) -> bool:
-    """Return True if it begins with a member of a tar without a mark: the sum of its header must be right."""
+    """Return True for a tar in the old format. It has no magic bytes, but a checksum in its header."""
     field = head[148:156].strip(b" \0")
     return (
         len(head) >= 512
@@ -95,7 +97,7 @@ def _is_old_tar(head: bytes) -> bool:
 
 
 def _is_pdf(head: bytes, suffix: str) -> bool:
-    """Return True for a PDF, which other bytes may precede; text that only mentions PDF has no objects."""
+    """Return True for a PDF, also after other bytes. A text about PDF has the magic bytes, but no objects."""
     at = head.find(b"%PDF-", 0, 1024)
     if at < 0:
         return False
@@ -107,7 +109,7 @@ def _is_pdf(head: bytes, suffix: str) -> bool:
     ) is not None
 
 
-def _zipped(path: Path, head: bytes, suffix: str) -> str:
+def _zip_kind(path: Path, head: bytes, suffix: str) -> str:
     names = _member_names(path, head)
     if "[Content_Types].xml" in names:
         for kind in KINDS.values():
@@ -122,7 +124,7 @@ def _zipped(path: Path, head: bytes, suffix: str) -> str:
 
 
 def _member_names(path: Path, head: bytes) -> set[str]:
-    """Return the names in a zip file's directory; if it is cut off, the names of its first members."""
+    """Return the names in the directory of a ZIP file, or those of its first members if the directory is missing."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - HEAD - 22))
@@ -137,10 +139,10 @@ def _member_names(path: Path, head: bytes) -> set[str]:
     return {head[end : end + length].decode("utf-8", "replace") for end, length in ends}
 
 
-def _compound(path: Path, suffix: str) -> str:
-    """Files of older Office programs, and newer ones that are locked by a password, by the names of their streams."""
+def _ole_kind(path: Path, suffix: str) -> str:
+    """Return the kind of an OLE file: an old Office format, or a newer one with a password."""
     with path.open("rb") as file:
-        content = file.read(_LONGEST_COMPOUND)
+        content = file.read(_MAX_OLE_BYTES)
     for kind in KINDS.values():
         if kind.ole_stream and kind.ole_stream.encode("utf-16-le") in content:
             is_named = kind.zip_member and suffix in KINDS and KINDS[suffix].zip_member  # locked by a password
@@ -154,10 +156,16 @@ def _by_text(head: bytes, suffix: str) -> str:
         return ""
     text = encoding.decode(head).lstrip("\ufeff \t\r\n")
     named = BY_SUFFIX[suffix].name if suffix in BY_SUFFIX and BY_SUFFIX[suffix].is_text else ""
-    return _marked_up(text, named) or _json(text, named, len(head) < HEAD) or _lined(text, named) or named or "txt"
+    return (
+        _markup_kind(text, named)
+        or _json_kind(text, named, len(head) < HEAD)
+        or _kind_by_lines(text, named)
+        or named
+        or "txt"
+    )
 
 
-def _marked_up(text: str, named: str) -> str:
+def _markup_kind(text: str, named: str) -> str:
     if not text.startswith("<") or named in ("md", "source"):
         return ""
     body = re.sub(r"<\?.*?\?>|<!--.*?-->", "", text[:8192], flags=re.DOTALL).lstrip()
@@ -168,13 +176,13 @@ def _marked_up(text: str, named: str) -> str:
     return "xml" if root or text.startswith("<?xml") else ""
 
 
-def _json(text: str, named: str, whole: bool) -> str:
+def _json_kind(text: str, named: str, whole: bool) -> str:
     if not text.startswith(("{", "[")) or named in ("source", "md"):
         return ""
     lines = [line for line in text.splitlines() if line.strip()]
-    complete = lines[: len(lines) if whole else -1][:_LINES]
+    complete = lines[: len(lines) if whole else -1][:_JSON_SAMPLE_LINES]
     records = sum(_is_json(line) for line in complete)
-    if named == "jsonl" or (records > 1 and records >= _RECORDS * len(complete)):
+    if named == "jsonl" or (records > 1 and records >= _MIN_JSON_SHARE * len(complete)):
         return "jsonl"
     if named not in ("json", "jsonld") and not _is_json(text, cut=not whole):
         return ""
@@ -182,18 +190,18 @@ def _json(text: str, named: str, whole: bool) -> str:
 
 
 def _is_json(text: str, *, cut: bool = False) -> bool:
-    """Return True if it is a value; of one that is `cut` off, whether nothing is wrong before its end."""
+    """Return True for valid JSON. With `cut`, an error at the very end is ignored."""
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
-        return cut and (error.pos > len(text) - _TOKEN or error.msg.startswith("Unterminated string"))
-    except RecursionError:  # so deep that it is nothing else
+        return cut and (error.pos > len(text) - _MAX_TOKEN_CHARS or error.msg.startswith("Unterminated string"))
+    except RecursionError:  # nesting this deep is JSON
         pass
     return True
 
 
-def _lined(text: str, named: str) -> str:
-    """Kinds that are recognised by their lines; otherwise the name decides."""
+def _kind_by_lines(text: str, named: str) -> str:
+    """Return the kind if the lines show it: mail, a table or a script; empty if the name decides."""
     lines = text.splitlines()[:40]
     if named in ("", "txt", "eml", "mbox"):
         if re.match(r"From \S.*\d{4}", lines[0] if lines else "") and _is_mail(lines[1:]):
@@ -202,7 +210,7 @@ def _lined(text: str, named: str) -> str:
             return "eml"
     if named in ("json", "jsonl", "jsonld", "xml", "html", "eml", "mbox"):
         return "txt"
-    if named in ("", "txt") and (kind := _delimited(lines)):
+    if named in ("", "txt") and (kind := _table_kind(lines)):
         return kind
     return "source" if not named and lines and lines[0].startswith("#!") else ""
 
@@ -210,14 +218,14 @@ def _lined(text: str, named: str) -> str:
 def _is_mail(lines: list[str]) -> bool:
     header = lines[: lines.index("")] if "" in lines else lines
     fields = {found[1].lower() for line in header if (found := _MAIL.match(line))}
-    is_page = {"mime-version", "content-type"} <= fields  # a web page in one file (MHT) has no sender
+    is_page = {"mime-version", "content-type"} <= fields  # a web page saved as MHT has no sender
     return (is_page or (len(fields) >= 3 and "from" in fields)) and all(
         re.match(r"[\w-]+:|\s", line) for line in header
     )
 
 
-def _delimited(lines: list[str]) -> str:
-    """Tables that are not named as such: each line has the same number of fields, and none is prose."""
+def _table_kind(lines: list[str]) -> str:
+    """Return `csv` or `tsv` if all lines have the same number of fields and none is prose; else empty."""
     lines = [line for line in lines[:30] if line.strip()]
     if len(lines) < 4:
         return ""

@@ -1,4 +1,4 @@
-"""Detects the encoding of text, from a sample or a whole file, and decodes it; the only place that decides this."""
+"""Detects the encoding of text from a sample or a whole file, and decodes it. No other module guesses encodings."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import IO, Any
 
 SAMPLE = 256 * 1024
-"""Bytes from which an encoding is detected."""
+"""Number of bytes from which an encoding is detected."""
 FALLBACK = "alita-cp1252"
-"""Name of the error handler that reads stray bytes as Windows-1252, the commonest of the other encodings."""
+"""Name of the error handler that reads invalid bytes as Windows-1252, the most common 8-bit encoding."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -27,68 +27,68 @@ _CONTROLS = bytes(byte for byte in range(32) if byte not in _PLAIN_CONTROLS) + b
 _CLEANED = "alita_cleaned_"
 _REMOVED = dict.fromkeys((0, 0x1A, 0xFEFF))
 _MARKS_WITHIN = (b"\0", b"\x1a", codecs.BOM_UTF8)
-_FEWEST_BESIDE_NUL = 0.7  # share of a text that is no NUL or end-of-file mark
-_BEYOND_ASCII = bytes(range(128, 256))
-_FEWEST_BEYOND_ASCII = 8  # bytes that are enough to recognise an encoding other than Windows-1252
-_ODD = frozenset(("Cc", "Cn", "Co", "Cs"))  # categories of characters that text hardly has
-_MOST_STRAY = 0.1  # share of characters beyond ASCII that may be damaged in what still counts as UTF-8
+_MIN_TEXT_SHARE = 0.7  # of a text that contains NUL or end-of-file characters
+_NON_ASCII = bytes(range(128, 256))
+_MIN_NON_ASCII = 8  # bytes that are enough to detect an encoding
+_ODD = frozenset(("Cc", "Cn", "Co", "Cs"))  # Unicode categories that are rare in text
+_MAX_DAMAGED_SHARE = 0.1  # of the non-ASCII characters in text that still counts as UTF-8
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """The encoding of a text."""
+    """A text encoding, and how the file departs from it."""
 
     name: str
-    """As Python calls it."""
+    """Python's name for it."""
     mark: int = 0
-    """Bytes of the byte order mark at the beginning."""
+    """Length of the byte order mark, in bytes."""
     mixed: bool = False
-    """Some bytes belong to another encoding, and are read as Windows-1252."""
+    """True if invalid bytes are read as Windows-1252."""
     is_cleaned: bool = False
-    """NUL, end-of-file and further byte order marks are removed from the text."""
+    """True if NUL, end-of-file and later byte order marks are removed from the text."""
 
     @property
     def notes(self) -> list[str]:
-        """Note for the reader."""
+        """Sentences about bytes that were changed or removed."""
         mixed = [f"Some bytes are not {self.name}: they were read as Windows-1252."] if self.mixed else []
         removed = "Removed from the text: NUL characters, end-of-file marks (0x1A) or byte order marks within it."
         return [*mixed, removed] if self.is_cleaned else mixed
 
     @property
-    def told(self) -> str:
-        """The name for programs; with it, a byte order mark does not become part of the text."""
+    def codec_name(self) -> str:
+        """Name of the codec for programs, one that skips the byte order mark."""
         if not self.mark:
             return self.name
         return "utf-8-sig" if self.name == "utf-8" else self.name.removesuffix("-le").removesuffix("-be")
 
     def open(self, path: Path, newline: str | None = None) -> IO[str]:
-        """The file as text, past its byte order mark."""
+        """Open a file as text, after its byte order mark."""
         file = path.open("rb")
         file.seek(self.mark)
         name = f"{_CLEANED}{self.name}" if self.is_cleaned else self.name
         return io.TextIOWrapper(file, encoding=name, errors=FALLBACK, newline=newline)
 
     def decode(self, data: bytes) -> str:
-        """The bytes of a whole file as text."""
+        """Decode the bytes of a whole file."""
         text = data[self.mark :].decode(self.name, FALLBACK)
         return text.translate(_REMOVED) if self.is_cleaned else text
 
 
 def encoding_of(sample: bytes, whole: bool = True) -> Encoding | None:
-    """Detects the encoding of text; None if it is not text.
+    """Return the encoding of text, or None if it is not text.
 
     Args:
         sample: The beginning of a file.
-        whole: True if the text is complete; else its last character may be cut.
+        whole: False if the sample may end in the middle of a character.
     """
     for mark, name in _MARKS:
         if sample.startswith(mark):
             return Encoding(name, len(mark))
     if b"\0" in sample:
-        if wide := _wide(sample):
+        if wide := _utf_16_or_32(sample):
             return Encoding(wide)
         rest = sample.translate(None, b"\0\x1a")
-        is_text = len(rest) >= len(sample) * _FEWEST_BESIDE_NUL and len(rest) == len(rest.translate(None, _CONTROLS))
+        is_text = len(rest) >= len(sample) * _MIN_TEXT_SHARE and len(rest) == len(rest.translate(None, _CONTROLS))
         found = encoding_of(rest, whole) if is_text else None
         return replace(found, is_cleaned=True) if found else None
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
@@ -111,13 +111,16 @@ def encoding_of(sample: bytes, whole: bool = True) -> Encoding | None:
 
 
 def decoded(content: bytes) -> str:
-    """Decodes bytes in an encoding that nothing names; stray bytes are read as Windows-1252."""
+    """Decode bytes of unknown encoding. Invalid bytes are read as Windows-1252."""
     encoding = encoding_of(content)
     return encoding.decode(content) if encoding else content.decode("utf-8", FALLBACK)
 
 
-def _wide(sample: bytes) -> str:
-    """UTF-32 or UTF-16 without a mark: nearly all its characters are assigned, and its zero bytes belong to ASCII."""
+def _utf_16_or_32(sample: bytes) -> str:
+    """Return the name of UTF-32 or UTF-16 without a byte order mark, or an empty text.
+
+    Nearly all characters must be assigned, and most zero bytes must belong to ASCII characters.
+    """
     for name, width in (("utf-32-le", 4), ("utf-32-be", 4), ("utf-16-le", 2), ("utf-16-be", 2)):
         with contextlib.suppress(UnicodeDecodeError):
             text = sample[: len(sample) // width * width].decode(name)
@@ -132,16 +135,19 @@ def _wide(sample: bytes) -> str:
 
 
 def _is_mostly_utf_8(sample: bytes) -> bool:
-    """Return True if the characters beyond ASCII, or most lines that have any, fit UTF-8."""
+    """Return True if most non-ASCII characters, or a quarter of the lines with any, are valid UTF-8."""
     text = sample.decode("utf-8", "replace")
-    if text.count("\ufffd") <= sum(character > "\x7f" for character in text) * _MOST_STRAY:
+    if text.count("\ufffd") <= sum(character > "\x7f" for character in text) * _MAX_DAMAGED_SHARE:
         return True
     lines = [line for line in text.splitlines() if not line.isascii()]
     return sum("\ufffd" not in line for line in lines) * 4 >= len(lines)
 
 
 def encoding_of_file(path: Path) -> Encoding | None:
-    """Detects the encoding of a whole file: from its first bytes beyond ASCII, and checked to its end."""
+    """Return the encoding of a whole file, or None if it is not text.
+
+    It is detected from the first non-ASCII bytes, and UTF-8 is checked to the end of the file.
+    """
     with path.open("rb") as file:
         sample = file.read(SAMPLE)
         rest = file.read(SAMPLE)
@@ -157,7 +163,7 @@ def encoding_of_file(path: Path) -> Encoding | None:
             if is_plain and not rest.isascii():
                 first = next(at for at, byte in enumerate(rest) if byte > 127)
                 begins = rest[rest.rfind(b"\n", 0, first) + 1 :]
-                is_enough = len(begins) - len(begins.translate(None, _BEYOND_ASCII)) >= _FEWEST_BEYOND_ASCII
+                is_enough = len(begins) - len(begins.translate(None, _NON_ASCII)) >= _MIN_NON_ASCII
                 later = encoding_of(begins.translate(None, b"\0"), whole=False) if is_enough else None
                 if later and later.name != "utf-8":
                     return replace(later, is_cleaned=is_cleaned)
@@ -181,7 +187,7 @@ def _stray(error: UnicodeError) -> tuple[str, int]:
 
 
 def _cleaning_codec(name: str) -> codecs.CodecInfo | None:
-    """The codec of a name that begins with `_CLEANED`: as the one named after that, with some characters removed."""
+    """Return a codec for `_CLEANED` plus the name of another codec: that one, with `_REMOVED` characters left out."""
     if not name.startswith(_CLEANED):
         return None
     inner = codecs.lookup(name.removeprefix(_CLEANED))

@@ -1,4 +1,4 @@
-"""Words in a file: lines with all words, else lines with some, with the lines around them."""
+"""Finds words in a file: the lines with all words, or else those with some, and the lines around them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from agent.files.contents import TABLE_RULE, Contents, ReadLimits, Section
 
-_LINE = 600  # characters of a line that are shown around the words
-_BESIDE = 200
-_AROUND = (2, 1, 0)  # lines on each side: as many as fit next to all hits
-_MOST = 500  # pages with kept lines
+_MAX_HIT_CHARS = 600  # shown of a line with the words
+_MAX_CONTEXT_CHARS = 200  # shown of a line before or after a hit
+_CONTEXT_LINES = (2, 1, 0)  # on each side; the first number with which all hits fit is used
+_MAX_PAGES = 500  # pages with hits that are kept
 
 
 class _Page(NamedTuple):
-    """A page with lines that were found: where in each."""
+    """A page with hits. `at` has the position of the first word by the index of the line."""
 
     number: int
     section: Section
@@ -31,12 +31,12 @@ def find_words(
     to: int | None,
     limit: int,
     limits: ReadLimits,
-    passed_over: re.Pattern[str] | None = None,
+    ignored: re.Pattern[str] | None = None,
 ) -> dict[str, Any]:
-    """The lines with the words, from a page on, each under its page: `> 17: the line`, and those around it.
+    """Return the lines with the words and the lines around them, under the number of their page: `> 17: the line`.
 
-    A search that takes too long ends with its hits so far, and says where to continue. What `passed_over` matches does
-    not belong to the text.
+    A search that reaches its time limit returns its hits so far, and the page to continue with. Matches of `ignored`
+    are removed from a line before it is searched.
     """
     until = time.monotonic() + limits.seconds * 0.7
     wanted = words.casefold().split()
@@ -51,17 +51,16 @@ def find_words(
         lines = section.text.splitlines() if any(word in section.text.casefold() for word in wanted) else []
         with_all, with_some = dict[int, int](), dict[int, int]()
         for index, line in enumerate(lines):
-            low = (passed_over.sub("", line) if passed_over else line).casefold()
+            low = (ignored.sub("", line) if ignored else line).casefold()
             if there := [word for word in wanted if word in low]:
                 (with_all if len(there) == len(wanted) else with_some)[index] = line.casefold().find(there[0])
         for which, (pages, at) in enumerate(((every, with_all), (some, with_some))):
             counts[which] += len(at)
-            pages += [_Page(number, section, lines, at)] if at and len(pages) < _MOST else []
+            pages += [_Page(number, section, lines, at)] if at and len(pages) < _MAX_PAGES else []
     has_all = bool(every) or len(wanted) < 2
     pages, found = (every, counts[0]) if has_all else (some, counts[1])
-    # as many lines around as fit next to all hits
     shown, unshown = "", 0
-    for around in _AROUND:
+    for around in _CONTEXT_LINES:
         shown, unshown = _shown(pages, around, limit)
         if not unshown:
             break
@@ -76,18 +75,20 @@ def find_words(
 
 
 def _shown(pages: list[_Page], around: int, room: int) -> tuple[str, int]:
-    """The lines that fit, and the number of the first page with a line that does not fit, or 0."""
+    """Return the lines that fit, and the number of the first page with a line that does not fit, or 0."""
     kept: list[str] = []
     for number, section, lines, at in pages:
         name = f" ({section.name})" if section.name not in ("", "text", f"page {number}") else ""
         waiting, last = [*([""] if kept else []), f"## page {number}{name}"], -1
-        for index in _with_others(lines, at, around):
+        for index in _with_context(lines, at, around):
             if around and last >= 0 and any(line.strip() for line in lines[last + 1 : index]):
                 waiting.append("…")
             line = lines[index]
-            where = "" if line.startswith("|") else f"{section.line + index}: "  # rows of tables have their own numbers
-            start = max(0, at[index] - _LINE // 2) if index in at and len(line) > _LINE else 0
-            end = start + (_LINE if index in at else _BESIDE)
+            where = (
+                "" if line.startswith("|") else f"{section.line + index}: "
+            )  # rows of tables are numbered in their text
+            start = max(0, at[index] - _MAX_HIT_CHARS // 2) if index in at and len(line) > _MAX_HIT_CHARS else 0
+            end = start + (_MAX_HIT_CHARS if index in at else _MAX_CONTEXT_CHARS)
             cut = f"{'…' * (start > 0)}{line[start:end]}{'…' * (end < len(line))}"
             waiting.append(f"{'>' if index in at else ' '} {where}{cut}")
             room -= sum(len(one) + 1 for one in waiting)
@@ -98,8 +99,8 @@ def _shown(pages: list[_Page], around: int, room: int) -> tuple[str, int]:
     return "\n".join(kept), 0
 
 
-def _with_others(lines: list[str], at: dict[int, int], around: int) -> list[int]:
-    """The lines that were found and those around them: the next ones that are not empty, and the head of a table."""
+def _with_context(lines: list[str], at: dict[int, int], around: int) -> list[int]:
+    """Return the indexes of the hits, of the nearest lines around them that are not empty, and of table headers."""
     taken = set(at)
     for index in at:
         taken.update(islice((i for i in range(index - 1, -1, -1) if lines[i].strip()), around))

@@ -30,7 +30,7 @@ ForPrograms = Literal[
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """A kind of file.
+    """A kind of file and how to read it.
 
     A file is recognised by its first bytes (`magic`), or by a mark inside a ZIP, OLE or MP4 container. Text is
     recognised by its form, then by the suffix of its name.
@@ -43,7 +43,7 @@ class FileKind:
     """Regular expression for the first bytes."""
     group: Group = "other"
     open: str = ""
-    """`module:name` of the reader in this folder, which is imported when first needed; empty if there is none."""
+    """The reader in this folder as `module:name`, imported when first needed; empty if there is none."""
     limits: ReadLimits = field(default_factory=ReadLimits)
     for_programs: ForPrograms = "the file only"
     is_text: bool = False
@@ -62,12 +62,12 @@ class FileKind:
     """Four-letter names of formats in the first box of a file built like MP4, separated by spaces."""
 
 
-_SLOW = ReadLimits(seconds=300, memory=8 * 2**30)  # engines take far more address space than memory
+_SLOW = ReadLimits(seconds=300, memory=8 * 2**30)  # OCR reserves far more address space than it uses
 _workbook = partial(
     FileKind,
     group="table",
     open="tables.workbook:open_values",
-    limits=ReadLimits(seconds=30),  # the parser takes 2 s for the largest, and never ends for some damaged files
+    limits=ReadLimits(seconds=30),  # the parser reads any intact file in 2 s, but hangs on some damaged ones
     for_programs="the file",
     packages=("python_calamine",),
 )
@@ -329,7 +329,7 @@ def as_file_problems(name: str, kind: str, limits: ReadLimits) -> Iterator[None]
         # a panic in Rust becomes a PanicException, which does not inherit from Exception
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        if isinstance(error, RecursionError) or "Excessive depth" in str(error):  # of lxml
+        if isinstance(error, RecursionError) or "Excessive depth" in str(error):  # lxml's message
             raise damaged(name, kind, "it is nested too deeply") from error
         reason = getattr(error, "strerror", None) or error
         raise damaged(name, kind, f"{type(error).__name__}: {reason}".removesuffix(": ")) from error

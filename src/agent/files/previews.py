@@ -1,4 +1,4 @@
-"""Previews: the beginning of each part of a file, with room shared fairly, and a label that says how much is shown."""
+"""Previews of files: the beginning of each part, and a label with the share that is shown."""
 
 from __future__ import annotations
 
@@ -8,60 +8,60 @@ from dataclasses import InitVar, dataclass
 from typing import Literal, NamedTuple
 
 ROOM = 6_000
-"""Characters of a preview. A file of at most this many characters is shown whole."""
+"""Length of a preview in characters. A file that fits is shown whole."""
 CELL = 200
-"""Characters of a cell, or of an entry of a list."""
-_BEGINNING = 2_500  # characters shown of a longer text
-_SAMPLE = 800  # characters shown of a text with a long outline, at least
-_SHARES = {2: (0.75, 0.25), 3: (0.6, 0.2, 0.2)}  # of the beginning and the end, or with the middle between them
-_FIRST = {"row": 10, "line": 5, "entry": 3, "file": 60}  # pieces shown of a longer list
-_LABEL = 60  # room for a name and a label
+"""Characters shown of a cell, or of an entry in a list."""
+_LONG_TEXT_CHARS = 2_500  # shown of a text that does not fit
+_MIN_SAMPLE_CHARS = 800  # shown of a text with a long outline
+_SHARES = {2: (0.75, 0.25), 3: (0.6, 0.2, 0.2)}  # for beginning and end, or beginning, middle and end
+_FIRST_ITEMS = {"row": 10, "line": 5, "entry": 3, "file": 60}  # items shown of a list that does not fit
+_LABEL_CHARS = 60  # reserved for a name and a label
 _CUT = re.compile(r"… \([\d,]+ (?:characters|bytes)\)")
-"""Mark of a cut value."""
-_NOTES = 0.4  # largest share of the room for notes
+"""Marks a value that was cut."""
+_MAX_NOTES_SHARE = 0.4
 
 
 class PreviewText(NamedTuple):
-    """A preview as text."""
+    """The text of a preview."""
 
     parts: list[str]
-    """One text for each sheet, table or list; a single one for a plain text."""
+    """One text for each sheet, table or list; a single text for other files."""
     label: str
-    """`complete`, `rows 1–10 of 421`; empty if each part says it, or if it cannot be said."""
+    """`complete`, `rows 1–10 of 421`; empty if each part has its own label, or the share is unknown."""
     headers: Sequence[str] = ()
-    """Names and headers of the tables, to recognise files of one series."""
+    """Names and headers of the tables; files of one series have the same."""
 
 
 @dataclass
 class ListPreview:
-    """The beginning of a sheet, table or list: all its pieces if there is room, else the first ones."""
+    """The beginning of a sheet, table or list: all items if they fit, else the first ones."""
 
     pieces: InitVar[Iterable[str]]
-    """Its rows, lines or entries. No more are consumed than can be shown."""
+    """The rows, lines or entries. Only those that can be shown are taken from the iterator."""
     total: int | None
-    """Number of pieces of the file; None if unknown."""
+    """Number of items in the file; None if unknown."""
     unit: Literal["row", "line", "entry", "file"] = "row"
     name: str = ""
-    """For people: `sheet Costs`; empty if the file has only one list."""
+    """The name that is shown, such as `sheet Costs`; empty if the file has only one list."""
     head: str = ""
-    """The line above the pieces: the header of a table."""
+    """The line above the items, such as the header of a table."""
     notes: Sequence[str] = ()
-    """Lines below the pieces: colours, comments."""
+    """Lines below the items: colours, comments."""
     columns: Sequence[str] = ()
-    """Lines that describe its columns, shown unless all rows are."""
+    """Lines that describe the columns. They are left out if all rows are shown."""
 
     def __post_init__(self, pieces: Iterable[str]) -> None:
         kept: list[str] = []
         room = ROOM
         for piece in pieces:
-            if room < 0 and len(kept) >= _FIRST[self.unit]:
+            if room < 0 and len(kept) >= _FIRST_ITEMS[self.unit]:
                 break
             kept.append(piece)
             room -= len(piece) + 1
-        self.first = kept if len(kept) == self.total else kept[: _FIRST[self.unit]]
+        self.first = kept if len(kept) == self.total else kept[: _FIRST_ITEMS[self.unit]]
         self.below = [*self.notes, *(self.columns if len(self.first) != self.total else ())]
         lines = (self.name, self.head, *self.first, *self.below)
-        self.size = sum(len(line) + 1 for line in lines if line) + _LABEL
+        self.size = sum(len(line) + 1 for line in lines if line) + _LABEL_CHARS
 
     def shown(self, room: int) -> tuple[str, str]:
         """Return the items that fit into the room, and a label with their share of the list."""
@@ -69,8 +69,10 @@ class ListPreview:
         units = f"{unit}s" if unit != "entry" else "entries"
         of = "an unknown number" if self.total is None else f"{self.total:,}"
         if self.size > room:
-            below = _notes(self.below, int(room * _NOTES))
-            pieces = _fitting(pieces, room - len(below) - len(self.head) - len(self.name) - _LABEL)[: _FIRST[unit]]
+            below = _notes(self.below, int(room * _MAX_NOTES_SHARE))
+            pieces = _fitting(pieces, room - len(below) - len(self.head) - len(self.name) - _LABEL_CHARS)[
+                : _FIRST_ITEMS[unit]
+            ]
         if len(pieces) == self.total and any(_CUT.search(piece) for piece in pieces):
             label = f"all {of} {units}, long values cut"
         elif len(pieces) == self.total:
@@ -83,7 +85,7 @@ class ListPreview:
 
 
 def preview_of_lists(lists: Sequence[ListPreview], room: int = ROOM) -> PreviewText:
-    """The beginnings of several lists; room that one does not need goes to the others."""
+    """Return the beginnings of several lists. Room that one list does not need goes to the others."""
     rooms = shares([one.size for one in lists], room)
     headers = [f"{one.name}\n{one.head}" for one in lists]
     shown = [one.shown(room) for one, room in zip(lists, rooms, strict=True)]
@@ -94,11 +96,11 @@ def preview_of_lists(lists: Sequence[ListPreview], room: int = ROOM) -> PreviewT
 
 
 def preview_of_text(text: str, outline: Sequence[str] = ()) -> PreviewText:
-    """The text if there is room, else its beginning, its outline or its middle, and its end."""
+    """Return the text if it fits, else its beginning, its outline (or its middle) and its end."""
     if len(text) <= ROOM:
         return PreviewText([text], "complete")
-    notes = _notes(outline, int(ROOM * _NOTES))
-    room = max(_BEGINNING - len(notes), _SAMPLE)
+    notes = _notes(outline, int(ROOM * _MAX_NOTES_SHARE))
+    room = max(_LONG_TEXT_CHARS - len(notes), _MIN_SAMPLE_CHARS)
     shares = [int(room * share) for share in _SHARES[2 if outline else 3]]
     kept = [shortened(text, shares[0])]
     if not outline:
@@ -112,13 +114,17 @@ def preview_of_text(text: str, outline: Sequence[str] = ()) -> PreviewText:
 
 
 def preview_of_beginning(text: str, of: str = "") -> PreviewText:
-    """The beginning of a longer text; `of` completes the label."""
-    text = shortened(text, _BEGINNING)
+    """Return the beginning of a text that does not fit. `of` completes the label."""
+    text = shortened(text, _LONG_TEXT_CHARS)
     return PreviewText([text], f"the first {len(text):,} characters{of}")
 
 
 def shares(needs: Sequence[int], room: int) -> list[int]:
-    """Divides room fairly: each gets what it needs, at most an equal share of what smaller needs leave."""
+    """Divide room fairly: smaller needs are met in full, and the larger ones share the rest equally.
+
+    >>> shares([10, 500, 500], 410)
+    [10, 200, 200]
+    """
     given = [0] * len(needs)
     for left, index in zip(range(len(needs), 0, -1), sorted(range(len(needs)), key=needs.__getitem__), strict=True):
         given[index] = min(needs[index], room // left)
@@ -127,7 +133,7 @@ def shares(needs: Sequence[int], room: int) -> list[int]:
 
 
 def shortened(text: str, room: int) -> str:
-    """The beginning of a text, cut at the end of a line or word if one is near."""
+    """Return the beginning of a text, cut after a line or a word if one ends near the limit."""
     if len(text) <= room:
         return text
     beginning = text[: max(room, 0)]
@@ -138,7 +144,7 @@ def shortened(text: str, room: int) -> str:
 
 
 def _ending(text: str, room: int) -> str:
-    """The end of a text, cut at the beginning of a line or word if one is near."""
+    """Return the end of a text, from the beginning of a line or a word if one is near."""
     ending = text[len(text) - room :]
     for mark, near in (("\n", 0.5), (" ", 0.2)):
         if 0 <= (start := ending.find(mark)) < room * near:

@@ -1,4 +1,4 @@
-"""Processes that read untrusted files, so that a bomb, hang, crash or takeover of a parser stays in there."""
+"""Processes that read untrusted files. A file that crashes, hangs or takes over its parser harms only that process."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from mcp_tools.sandbox.inside.scratch import bytes_in
 from mcp_tools.worker import Worker
 
 Serve: TypeAlias = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
-"""Does for a process what it cannot do itself, and gives the reply."""
-_SYSTEM = (
+"""Answers a question of the process, such as a call of a speech endpoint, which it cannot make itself."""
+_SYSTEM_PATHS = (
     *("/usr/share", "/usr/local/lib", "/etc/fonts", "/etc/mime.types", "/etc/localtime"),
     *("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system"),
 )
-"""Paths that libraries read: fonts, kinds of files, the number of cores."""
-_GRACE_SECONDS = 2.0  # how long after its own deadline a process is given to be gone
+"""Paths that libraries read: fonts, media types, the number of cores."""
+_GRACE_SECONDS = 2.0  # between the deadline of a process and its kill
 _WATCH_SECONDS = 0.25
-_AT_ONCE = 3
+_MAX_PROCESSES = 3
 
 
 @functools.cache
 def confinement_gaps() -> str:
-    """Return abilities that reading processes still have on this machine; empty if they are confined."""
+    """Return what reading processes can still do on this machine; empty if they are fully confined."""
     if sys.platform != "linux":
         return "they can use the network and write files: only Linux can take that from a process"
     from mcp_tools.sandbox.inside import confinement, seccomp
@@ -49,19 +49,21 @@ def confinement_gaps() -> str:
 
 
 class ReadingProcess(Worker):
-    """A process of `agent.files.reader_worker` that carries out requests, one after the other.
+    """A process that runs `agent.files.reader_worker` and carries out requests one after the other.
 
-    It reads its libraries and what its first request grants, writes its own folder, starts no process and has no
-    network.
+    It can read its libraries and the paths that its first request grants, and write to its own folder. It cannot start
+    processes or use the network.
     """
 
     _is_overfull = False
-    """True if it was ended for what it wrote."""
+    """True if it was killed because it wrote too much."""
 
     @classmethod
     async def start(cls, warm: Sequence[str] = ()) -> ReadingProcess:
-        """Starts one, which imports the modules of `warm` before its first request."""
-        scratch = Path(tempfile.mkdtemp(prefix="alita-read-"))  # in no thread: a cancelled one would leave the folder
+        """Start a process. It imports the modules in `warm` before its first request."""
+        scratch = Path(
+            tempfile.mkdtemp(prefix="alita-read-")
+        )  # not in a thread: a cancelled thread would leave the folder behind
         try:
             return await cls.launch(
                 f"from agent.files.reader_worker import main; main({','.join(warm)!r})",
@@ -82,28 +84,28 @@ class ReadingProcess(Worker):
         write: Sequence[str] = (),
         serve: Serve | None = None,
     ) -> dict[str, Any]:
-        """Carries out a request. If the caller is cancelled meanwhile, the process ends.
+        """Carry out a request. If the caller is cancelled, the process ends.
 
         Args:
-            request: The request, as plain JSON.
-            limits: Its limits.
-            read: Files and folders that the process may read; the first request's hold for all.
-            write: Folders that it may write, as well as its own.
-            serve: Answers what the process asks meanwhile; None if it has no questions.
+            request: The request as JSON.
+            limits: The limits of this request.
+            read: Files and folders that the process may read. Those of the first request apply to all later ones.
+            write: Folders that it may write to, in addition to its own.
+            serve: Answers questions of the process; None if it asks none.
 
         Returns:
             The reply.
 
         Raises:
-            FileProblem: The file cannot be read, or the process came to no good end.
+            FileProblem: The file cannot be read, or the process died.
         """
         granted = {"read": _granted(read), "write": [str(self.folder), *write]}
         watching = asyncio.create_task(self._watch(granted["write"], 2 * limits.unpacked))
         try:
             async with asyncio.timeout(limits.seconds + _GRACE_SECONDS):
                 await self.say({**request, "limits": asdict(limits), "granted": granted})
-                while (told := await self.hear()) is not None and serve is not None and "ask" in told:
-                    await self.say(await serve(told["ask"]))
+                while (reply := await self.hear()) is not None and serve is not None and "ask" in reply:
+                    await self.say(await serve(reply["ask"]))
         except BaseException as error:
             await self.aclose()
             if isinstance(error, TimeoutError):
@@ -111,33 +113,33 @@ class ReadingProcess(Worker):
             raise
         finally:
             watching.cancel()
-        if told is None:
+        if reply is None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.process.wait(), _GRACE_SECONDS)
             await self.aclose()
             if self._is_overfull:
-                said = f"Reading {request['name']} took more than {2 * limits.unpacked:,} bytes of disk space."
-                raise FileProblem("too_large", said)
+                message = f"Reading {request['name']} took more than {2 * limits.unpacked:,} bytes of disk space."
+                raise FileProblem("too_large", message)
             raise _death(self.process.returncode or 0, request, limits)
-        if problem := told.get("problem"):
+        if problem := reply.get("problem"):
             raise FileProblem(problem["reason"], problem["message"], remedy=problem["remedy"])
-        return told
+        return reply
 
     async def _watch(self, folders: Sequence[str], most: int) -> None:
-        """End the process when all files in its folders together exceed this many bytes."""
+        """Kill the process when the files in its folders have grown by more than `most` bytes."""
 
-        def taken() -> int:
+        def bytes_written() -> int:
             return sum(bytes_in(folder, self.process.pid) for folder in folders)
 
-        before = await asyncio.to_thread(taken)
-        while await asyncio.to_thread(taken) - before <= most:  # noqa: ASYNC110 - a folder tells nobody
+        before = await asyncio.to_thread(bytes_written)
+        while await asyncio.to_thread(bytes_written) - before <= most:  # noqa: ASYNC110 - no event reports the size of a folder
             await asyncio.sleep(_WATCH_SECONDS)
         self._is_overfull = True
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
     async def aclose(self) -> None:
-        """Ends it, and removes its folder."""
+        """End the process and delete its folder."""
         await super().aclose()
         await asyncio.shield(asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True))
 
@@ -150,10 +152,10 @@ async def read_in_process(
     write: Sequence[str] = (),
     serve: Serve | None = None,
 ) -> dict[str, Any]:
-    """Carries out a request in a new process; see `ReadingProcess.ask`.
+    """Carry out a request in a new process; see `ReadingProcess.ask`.
 
     Raises:
-        FileProblem: The file cannot be read, or the process came to no good end.
+        FileProblem: The file cannot be read, or the process died.
     """
     process = await ReadingProcess.start()
     try:
@@ -163,55 +165,55 @@ async def read_in_process(
 
 
 class ReadingProcesses:
-    """Processes for many small requests without files, kept from one to the next; each imports `warm` beforehand."""
+    """A pool of processes for many small requests without files. Each process imports `warm` when it starts."""
 
     def __init__(self, *warm: str) -> None:
         self._warm = warm
         self._idle: list[asyncio.Task[ReadingProcess]] = []
-        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(_MAX_PROCESSES)
 
     def prepare(self) -> None:
-        """Starts a process in the background if none is idle."""
+        """Start a process in the background if none is idle."""
         if not self._idle:
             self._idle.append(asyncio.create_task(ReadingProcess.start(self._warm)))
 
     async def ask(self, request: dict[str, Any], limits: ReadLimits) -> dict[str, Any]:
-        """Carries out a request; see `ReadingProcess.ask`.
+        """Carry out a request; see `ReadingProcess.ask`.
 
         Raises:
-            FileProblem: It cannot be carried out, or the process came to no good end.
+            FileProblem: It cannot be carried out, or the process died.
         """
-        async with self._places:
+        async with self._slots:
             self.prepare()
             started = self._idle.pop()
             process = await started
             try:
-                told = await process.ask(request, limits)
+                reply = await process.ask(request, limits)
             except BaseException:
                 await process.aclose()
                 raise
             self._idle.append(started)
-            return told
+            return reply
 
     async def aclose(self) -> None:
-        """Ends all idle processes."""
+        """End all idle processes."""
         while self._idle:
             with contextlib.suppress(OSError):  # it never started
                 await (await self._idle.pop()).aclose()
 
 
 def _granted(read: Sequence[str]) -> list[str]:
-    """The existing paths that a process may read: the interpreter, its libraries, and what is granted in addition."""
-    wanted = (*system_paths(), *sys.path, *_SYSTEM, *read)
+    """Return the existing paths that a process may read: the interpreter, its libraries and `read`."""
+    wanted = (*system_paths(), *sys.path, *_SYSTEM_PATHS, *read)
     return [path for path in dict.fromkeys(wanted) if Path(path).is_absolute() and Path(path).exists()]
 
 
 def _death(status: int, request: dict[str, Any], limits: ReadLimits) -> FileProblem:
-    """The problem when a process ends without a reply."""
+    """Return the problem for a process that ended without a reply."""
     name, kind = request["name"], request["kind"]
     if status in (-signal.SIGABRT, -signal.SIGKILL):
         return too_large(name, limits)
     if status == -signal.SIGALRM:
         return FileProblem("timeout", f"{name} was not read within {limits.seconds:g} seconds.")
-    said = signal.Signals(-status).name if -status in set(signal.Signals) else f"status {status}"
-    return FileProblem("damaged", f"{name} ended the program that reads {kind} files ({said}).")
+    message = signal.Signals(-status).name if -status in set(signal.Signals) else f"status {status}"
+    return FileProblem("damaged", f"{name} ended the program that reads {kind} files ({message}).")

@@ -1,4 +1,4 @@
-"""The process that reads files: it confines itself, then answers requests."""
+"""The main program of the process that reads files. It confines itself, then answers requests."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _DEVICES = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
 
 
 def main(warm: str = "") -> NoReturn:
-    """Imports modules, separated by commas, then carries out the requests on stdin."""
+    """Import the modules in `warm` (separated by commas), then carry out the requests on stdin."""
     send = begin()
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # a parser in C never returns to hear of a Python handler
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # a Python handler would wait until a parser in C returns
     for name in filter(None, warm.split(",")):
-        with contextlib.suppress(ImportError):  # the request that needs it says so
+        with contextlib.suppress(ImportError):  # reported when a request needs the module
             import_module(name)
 
     def receive() -> dict[str, Any]:
-        """The next message. At the end of input the process exits at once, even if threads of libraries still run."""
+        """Return the next message. At the end of input the process exits, even if threads of libraries still run."""
         line = sys.stdin.buffer.readline() or os._exit(0)
         message: dict[str, Any] = json.loads(line)
         return message
 
     def ask(question: dict[str, Any]) -> dict[str, Any]:
-        """Asks alita to do what this process may not."""
+        """Ask alita to do something that this process may not do."""
         send({"ask": question})
         return receive()
 
@@ -53,18 +53,18 @@ def main(warm: str = "") -> NoReturn:
                 confine(limits, request["granted"])
                 is_confined = True
             signal.setitimer(signal.ITIMER_REAL, limits.seconds)
-            told = attempt(request, limits, ask)
+            reply = attempt(request, limits, ask)
         except FileProblem as problem:
-            told = {"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}}
-        send(told)
+            reply = {"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}}
+        send(reply)
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def confine(limits: ReadLimits, granted: dict[str, list[str]]) -> None:
-    """Permanently restricts the process to what reading needs.
+    """Permanently restrict this process to the granted paths and limits.
 
     Raises:
-        FileProblem: The kernel refused a layer that it offers.
+        FileProblem: The kernel offers a protection but refused to apply it.
     """
     for kind, most in (
         (resource.RLIMIT_AS, limits.memory),
@@ -95,7 +95,7 @@ def confine(limits: ReadLimits, granted: dict[str, list[str]]) -> None:
 
 
 def attempt(request: dict[str, Any], limits: ReadLimits, ask: AskHost | None = None) -> dict[str, Any]:
-    """The reply to a request.
+    """Carry out a request and return the reply.
 
     Raises:
         FileProblem: The file cannot be read, or has no such page.
@@ -103,8 +103,8 @@ def attempt(request: dict[str, Any], limits: ReadLimits, ask: AskHost | None = N
     with as_file_problems(request["name"], request["kind"], limits):
         if call := request.get("call"):
             module, _, function = call.partition(":")
-            told: dict[str, Any] = getattr(import_module(module), function)(**request["arguments"])
-            return told
+            reply: dict[str, Any] = getattr(import_module(module), function)(**request["arguments"])
+            return reply
         engine_results.use(ask)
         if request.get("speech"):
             use(Speech(**request["speech"]), ask)
@@ -136,7 +136,7 @@ def attempt(request: dict[str, Any], limits: ReadLimits, ask: AskHost | None = N
 
 
 def _read_pages(contents: Contents, page: int, to: int | None, limit: int) -> dict[str, Any]:
-    """The sections from one page to another, as many as fit.
+    """Return the sections from `page` to `to` that fit into `limit` characters.
 
     Raises:
         FileProblem: There is no such page.

@@ -1,4 +1,4 @@
-"""Reads files for the rest of the agent: a preview, pages, or matches for words. Each read runs in its own process."""
+"""Reads files for the rest of the agent: a preview, pages, or lines with words. Each call runs in its own process."""
 
 from __future__ import annotations
 
@@ -16,42 +16,39 @@ from mcp_tools.tool import Json
 if TYPE_CHECKING:
     from agent.files.media.speech import Speech
 
-_found: dict[tuple[str, int, int], dict[str, Any]] = {}
-"""What engines found in each file (path, size, time), by the content that they were given."""
-_MOST_FOUND = 1_000
-"""Of one file."""
-_MOST_FILES = 100
-"""Whose findings are kept; then those of the one that was read first go."""
+_engine_results: dict[tuple[str, int, int], dict[str, Any]] = {}
+"""Results of OCR and speech engines by file (path, size, time), then by hash of the input."""
+_MAX_RESULTS_PER_FILE = 1_000
+_MAX_FILES_WITH_RESULTS = 100  # beyond that, the results of the oldest file are dropped
 
 
 @dataclass(frozen=True)
 class Preview:
-    """What a file is and how it begins."""
+    """The kind, the structure and the beginning of a file."""
 
     kind: str
-    size: int
-    """Bytes."""
+    size: int  # bytes
     summary: str
-    """One to five lines about its structure."""
+    """The structure in one to five lines."""
     sections: int | None
-    """Number of pages that `read` can give; None if counting them would mean reading everything."""
+    """Number of pages for `read`; None if counting them would mean reading the whole file."""
     parts: list[str] = field(default_factory=list)
     """The beginning of each sheet, table or text."""
     label: str = ""
-    """How much is shown: `complete`, `rows 1–10 of 421`; empty if the parts say it."""
+    """The share that is shown: `complete`, `rows 1–10 of 421`; empty if each part has its own label."""
     headers: list[str] = field(default_factory=list)
     """Names and headers of its tables."""
     facts: dict[str, Json] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
-    """A sentence for each thing that is not shown."""
+    """A sentence about each thing that is not shown."""
     notes: list[str] = field(default_factory=list)
-    """Other facts about the reading: an encoding, an engine."""
+    """Other facts about the reading, such as the encoding."""
     data: list[Path] = field(default_factory=list)
-    """Files for programs, written into the folder."""
+    """Files for programs that were written into `folder`."""
 
     @property
     def text(self) -> str:
-        """All parts as one text."""
+        """The parts joined."""
         return "\n\n".join(self.parts)
 
 
@@ -60,14 +57,14 @@ class Reading:
     """A part of a file."""
 
     where: str
-    """`page 3 of 12`, or what was found."""
+    """`page 3 of 12`, or a summary of the hits."""
     text: str
     more: str
-    """How to continue; empty at the end."""
+    """Instruction for reading on; empty at the end."""
     lost: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     pictures: list[int] = field(default_factory=list)
-    """Numbers of the pages that contain pictures or are scanned, and can be drawn."""
+    """Numbers of the pages with pictures or scans, for `picture`."""
 
 
 async def preview(
@@ -79,12 +76,12 @@ async def preview(
     ocr: bool = True,
     speech: Speech | None = None,
 ) -> Preview:
-    """Inspects a file: its kind, its structure and its beginning.
+    """Inspect a file: its kind, its structure and its beginning.
 
     Args:
         path: The file.
         name: The user's name for the file; by default the last part of its path.
-        folder: Existing folder for contents that programs can use better than the file itself.
+        folder: Existing folder for files that are easier for programs than the file itself; None to write none.
         section: Characters of a page.
         ocr: True if the text of pictures is read.
         speech: Transcriber of speech; none by default.
@@ -96,12 +93,12 @@ async def preview(
     kind = await asyncio.to_thread(_readable_kind, path, called)
     if kind == EMPTY:
         return Preview(kind, 0, "The file is empty: it has 0 bytes.", 0)
-    told = await _ask(path, called, kind, section, do="preview", folder=_absolute(folder), ocr=ocr, speech=speech)
+    seen = await _ask(path, called, kind, section, do="preview", folder=_absolute(folder), ocr=ocr, speech=speech)
     promised = _promised(path)
     if promised not in (None, KINDS[kind]) and not (promised.is_text and KINDS[kind].is_text):
-        told["summary"] = f"Its name ends in {path.suffix}, but its content is {kind}.\n{told['summary']}"
-    told["data"] = list(map(Path, told["data"]))
-    return Preview(kind=kind, **told)
+        seen["summary"] = f"Its name ends in {path.suffix}, but its content is {kind}.\n{seen['summary']}"
+    seen["data"] = list(map(Path, seen["data"]))
+    return Preview(kind=kind, **seen)
 
 
 async def read(
@@ -116,15 +113,15 @@ async def read(
     ocr: bool = True,
     speech: Speech | None = None,
 ) -> Reading:
-    """Reads pages of a file, or the lines with given words. Other arguments are as for `preview`.
+    """Read pages of a file, or the lines with given words.
 
     Args:
         path: The file.
-        name: The user's name for it.
-        page: The first page, from 1; with `find`, where to begin to look.
-        to: The last page; fewer come when they do not fit.
-        find: Words to look for instead.
-        limit: Characters of text.
+        name: The user's name for the file.
+        page: The first page, from 1; with `find`, the page where the search begins.
+        to: The last page. Pages that do not fit are left out.
+        find: Words to look for.
+        limit: Limit of the returned text, in characters.
         section: Characters of a page; with the same value, pages have the numbers of the preview.
         ocr: True if the text of pictures is read.
         speech: Transcriber of speech; none by default.
@@ -139,15 +136,15 @@ async def read(
     if kind == EMPTY:
         return Reading("empty, 0 bytes", "", "")
     words = " ".join(find.split())
-    asked = {"page": page, "to": to, "find": words, "limit": limit, "ocr": ocr}
-    return Reading(**await _ask(path, called, kind, section, do="read", speech=speech, **asked))
+    options = {"page": page, "to": to, "find": words, "limit": limit, "ocr": ocr}
+    return Reading(**await _ask(path, called, kind, section, do="read", speech=speech, **options))
 
 
 async def picture(path: Path, folder: Path, *, name: str = "", page: int = 1) -> dict[str, Any]:
-    """Return a copy of a picture, or of a PDF's page, in `folder` that models take; see `media.image.save_shown`.
+    """Save a copy of a picture, or an image of a PDF page, that models accept; see `media.image.save_shown`.
 
     Raises:
-        FileProblem: It cannot be read, or can be made no picture.
+        FileProblem: It cannot be read, or is neither a picture nor a PDF.
     """
     called = name or path.name
     kind = await asyncio.to_thread(_readable_kind, path, called)
@@ -157,10 +154,10 @@ async def picture(path: Path, folder: Path, *, name: str = "", page: int = 1) ->
 
 
 async def _ask(
-    path: Path, name: str, kind: str, section: int, *, speech: Speech | None = None, **asked: Any
+    path: Path, name: str, kind: str, section: int, *, speech: Speech | None = None, **options: Any
 ) -> dict[str, Any]:
-    request: dict[str, Any] = {"path": _absolute(path), "name": name, "kind": kind, **asked}
-    read, write = [_absolute(path)], [asked["folder"]] if asked.get("folder") else []
+    request: dict[str, Any] = {"path": _absolute(path), "name": name, "kind": kind, **options}
+    read, write = [_absolute(path)], [options["folder"]] if options.get("folder") else []
     group = KINDS[kind].group
     if group in ("sound", "film", "mail", "archive"):
         from agent.files.media.speech import Speech, weights_of
@@ -174,22 +171,22 @@ async def _ask(
         facts = await asyncio.to_thread(path.stat)
     except OSError as error:
         raise cannot_open(path, error) from None
-    found = _found.setdefault((request["path"], facts.st_size, facts.st_mtime_ns), {})
-    while len(_found) > _MOST_FILES:
-        del _found[next(iter(_found))]
+    found = _engine_results.setdefault((request["path"], facts.st_size, facts.st_mtime_ns), {})
+    while len(_engine_results) > _MAX_FILES_WITH_RESULTS:
+        del _engine_results[next(iter(_engine_results))]
 
     async def serve(question: dict[str, Any]) -> dict[str, Any]:
         match question:
             case {"recall": str(key)}:
                 return {"found": found.get(key)}
-            case {"keep": str(key), "found": dict(told)}:
-                found.update({key: told} if len(found) < _MOST_FOUND else {})
+            case {"keep": str(key), "found": dict(result)}:
+                found.update({key: result} if len(found) < _MAX_RESULTS_PER_FILE else {})
                 return {}
             case {"sound": str()} if speech is not None:
                 from agent.files.media.speech import serve as ask_endpoint
 
                 return await ask_endpoint(question, speech)
-        # no reader of ours asks anything else: the file may have taken its process over
+        # readers ask nothing else, so the file may have taken over the process
         raise FileProblem("damaged", f"{name} made the program that reads {kind} files ask for something else.")
 
     limits = replace(KINDS[kind].limits, section=section)
@@ -201,7 +198,7 @@ def _absolute(path: Path | None) -> str:
 
 
 def _readable_kind(path: Path, name: str) -> str:
-    """The kind of the file, if it has a reader or is empty."""
+    """Return the kind of the file. Raise a FileProblem if it has no reader."""
     if path.exists() and not path.is_file() and not path.is_dir():
         remedy = "Save its content in a file, and attach that."
         raise FileProblem("missing", f"{name} is a pipe or a device, not a file.", remedy=remedy)
@@ -219,6 +216,6 @@ def _readable_kind(path: Path, name: str) -> str:
 
 
 def _promised(path: Path) -> FileKind | None:
-    """The kind that the suffix of a name indicates. Suffixes of source code are not reliable: `.ts` is also a film."""
+    """Return the kind that the suffix promises. Suffixes of source code promise nothing: `.ts` is also a film."""
     kind = BY_SUFFIX.get(path.suffix.lower().lstrip("."))
     return None if kind is None or kind.name == "source" else kind

@@ -1,4 +1,4 @@
-"""The structure of text files: the shape of JSON, the elements of XML, the size of other texts."""
+"""Describes the structure of text files: the shape of JSON, the elements of XML, the size of other texts."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from agent.files.contents import Source, first_of
 from agent.files.previews import ListPreview
 from mcp_tools.text import one_line
 
-_MOST_ELEMENTS = 60
-_SAMPLE = 160  # characters of the first element of a kind
-_DEEPEST = 9  # nested lists and objects that are described, if there is room
-_SHAPE = 1_500  # characters about how JSON is built
-_KEYS = 30
-_FEW = 12  # different texts that are all named
-_WORD = 30  # characters of a text that may be one of a few
-_ENTRY = 600
-_SHORT = 200  # characters of a value that gets no separate part
-_MOST_PARTS = 40
+_MAX_ELEMENTS = 60
+_MAX_ELEMENT_CHARS = 160
+_MAX_DEPTH = 9  # of nested lists and objects in the description
+_MAX_SHAPE_CHARS = 1_500
+_MAX_KEYS = 30
+_MAX_DISTINCT = 12  # distinct texts that are all listed
+_MAX_WORD_CHARS = 30  # longer texts are not listed
+_MAX_ENTRY_CHARS = 600
+_MAX_INLINE_CHARS = 200  # longer values are shown as a separate part
+_MAX_PARTS = 40
 
 
 class Structure(NamedTuple):
-    """The structure of a text."""
+    """A summary of a text, and its outline."""
 
     summary: str
     lost: str = ""
-    """Its problem."""
+    """A sentence about damage, such as invalid JSON; empty if there is none."""
     outline: Sequence[str] = ()
-    """Lines that describe what it contains, shown if the text is cut."""
+    """Lines that describe the content, shown if the text is cut."""
 
 
 def structure_of(source: Source, text: str) -> Structure:
-    """Describes the structure of a text of this kind; damage is reported in `lost`."""
+    """Describe the structure of a text. Damage is reported in `lost`."""
     if source.kind in ("json", "jsonld"):
         try:
-            return Structure(f"JSON: {_shape_told([json.loads(text)])}")
+            return Structure(f"JSON: {_shape_that_fits([json.loads(text)])}")
         except RecursionError:
             return Structure("JSON, nested very deeply")
         except ValueError as error:
@@ -51,7 +51,7 @@ def structure_of(source: Source, text: str) -> Structure:
 
 
 def lists_of(kind: str, text: str) -> list[ListPreview]:
-    """The lists in a long JSON text; none for other texts."""
+    """Return the lists in a JSON text, each with its beginning; none for other texts."""
     if kind == "jsonl":
         lines = [_cut(line) for line in text.splitlines() if line.strip()]
         return [ListPreview(lines, len(lines), "line")]
@@ -71,8 +71,8 @@ def _json_lines(text: str) -> Structure:
                 values.append(json.loads(line))
             except (ValueError, RecursionError):
                 broken.append(str(number))
-    lost = f"Not valid JSON: line{'s' * (len(broken) > 1)} {first_of(broken, _FEW)}." if broken else ""
-    each = f", each {_shape_told(values)}" if values else ""
+    lost = f"Not valid JSON: line{'s' * (len(broken) > 1)} {first_of(broken, _MAX_DISTINCT)}." if broken else ""
+    each = f", each {_shape_that_fits(values)}" if values else ""
     return Structure(f"JSON lines: {len(values) + len(broken):,} records{each}", lost)
 
 
@@ -81,7 +81,7 @@ def _xml(text: str) -> Structure:
     from defusedxml.ElementTree import ParseError, fromstring  # type: ignore[import-untyped]  # it has no types
 
     try:
-        # decoded text has no encoding, so its declaration is ignored
+        # the text is decoded, so the declared encoding no longer applies
         root = fromstring(re.sub(r"\A\s*<\?xml[^>]*\?>", "", text))
     except DefusedXmlException as error:
         return Structure("XML", f"It declares entities, which were not expanded ({type(error).__name__}).")
@@ -94,39 +94,40 @@ def _xml(text: str) -> Structure:
         counts[path] += 1
         if path not in first:
             attributes = "".join(f' {_local_name(name)}="{value}"' for name, value in element.attrib.items())
-            first[path] = one_line(f"<{_local_name(element.tag)}{attributes}>{element.text or ''}", _SAMPLE)
+            first[path] = one_line(f"<{_local_name(element.tag)}{attributes}>{element.text or ''}", _MAX_ELEMENT_CHARS)
         waiting += [(f"{path}/{_local_name(inner.tag)}", inner) for inner in reversed(element)]
-    told = [f"- {path} × {counts[path]:,}: {one}" for path, one in list(first.items())[:_MOST_ELEMENTS]]
-    more = [f"- and {len(first) - _MOST_ELEMENTS} more kinds"] if len(first) > _MOST_ELEMENTS else []
+    described = [f"- {path} × {counts[path]:,}: {one}" for path, one in list(first.items())[:_MAX_ELEMENTS]]
+    more = [f"- and {len(first) - _MAX_ELEMENTS} more kinds"] if len(first) > _MAX_ELEMENTS else []
     summary = f"XML: root <{_local_name(root.tag)}>, {counts.total():,} elements of {len(counts):,} kinds"
-    return Structure(summary, outline=["Elements:", *told, *more])
+    return Structure(summary, outline=["Elements:", *described, *more])
 
 
 def _local_name(tag: Any) -> str:
-    """A name without its namespace."""
     return str(tag).rpartition("}")[2]
 
 
-def _shape_told(values: Sequence[Any]) -> str:
-    """The shape of values, as deep as there is room for."""
-    shapes = (one_line(_shape(values, depth), 10 * _SHAPE) for depth in range(_DEEPEST, 1, -1))
-    return one_line(next((shape for shape in shapes if len(shape) <= _SHAPE), _shape(values, 2)), _SHAPE)
+def _shape_that_fits(values: Sequence[Any]) -> str:
+    """Describe the shape of values to the greatest depth that fits."""
+    shapes = (one_line(_shape(values, depth), 10 * _MAX_SHAPE_CHARS) for depth in range(_MAX_DEPTH, 1, -1))
+    return one_line(
+        next((shape for shape in shapes if len(shape) <= _MAX_SHAPE_CHARS), _shape(values, 2)), _MAX_SHAPE_CHARS
+    )
 
 
 def _shape(values: Sequence[Any], depth: int) -> str:
-    """The kinds of values at one place, with counts if there are several."""
+    """Describe the kinds of values in one position, with counts if there are several kinds."""
     by_kind = defaultdict[str, list[Any]](list)
     for value in values:
         kind = {dict: "object", list: "list", str: "text", bool: "true or false", type(None): "null"}
         by_kind[kind.get(type(value), "number")].append(value)
-    told = {_description(kind, found, depth): len(found) for kind, found in by_kind.items()}
-    if len(told) == 1:
-        return next(iter(told))
-    return " or ".join(f"{text} ({count:,})" for text, count in sorted(told.items(), key=lambda one: -one[1]))
+    described = {_description(kind, found, depth): len(found) for kind, found in by_kind.items()}
+    if len(described) == 1:
+        return next(iter(described))
+    return " or ".join(f"{text} ({count:,})" for text, count in sorted(described.items(), key=lambda one: -one[1]))
 
 
 def _description(kind: str, values: list[Any], depth: int) -> str:
-    """Describes values of one kind: the range of numbers, a few distinct texts, entries and keys."""
+    """Describe values of one kind: the range of numbers, a few distinct texts, entries or keys."""
     if kind == "object":
         return _object(values, depth)
     if kind == "list":
@@ -136,7 +137,11 @@ def _description(kind: str, values: list[Any], depth: int) -> str:
     if kind == "number" and len(values) > 1:
         return f"number {min(values)} to {max(values)}"
     counts = Counter(values)
-    if kind == "text" and len(counts) <= min(_FEW, len(values) - 1) and all(len(one) <= _WORD for one in counts):
+    if (
+        kind == "text"
+        and len(counts) <= min(_MAX_DISTINCT, len(values) - 1)
+        and all(len(one) <= _MAX_WORD_CHARS for one in counts)
+    ):
         return f"text ({', '.join(f'{_dumped(one)}: {count:,}' for one, count in counts.items())})"
     return kind
 
@@ -145,20 +150,20 @@ def _object(values: list[dict[str, Any]], depth: int) -> str:
     keys = Counter(key for one in values for key in one)
     if not depth:
         return f"{{{len(keys)} keys}}"
-    if len(keys) > _KEYS and all(isinstance(inner, dict | list) for one in values for inner in one.values()):
+    if len(keys) > _MAX_KEYS and all(isinstance(inner, dict | list) for one in values for inner in one.values()):
         named = ", ".join(map(_dumped, list(keys)[:3]))
         inner = [inner for one in values for inner in one.values()]
         return f"{{{len(keys):,} keys such as {named}: {_shape(inner, depth - 1)}}}"
     shown = []
-    for key, count in list(keys.items())[:_KEYS]:
+    for key, count in list(keys.items())[:_MAX_KEYS]:
         some = f" (in {count:,})" if count < len(values) else ""
         shown.append(f"{key}: {_shape([one[key] for one in values if key in one], depth - 1)}{some}")
-    more = f", and {len(keys) - _KEYS:,} more keys" if len(keys) > _KEYS else ""
+    more = f", and {len(keys) - _MAX_KEYS:,} more keys" if len(keys) > _MAX_KEYS else ""
     return f"{{{', '.join(shown)}{more}}}"
 
 
 def _json_lists(value: Any) -> list[ListPreview]:
-    """The lists and objects in a value."""
+    """Return the large lists and objects in a value as parts; the small ones together are another part."""
     name = ""
     while isinstance(value, dict) and len(value) == 1:
         ((key, inner),) = value.items()
@@ -167,8 +172,10 @@ def _json_lists(value: Any) -> list[ListPreview]:
         name, value = f"{name}.{key}".lstrip("."), inner
     if not isinstance(value, dict):
         return [_list_preview(value, name)] if isinstance(value, list) else []
-    large = {key: one for key, one in value.items() if isinstance(one, dict | list) and len(_dumped(one)) > _SHORT}
-    if not large or len(large) > _MOST_PARTS:
+    large = {
+        key: one for key, one in value.items() if isinstance(one, dict | list) and len(_dumped(one)) > _MAX_INLINE_CHARS
+    }
+    if not large or len(large) > _MAX_PARTS:
         return [_list_preview(value, name)]
     small = {key: one for key, one in value.items() if key not in large}
     others = [_list_preview(small, "other keys")] if small else []
@@ -183,7 +190,7 @@ def _list_preview(value: list[Any] | dict[str, Any], name: str) -> ListPreview:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _ENTRY else f"{text[:_ENTRY]}… ({len(text):,} characters)"
+    return text if len(text) <= _MAX_ENTRY_CHARS else f"{text[:_MAX_ENTRY_CHARS]}… ({len(text):,} characters)"
 
 
 def _dumped(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Text files of any kind: the text unchanged, in pages, with a summary of its structure."""
+"""Reader of text files: the unchanged text in pages, and a summary of its structure."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ from agent.files.previews import ROOM, PreviewText, preview_of_beginning, previe
 from agent.files.structure import Structure, lists_of, structure_of
 from mcp_tools.text import one_line
 
-COUNTED = 32 << 20
-"""Up to this many bytes, a file is read whole to find its structure and count its pages."""
+MAX_COUNTED_BYTES = 32 << 20
+"""Larger files are not read whole, so their structure and number of pages stay unknown."""
 _DATA = frozenset({"json", "jsonl", "jsonld", "xml"})
-_LINE_END = 500  # characters that a page may take more, to end with a line
+_MAX_EXTRA_CHARS = 500  # that a page may have so that it ends with a line
 _DECLARED = re.compile(
     rb"""\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*encoding\s*=\s*["']|(?:.*\n)?.*#.*coding[:=][ \t]*)([-\w.]+)"""
 )
-_MARKED = re.compile(r"#{1,6} +\S")
-_ALONE = re.compile(r"(?=.*[^\W\d_]{2})[^\W_].{1,78}[^\s.,;!?:]")
-_HEADING = 60
-_SPARSE = 0.2  # maximum share of headings in a text; above it, short separate lines are no headings
+_MARKDOWN_HEADING = re.compile(r"#{1,6} +\S")
+_SHORT_LINE = re.compile(r"(?=.*[^\W\d_]{2})[^\W_].{1,78}[^\s.,;!?:]")
+_MAX_HEADING_CHARS = 60
+_MAX_HEADING_SHARE = 0.2  # with more, short separate lines are not headings
 
 
 def text_encoding(source: Source) -> Encoding:
-    """The encoding of a text file: by its byte order mark, its own declaration, or its bytes."""
+    """Return the encoding of a text file, from its byte order mark, its declaration (as in XML) or its bytes.
+
+    Raises:
+        FileProblem: The file is not text.
+    """
     found = encoding_of_file(source.path)
     with source.path.open("rb") as file:
         declared = _DECLARED.match(file.read(400))
@@ -36,32 +40,32 @@ def text_encoding(source: Source) -> Encoding:
         return found
     try:
         "".encode(declared[1].decode("ascii"))
-    except (LookupError, UnicodeError):  # `undefined` refuses to write anything
+    except (LookupError, UnicodeError):  # the codec `undefined` always raises
         return found
     return replace(found, name=declared[1].decode("ascii"), mixed=False)
 
 
 class TextFile(Contents):
-    """A text file, page by page."""
+    """The contents of a text file."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
         self._path, self._encoding = source.path, text_encoding(source)
         super().__init__(source.kind, facts={"encoding": self._encoding.name})
-        self._block = max(1, limits.section - _LINE_END)
+        self._block = max(1, limits.section - _MAX_EXTRA_CHARS)
         size = source.path.stat().st_size
         structure = Structure(f"{size:,} bytes of text")
-        if size <= COUNTED:
+        if size <= MAX_COUNTED_BYTES:
             self.count = sum(1 for _ in self._blocks())
             with self._encoding.open(source.path) as stream:
                 structure = structure_of(source, stream.read())
         pages = f"; {self.count} pages" if (self.count or 0) > 1 else ""
-        self.summary = f"{structure.summary}; {self._encoding.told}{pages}"
+        self.summary = f"{structure.summary}; {self._encoding.codec_name}{pages}"
         self.lost = [structure.lost] if structure.lost else []
         self.notes = self._encoding.notes
         self._outline = structure.outline
 
     def sections(self, first: int = 1) -> Iterator[Section]:
-        """Yields the pages, starting with that number."""
+        """Yield the pages from number `first`."""
         line = 1
         for number, block in enumerate(self._blocks(), 1):
             following = line + block.count("\n")
@@ -72,7 +76,7 @@ class TextFile(Contents):
             line = following
 
     def preview(self) -> PreviewText:
-        """The preview; for long JSON, the beginning of each list in it."""
+        """Return the preview. For long JSON, it has the beginning of each list."""
         with self._encoding.open(self._path) as stream:
             text = stream.read(ROOM + 1)
             if len(text) > ROOM:
@@ -90,16 +94,18 @@ class TextFile(Contents):
         with self._encoding.open(self._path) as stream:
             while block := stream.read(self._block):
                 if not block.endswith("\n"):
-                    block += stream.readline(_LINE_END)
+                    block += stream.readline(_MAX_EXTRA_CHARS)
                 yield block
 
 
 def _headings(lines: list[str]) -> list[str]:
-    """The headings of a text with line numbers: Markdown headings, or short lines between blank lines."""
+    """Return the headings with line numbers: Markdown headings, and short lines between blank lines."""
     found: list[str] = []
     for number, line in enumerate(lines, 1):
         alone = (number == 1 or not lines[number - 2].strip()) and not "".join(lines[number : number + 1]).strip("=-~ ")
-        if _MARKED.match(line) or (alone and _ALONE.fullmatch(line.strip()) and not line.strip()[0].islower()):
-            found.append(f"- {number}: {one_line(line.lstrip('# '), _HEADING)}")
+        if _MARKDOWN_HEADING.match(line) or (
+            alone and _SHORT_LINE.fullmatch(line.strip()) and not line.strip()[0].islower()
+        ):
+            found.append(f"- {number}: {one_line(line.lstrip('# '), _MAX_HEADING_CHARS)}")
     length = sum(map(len, lines))
-    return ["Headings by line:", *found] if 0 < sum(map(len, found)) < length * _SPARSE else []
+    return ["Headings by line:", *found] if 0 < sum(map(len, found)) < length * _MAX_HEADING_SHARE else []

@@ -52,7 +52,7 @@ class DelimitedFile(Contents):
         said = [
             f"{counted} × {self._columns} columns",
             f"{_NAMES.get(dialect.delimiter, dialect.delimiter)}-separated",
-            encoding.told,
+            encoding.codec_name,
         ]
         said += ["decimal comma"] if dialect.decimal == "," else []
         header = "the first row is the header" if not dialect.above else f"row {self._skipped} is the header"
