@@ -16,7 +16,7 @@ from support.contents import Open
 @pytest.fixture(autouse=True)
 def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody writes down speech unless the test says who."""
-    monkeypatch.setattr(speech, "_used", (speech.Speech(engine="none"), None))
+    monkeypatch.setattr(speech, "_engine", (speech.Speech(engine="none"), None))
 
 
 @pytest.fixture

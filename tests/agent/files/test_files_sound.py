@@ -83,7 +83,7 @@ def test_sections_are_ten_minutes_and_each_is_heard_alone(
         return Transcript("test", [Segment(1, 2, "hello")])
 
     monkeypatch.setattr("agent.files.media.audio.transcribe", transcribe)
-    monkeypatch.setattr("agent.files.media.audio.STRETCH", 10.0)
+    monkeypatch.setattr("agent.files.media.audio.SECTION_SECONDS", 10.0)
     contents = open_file("wav", tone(25, channels=1))
     assert contents.count == 3
     assert [(one.name, one.text) for one in contents.sections(3)] == [("transcript, 0:20 to 0:25", "[0:21-0:22] hello")]

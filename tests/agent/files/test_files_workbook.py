@@ -160,7 +160,7 @@ def big(path: Path, rows: int) -> Path:
 async def test_values_alone_are_the_same_as_the_whole_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = big(tmp_path / "a.xlsx", 2500)
     whole = open_workbook(Source(path, "xlsx"), ReadLimits())
-    monkeypatch.setattr(workbook_module, "FULL", 0)
+    monkeypatch.setattr(workbook_module, "MAX_FULL_BYTES", 0)
     fast = open_workbook(Source(path, "xlsx"), ReadLimits())
     assert "only values are read" in fast.lost[0]
     assert [one.text for one in fast.sections()] == [one.text for one in whole.sections()]

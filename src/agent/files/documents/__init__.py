@@ -1,1 +1,1 @@
-"""Documents: PDF, Word, slides, web pages, books, mail."""
+"""Readers of PDF, Word, slides, web pages, books and mail."""

@@ -1,4 +1,4 @@
-"""Word documents: headings, lists with their numbers, tables, notes, comments, text boxes, headers and footers."""
+"""Reader of Word documents: headings, numbered lists, tables, notes, comments, text boxes, headers and footers."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _SKIPPED = frozenset(
         ),
     }
 )
-"""Elements that hold no text of the document. All others that are not known are read for what they contain."""
+"""Elements without text of the document. The content of any other unknown element is read."""
 _DELETED = ("del", "moveFrom")
 _SIGNS = {"tab": "\t", "cr": "\n", "br": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 _OFF = ("0", "false", "off")
 _LINK = re.compile(r'\s*HYPERLINK\s+(?:\\l\s+)?"([^"]+)"(?:.*\\o\s+"([^"]+)")?')
 _ENTRY = re.compile(r"\s*(?:XE|TC|TA)\s+(.+)")
 _SILENT_FIELD = re.compile(r"\s*(FORM|HYPERLINK|PAGE|NUMPAGES|TOC|SET|$)")
-"""Codes of fields without a visible result."""
+"""Codes of fields that show no result."""
 _FORMULAS = {
     "f": "({num})/({den})",
     "sSup": "{e}^({sup})",
@@ -58,11 +58,11 @@ _FORMULAS = {
 }
 _REFERENCES = {"footnoteReference": "^", "endnoteReference": "^e", "commentReference": "comment "}
 _STRUCK_ON = re.compile(r"(?<=[^~])~~~~(?=[^~])")
-"""Between two parts of a text that is struck through."""
+"""Mark between two adjacent runs that are struck through."""
 
 
 def open_docx(source: Source, limits: ReadLimits) -> Contents:
-    """Reads a Word document."""
+    """Read a Word document."""
     with Package(source, limits) as package:
         part = package.main("word/document.xml")
         body = part.root.find(f"{W}body")
@@ -93,25 +93,25 @@ def _read(package: Package, part: Part, limits: ReadLimits, depth: int) -> Conte
 
 
 class _Reading:
-    """A document while it is read: what its parts share."""
+    """The state of reading a document, shared by its parts."""
 
     def __init__(self, part: Any, limits: ReadLimits, depth: int) -> None:
         self._part, self.limits, self.depth = part, limits, depth
         self.drawings = Drawings()
         self.lists = Lists([one for _, root in self._roots("numbering") for one in root])
         self.levels, self.numbered = styles([one for _, root in self._roots("styles") for one in root])
-        """By style: levels of headings; numbers of lists with the level."""
+        """By style: the level of headings; the number and the level of lists."""
         self.notes: dict[str, str] = {}
-        """The text of notes and comments by mark: `^1`."""
+        """Text of notes and comments by mark, such as `^1`."""
         self.called: set[str] = set()
-        """Marks of the notes and comments that the text refers to."""
+        """Marks of notes and comments that the text refers to."""
         self.changes: list[str] = []
         self.told: list[str] = []
         self.listed = defaultdict[str, list[str]](list)
-        """Texts that a note lists, by what they are."""
+        """Texts that are listed in notes about the reading, by topic."""
 
     def blocks(self) -> list[str]:
-        """All paragraphs and tables, then headers and footers, then tracked changes."""
+        """Return all paragraphs and tables, then headers and footers, then tracked changes."""
         for name, mark in (("comments", "comment "), ("footnotes", "^"), ("endnotes", "^e")):
             for part, root in self._roots(name):
                 for note in root:
@@ -132,7 +132,7 @@ class _Reading:
         return [*blocks, "## Tracked changes", "\n".join(self.changes)] if self.changes else blocks
 
     def lost(self) -> list[str]:
-        """Contents that the text lacks."""
+        """Sentences about content that the text leaves out."""
         changes = ["The text has tracked changes as if all were accepted; they are listed at its end."]
         return [
             *self.drawings.lost,
@@ -144,7 +144,7 @@ class _Reading:
         ]
 
     def _roots(self, name: str) -> list[tuple[Any, Any]]:
-        """The parts of a kind, such as `footnotes`, each with its XML."""
+        """Yield the parts of a kind, such as `footnotes`, each with its XML."""
         return [(part, part.root) for part in self._part.parts(name)]
 
 
@@ -156,17 +156,17 @@ class _Field:
 
 
 class _Part:
-    """Walks the XML of one part of a document: its body, a note, a header."""
+    """Walks through the XML of one part of a document, such as the body, a note or a header."""
 
     def __init__(self, part: Any, reading: _Reading) -> None:
         self._part, self._reading = part, reading
         self._called: list[str] = []
         self._boxes: list[str] = []
         self._fields: list[_Field] = []
-        """The fields that are open here."""
+        """The stack of open fields."""
 
     def blocks(self, parent: Any) -> Iterator[str]:
-        """Paragraphs and tables in order, each followed by the text boxes in it and the notes that it refers to."""
+        """Yield paragraphs and tables in order, each followed by its text boxes and the notes that it refers to."""
         joined = ""
         for child in parent:
             name = name_of(child)
@@ -174,7 +174,7 @@ class _Part:
                 text = joined + (table(self._rows(child)) if name == "tbl" else self._paragraph(child))
                 joined = ""
                 if name == "p" and child.find(f"{W}pPr/{W}rPr/{W}del") is not None:
-                    joined = text  # its end is deleted, so the next paragraph continues it
+                    joined = text  # the paragraph mark is deleted, so the next paragraph continues this one
                     continue
                 boxes, self._boxes = self._boxes, []
                 called, self._called = self._called, []
@@ -198,7 +198,7 @@ class _Part:
             yield joined
 
     def _chunk(self, relation: str | None) -> Iterator[str]:
-        """A part of the text in another format: HTML, MHT, a document. An unreadable one is kept as a file."""
+        """Return an embedded text in another format, such as HTML. If it cannot be read, save it as a file."""
         related, reading = self._part.related(relation), self._reading
         if related is not None and reading.depth < reading.limits.depth:
             with TemporaryDirectory() as folder:
@@ -218,7 +218,7 @@ class _Part:
         yield reading.drawings.embedded(self._part, relation, "a part of the text", "text")
 
     def _rows(self, child: Any) -> list[list[str]]:
-        """The rows of a table as if all changes were accepted; its title and description follow it."""
+        """Return the rows of a table with all changes accepted, then its title and description."""
         said = [value_of(child.find(f"{W}tblPr"), name) for name in ("tblCaption", "tblDescription")]
         self._boxes += [f"[alt text: {text}]" for text in said if text]
         rows = []
@@ -238,7 +238,7 @@ class _Part:
             self._reading.changes.append(f"[{what} by {node.get(f'{W}author')}: {text.strip()}]")
 
     def line(self, parent: Any) -> str:
-        """All paragraphs, each on a line, for a note or a cell."""
+        """Return all paragraphs, one per line, for a note or a cell."""
         return "\n".join(block for block in self.blocks(parent) if block.strip())
 
     def _paragraph(self, paragraph: Any) -> str:
@@ -281,7 +281,7 @@ class _Part:
         return self._formula(node, name) or self._container(node, name)
 
     def _chosen_content(self, node: Any) -> str:
-        """The first of several versions that shows something."""
+        """Return the first of several alternative versions that has text or a picture."""
         boxes = len(self._boxes)
         for version in node:
             if (text := self._inside(version)) or len(self._boxes) > boxes:
@@ -302,7 +302,7 @@ class _Part:
         return text
 
     def _field(self, node: Any, name: str) -> str:
-        """The state of a form field, the address of a link, or the code of a field without a stored result."""
+        """Return the state of a form field, the address of a link, or the code of a field without a saved result."""
         kind = node.get(f"{W}fldCharType")
         if kind == "begin":
             self._fields.append(_Field())
@@ -348,7 +348,7 @@ class _Part:
         return chosen
 
     def _formula(self, node: Any, name: str) -> str:
-        """The fractions, powers and roots of a formula on a line."""
+        """Return fractions, powers and roots of a formula in linear form."""
         parts = {name_of(child): self._inside(child) for child in node} if name in _FORMULAS else {}
         if not parts:
             return ""
@@ -366,7 +366,7 @@ class _Part:
                 **({"rubyBase": "", "rt": ""} | {name_of(one): self._inside(one) for one in node})
             )
         text = self._inside(node)
-        if name == "p":  # a paragraph inside something that is not known
+        if name == "p":  # a paragraph inside an unknown element
             text += "\n"
         if name == "sdt":
             listed = node.iterfind(f"{W}sdtPr/*/{W}listItem")
@@ -392,7 +392,7 @@ class _Part:
         return text
 
     def _drawing(self, node: Any) -> str:
-        """The names of pictures; text boxes, charts and diagrams are kept for after the paragraph."""
+        """Return the names of pictures. Text boxes, charts and diagrams are stored until the paragraph ends."""
         drawings, words = self._reading.drawings, []
         alt = ": ".join(text for one in node.iter("{*}docPr") for key in ("title", "descr") if (text := one.get(key)))
         for one in node.iter():
@@ -442,7 +442,7 @@ class _Part:
 
 
 def _below(parent: Any, name: str) -> Iterator[Any]:
-    """The rows of a table or the cells of a row, including those in content controls and tracked insertions."""
+    """Yield the rows of a table or the cells of a row, including those in content controls and insertions."""
     for child in parent:
         if name_of(child) == name:
             yield child
@@ -451,13 +451,13 @@ def _below(parent: Any, name: str) -> Iterator[Any]:
 
 
 def _all_text(node: Any) -> str:
-    """The text of deleted and other paragraphs, each on a line."""
+    """Return the text of all paragraphs, including deleted ones, one per line."""
     lines = ("".join(t.text or "" for t in one.iter(f"{W}t", f"{W}delText")) for one in _paragraphs_of(node))
     return "\n".join(line for line in dict.fromkeys(lines) if line.strip())
 
 
 def _is_repeated(node: Any) -> bool:
-    """True inside an older version of a drawing if the newer one has a text or a picture."""
+    """Return True inside the older version of a drawing if the newer version has text or a picture."""
     older = next((one for one in node.iterancestors() if name_of(one) == "Fallback"), None)
     newer = older.getprevious() if older is not None else None
     return newer is not None and next(newer.iter("{*}txbxContent", "{*}blip"), None) is not None

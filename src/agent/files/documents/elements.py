@@ -1,4 +1,4 @@
-"""Elements of OpenDocument files: their names and attributes, authors and dates."""
+"""Helpers for elements of OpenDocument files: names, attributes, authors and dates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def name_of(element: Any) -> str:
-    """Its name with the short word of its namespace if that belongs to OpenDocument: `text:p`, `creator`."""
+    """Return the name of an element, with a prefix for OpenDocument namespaces: `text:p`, `creator`."""
     if not isinstance(element.tag, str):
         return ""
     space, _, name = element.tag.rpartition("}")
@@ -17,23 +17,23 @@ def name_of(element: Any) -> str:
 
 
 def get(element: Any, name: str) -> str:
-    """An attribute by its name without namespace."""
+    """Return an attribute by its name without namespace."""
     return next((str(value) for key, value in element.items() if key.rpartition("}")[2] == name), "")
 
 
 def count_in(element: Any, name: str) -> int:
-    """A number in an attribute; 1 without."""
+    """Return the number in an attribute; 1 if it is missing."""
     text = get(element, name)
     return int(text) if text.isdecimal() else 1
 
 
 def children(parent: Any, name: str) -> list[Any]:
-    """The children of that name."""
+    """Return the children with this name."""
     return [one for one in parent if name_of(one) == name]
 
 
 def within(node: Any, name: str) -> Iterator[Any]:
-    """The rows of a table, also in groups of rows, without the rows of nested tables."""
+    """Yield the elements with this name, including those in groups, but not those in nested tables."""
     for child in node:
         if name_of(child) == name:
             yield child
@@ -42,16 +42,16 @@ def within(node: Any, name: str) -> Iterator[Any]:
 
 
 def author_of(node: Any) -> str:
-    """The author and date of a comment or change, `nobody` if it names none."""
+    """Return the author and date of a comment or change; `nobody` if there is no author."""
     said = ["".join(one.itertext()) for one in node.iter("{*}creator")][:1]
     return ", ".join([*(said or ["nobody"]), *dates_in(node)[:1]])
 
 
 def dates_in(node: Any) -> list[str]:
-    """The days in an element, as in ISO 8601."""
+    """Return the dates in an element, in ISO 8601, without times."""
     return [(one.text or "")[:10] for one in node.iter("{http://purl.org/dc/elements/1.1/}date") if one.text]
 
 
 def spaced(text: str | None) -> str:
-    """The text with single spaces, as in HTML."""
+    """Collapse white space, as HTML does."""
     return re.sub(r"[ \t\r\n]+", " ", text or "")

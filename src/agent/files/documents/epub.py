@@ -1,4 +1,4 @@
-"""Books in EPUB, with web pages as chapters."""
+"""Reader of EPUB books, in which each chapter is a web page."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from agent.files.contents import (
     first_of,
     in_sections,
 )
-from agent.files.documents.html import MOST_BYTES, HtmlPage, picture_in
+from agent.files.documents.html import MAX_PAGE_BYTES, HtmlPage, picture_in
 from agent.files.documents.package import Drawings, open_package, parse_xml
 from mcp_tools.text import one_line
 
 _ENCRYPTION = "META-INF/encryption.xml"
 _FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
-"""Kinds of encryption that concern only fonts."""
+"""Encryption methods that apply only to fonts."""
 _SILENT = re.compile(
     r"mimetype|META-INF/.*|.*/|.*\.(css|opf|ncx|otf|ttf|woff2?|js|xpgt)|iTunesMetadata.*\.plist", re.IGNORECASE
 )
-"""Members without text for a reader."""
+"""Members without text."""
 
 
 def open_epub(source: Source, limits: ReadLimits) -> Contents:
-    """Reads a book in EPUB."""
+    """Read an EPUB book."""
     with open_package(source, limits) as archive:
         there = frozenset(archive.namelist())
         if _ENCRYPTION in there:
@@ -49,7 +49,7 @@ def open_epub(source: Source, limits: ReadLimits) -> Contents:
         read = {path for path, item in items.values() if "nav" in item.get("properties", "").split()}
         for one in _all(root, "itemref"):
             path, _ = items.get(one.get("idref"), ("that the book names", None))
-            if path not in there or archive.getinfo(path).file_size > MOST_BYTES:
+            if path not in there or archive.getinfo(path).file_size > MAX_PAGE_BYTES:
                 lost.append(f"The chapter {path} is {'larger than is read' if path in there else 'missing'}.")
                 continue
 
@@ -82,7 +82,7 @@ def open_epub(source: Source, limits: ReadLimits) -> Contents:
 
 
 def _names(archive: ZipFile, items: list[tuple[str, Any]]) -> dict[str, str]:
-    """Names of chapters by path, from the table of contents of either format."""
+    """Return names of chapters by path, from a table of contents in either format."""
     found: dict[str, str] = {}
     for path, item in items:
         places: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""Web pages as Markdown."""
+"""Reader of web pages: converts HTML to Markdown."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from agent.files.contents import Contents, FileProblem, ReadLimits, Source, Text
 from agent.files.documents.package import Drawings
 from mcp_tools.text import count_of, one_line
 
-MOST_BYTES = 32 * 2**20
-"""Limit of a page, or a chapter of a book."""
+MAX_PAGE_BYTES = 32 * 2**20
 _PRINTED = re.compile(r"@media[^{]{0,200}\bprint\b[^{]{0,200}\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", re.IGNORECASE)
-"""Style rules for printing."""
+"""CSS rules for printing."""
 _MOST_RULES = 5
 _MOST_HIDING = 20
 _ADDED = re.compile(r"""content\s*:\s*["'][^"']*\w""")
@@ -27,16 +26,16 @@ _BLOCKS = frozenset(
 )
 _HELD = re.compile(r"data:image/(png|jpeg|jpg|gif|webp|bmp);base64,(.*)", re.DOTALL)
 _ABOUT = re.compile("description|author|keywords|creator|publisher|date|published|modified", re.IGNORECASE)
-"""Names of the facts about a page that its summary shows."""
+"""Names of `<meta>` elements that the summary shows."""
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
 def open_html(source: Source, limits: ReadLimits) -> Contents:
-    """Reads a web page."""
+    """Read a web page."""
     size = source.path.stat().st_size
-    if size > MOST_BYTES:
-        said = f"{source.name} has {size:,} bytes; pages of at most {MOST_BYTES:,} are read."
+    if size > MAX_PAGE_BYTES:
+        said = f"{source.name} has {size:,} bytes; pages of at most {MAX_PAGE_BYTES:,} are read."
         raise FileProblem("too_large", said)
     drawings = Drawings()
     page = HtmlPage(source.path.read_bytes(), drawings, picture_in)
@@ -48,12 +47,12 @@ def open_html(source: Source, limits: ReadLimits) -> Contents:
 
 
 class HtmlPage:
-    """A page as Markdown.
+    """A web page converted to Markdown.
 
     Args:
-        content: Its bytes, in the declared or detected encoding.
-        drawings: Folder of its pictures; without one, pictures are named by their addresses.
-        find: Returns the content and kind of a picture by its address; empty if it is unavailable.
+        content: The bytes of the page. Its encoding is declared or detected.
+        drawings: Receives its pictures; if None, pictures are named by their addresses.
+        find: Returns the content and the kind of a picture at an address; empty if it is unavailable.
     """
 
     def __init__(
@@ -97,7 +96,7 @@ class HtmlPage:
         self.markdown = _BLANK_LINES.sub("\n\n", markdown).strip()
 
     def _drop(self, soup: BeautifulSoup) -> None:
-        """Removes what is not text; drawings and fields are replaced by their words."""
+        """Remove elements without text. Drawings and form fields are replaced by their words."""
         counts = {name: len(soup.find_all(name)) for name in _DROPPED}
         if named := ", ".join(f"{count} {name}" for name, count in counts.items() if count and name != "style"):
             self.lost.append(f"Left out: {named}. What scripts would have written is missing.")
@@ -149,7 +148,7 @@ class HtmlPage:
 
 
 class _Converter(MarkdownConverter):
-    """Treats newer elements as blocks, and escapes bars inside cells."""
+    """A converter that treats newer elements as blocks, and escapes `|` in cells."""
 
     def get_conv_fn(self, tag_name: str) -> Any:
         return super().get_conv_fn("div" if tag_name.lower() in _BLOCKS else tag_name)  # type: ignore[misc]  # it has no types
@@ -160,7 +159,7 @@ class _Converter(MarkdownConverter):
 
 
 def picture_in(address: str) -> tuple[bytes, str]:
-    """The picture in a `data:` address, and its kind; empty for other addresses."""
+    """Return the picture in a `data:` address, and its kind; empty for other addresses."""
     held = _HELD.match(address)
     try:
         return (base64.b64decode(held[2]), held[1]) if held else (b"", "")
@@ -169,7 +168,7 @@ def picture_in(address: str) -> tuple[bytes, str]:
 
 
 def _rules(soup: BeautifulSoup) -> list[tuple[str, str]]:
-    """The selectors of the page's styles for screens, each with its declarations."""
+    """Yield the CSS selectors for screens, each with its declarations."""
     css = _PRINTED.sub("", "}".join(style.get_text() for style in soup.find_all("style")))
     return [
         (head.rpartition("{")[2].strip(), body.lower()) for head, _, body in (r.rpartition("{") for r in css.split("}"))
@@ -177,7 +176,7 @@ def _rules(soup: BeautifulSoup) -> list[tuple[str, str]]:
 
 
 def _strike_through(soup: BeautifulSoup, rules: list[tuple[str, str]]) -> None:
-    """Marks the text that a style strikes through on screens, since its author withdrew it."""
+    """Mark text that a style strikes through, since its author withdrew it."""
     for element in soup.find_all("strike"):
         element.name = "s"
     struck = [selector for selector, body in rules if "line-through" in body][:_MOST_RULES]
@@ -190,7 +189,7 @@ def _strike_through(soup: BeautifulSoup, rules: list[tuple[str, str]]) -> None:
 
 
 def _selected(soup: BeautifulSoup, selector: str) -> list[Any]:
-    """The elements that a selector matches; none if it is invalid or not supported, such as `::after`."""
+    """Return the elements that a selector matches; none if it is invalid or unsupported, such as `::after`."""
     from soupsieve import SelectorSyntaxError
 
     try:
@@ -200,7 +199,7 @@ def _selected(soup: BeautifulSoup, selector: str) -> list[Any]:
 
 
 def _fill(soup: BeautifulSoup, table: Any) -> None:
-    """Adds empty cells below cells that span rows."""
+    """Add empty cells below cells that span several rows."""
     waiting: dict[int, int] = {}
     for row in [one for one in table.find_all("tr") if one.find_parent("table") is table][:10_000]:
         place = 0

@@ -1,4 +1,4 @@
-"""Mail and mailboxes: headers, texts, and attachments, which are read by the reader for their kind."""
+"""Reader of mail and mailboxes: headers, text, and attachments, each with the reader for its kind."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _HEADERS = (
 _MOST_SECTIONS = 200
 _MOST_MAILS = 1000
 _START = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From \S[^\n]*\d{4}[^\n]*\n")
-"""The line before a mail in a mailbox."""
+"""The line before each mail in a mailbox."""
 _SUFFIXES = {"message/rfc822": ".eml", "text/html": ".html", "text/plain": ".txt", "text/calendar": ".ics"}
 _PLAIN = ("ascii", "iso8859-1", "cp1252")
-"""Encodings that programs declare for any text."""
+"""Encodings that programs often declare wrongly."""
 
 
 def open_mail(source: Source, limits: ReadLimits) -> Contents:
-    """Reads a message with its attachments, or a mailbox."""
+    """Read a message with its attachments, or a mailbox."""
     if source.path.stat().st_size > limits.unpacked:
         raise too_large(source.name, limits)
     content = source.path.read_bytes()
@@ -75,7 +75,7 @@ def _read_mailbox(source: Source, content: bytes, limits: ReadLimits) -> Content
 
 
 class _Mail:
-    """A message and its attachments, which are added to `data`."""
+    """A message. Its attachments are added to `data`."""
 
     def __init__(
         self, source: Source, content: bytes, limits: ReadLimits, data: dict[str, bytes] | None = None
@@ -101,12 +101,12 @@ class _Mail:
         self.lost += _left_out(message)
 
     def attached(self) -> str:
-        """A line with the names of the attachments; empty without any."""
+        """Return a line with the names of the attachments; empty if there are none."""
         return f"\n{len(self._names)} attachments: {', '.join(self._names)}." if self._names else ""
 
 
 def _header(message: EmailMessage, name: str) -> str:
-    """All values of a header. Raw bytes in it, and values that the parser fails on, are decoded as text."""
+    """Return all values of a header. Raw bytes, and values that the parser rejects, are decoded as text."""
     values = []
     for given, raw in message.raw_items():
         if given.lower() == name.lower():
@@ -120,7 +120,7 @@ def _header(message: EmailMessage, name: str) -> str:
 
 
 def _left_out(message: EmailMessage) -> list[str]:
-    """Sentences about headers, text between the parts, and faults in the structure."""
+    """Return sentences about hidden headers, text between the parts, and faults in the structure."""
     shown = {name.lower() for name in _HEADERS} | {"mime-version", "content-type", "content-transfer-encoding"}
     lost = []
     if others := dict.fromkeys(name for name in message.keys() if name.lower() not in shown):  # noqa: SIM118
@@ -139,7 +139,7 @@ def _is_nested(part: Any) -> bool:
 
 
 def _body(plain: MIMEPart | None, html: MIMEPart | None, lost: list[str]) -> Iterator[str]:
-    """The plain text, and the HTML if it has other words or a table."""
+    """Return the plain text, and the HTML text if it has other words or a table."""
     text = "" if plain is None else _part_text(plain, lost).strip()
     yield text
     if html is None:
@@ -154,7 +154,7 @@ def _body(plain: MIMEPart | None, html: MIMEPart | None, lost: list[str]) -> Ite
 
 
 def _attached(message: Any, bodies: list[MIMEPart | None]) -> Iterator[EmailMessage]:
-    """Return the parts other than the text of the message, including a multipart without parts."""
+    """Return all parts except the text of the message, including a multipart without parts."""
     if message.get_content_maintype() == "multipart" and message.is_multipart():
         for part in message.iter_parts():
             yield from _attached(part, bodies)
@@ -183,7 +183,7 @@ def _read(name: str, kind: str, content: bytes, depth: int, limits: ReadLimits, 
 
 
 def _name(part: EmailMessage, taken: dict[str, bytes]) -> str:
-    """A unique name that is safe for a file."""
+    """Return a unique file name for a part, without unsafe characters."""
     given = (part.get_filename() or "").replace("\\", "/").rpartition("/")[2]
     suffix = _SUFFIXES.get(part.get_content_type(), "")
     name = short_name(one_line(given, 100).replace("\0", "").strip(". ")) or f"attachment-{len(taken) + 1}{suffix}"
@@ -200,7 +200,7 @@ def _bytes(part: MIMEPart) -> bytes:
 
 
 def _part_text(part: MIMEPart, lost: list[str]) -> str:
-    """The text of a part, also if its declared encoding is wrong; lines of `format=flowed` are joined."""
+    """Return the text of a part, even if its declared encoding is wrong. Lines of `format=flowed` are joined."""
     content = _bytes(part)
     declared = str(part.get_content_charset("ascii"))
     try:
@@ -228,7 +228,7 @@ def _is_utf_8(content: bytes) -> bool:
 
 
 def _unflowed(text: str, *, delete: bool) -> str:
-    """Joins lines that end with a space with the next one of the same quotation; with `delete`, without the space."""
+    """Join each line that ends with a space to the next line of the same quotation. `delete` removes the space."""
     lines: list[tuple[str, str]] = []
     is_open = False
     for given in text.split("\n"):

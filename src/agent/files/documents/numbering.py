@@ -1,4 +1,4 @@
-"""Styles and lists of a Word document: levels of headings, and the numbers that Word shows before paragraphs."""
+"""Styles and lists of Word documents: levels of headings, and the numbers that Word shows before paragraphs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROMAN = [
 
 
 def styles(root: list[Any]) -> tuple[dict[str, int], dict[str, tuple[str, int]]]:
-    """Heading levels and lists by style, inherited ones included."""
+    """Return the heading level and the list of each style, including inherited ones."""
     styles = {one.get(f"{W}styleId", ""): one for one in root if name_of(one) == "style"}
     levels: dict[str, int] = {}
     numbered: dict[str, tuple[str, int]] = {}
@@ -39,7 +39,7 @@ def styles(root: list[Any]) -> tuple[dict[str, int], dict[str, tuple[str, int]]]
 
 
 class Lists:
-    """Numbers the list items of a document, paragraph by paragraph."""
+    """Counts the list items of a document, paragraph by paragraph."""
 
     def __init__(self, numbering: list[Any]) -> None:
         abstract = {
@@ -58,7 +58,7 @@ class Lists:
         self._counts = defaultdict[str, Counter[int]](Counter)
 
     def mark(self, number: str, level: int) -> str:
-        """The number or bullet of the next paragraph in this list: `2.1.`, `b)`, `-`; empty if it has none."""
+        """Return the number or bullet of the next paragraph in a list: `2.1.`, `b)`, `-`; empty if it has none."""
         levels = self._levels.get(number, {})
         if level not in levels:
             return "-" if number not in ("", "0") else ""
@@ -77,7 +77,7 @@ class Lists:
 
 
 def spelt(count: int, style: str) -> str:
-    """A number as a list shows it: `3`, `03`, `c`, `III`."""
+    """Return a number in the style of a list: `3`, `03`, `c`, `III`."""
     if style.endswith("Letter"):
         spelt = chr(ord("a") + (count - 1) % 26) * min((count - 1) // 26 + 1, 10)
     elif style.endswith("Roman") and count < 4000:
@@ -88,24 +88,24 @@ def spelt(count: int, style: str) -> str:
 
 
 def name_of(element: Any) -> str:
-    """The name of an element without its namespace; empty for a comment."""
+    """Return the name of an element without its namespace; empty for a comment."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def value_of(parent: Any, name: str) -> str:
-    """The value of a property, or an empty text."""
+    """Return the value of a property, or an empty text."""
     found = parent.find(f"{W}{name}") if parent is not None else None
     return str(found.get(f"{W}val", "")) if found is not None else ""
 
 
 def outline_of(properties: Any) -> int:
-    """The level of a heading by its paragraph's properties; 0 for other paragraphs."""
+    """Return the heading level in a paragraph's properties; 0 for other paragraphs."""
     level = value_of(properties, "outlineLvl")
     return int(level) + 1 if level.isdigit() and int(level) < 9 else 0
 
 
 def list_of(properties: Any, number: str = "", depth: int = 0) -> tuple[str, int]:
-    """The list that a paragraph belongs to, by its properties, and its level there."""
+    """Return the list and the level in a paragraph's properties."""
     listed = properties.find(f"{W}numPr") if properties is not None else None
     return (value_of(listed, "numId") or number), int(value_of(listed, "ilvl") or depth)

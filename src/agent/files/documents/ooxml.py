@@ -1,4 +1,4 @@
-"""Office Open XML packages (docx, pptx, xlsx): their parts in the variants of all programs."""
+"""Office Open XML packages (docx, pptx, xlsx): finds their parts, in the variants that different programs write."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from mcp_tools.text import one_line
 
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _FEW = 5
-_HEAD = 4096  # bytes
-_MOST_PROPERTIES = 1000  # characters
+_HEAD_BYTES = 4096
+_MAX_PROPERTIES_CHARS = 1000
 _SILENT = re.compile(
     r"\[content_types\]\.xml|.*\.rels|.*/|.*/(theme|printersettings|fonts|_rels)/.*|docprops/(app\.xml|thumbnail\..*)"
     r"|.*/(styles|styleswitheffects|settings|fonttable|websettings|numbering|presprops|viewprops|tablestyles|people"
@@ -26,7 +26,7 @@ _SILENT = re.compile(
     r"|(layout|quickstyle|colors|drawing|style)\d*)\.xml|.*/(authors|commentauthors|changesinfos/.*)\.xml"
     r"|customxml/itemprops\d*\.xml|ppt/(notes|handout)masters/.*|ppt/slide(layouts|masters)/.*"
 )
-"""Names of parts without text for a reader: they describe looks, or help programs."""
+"""Names of parts without text, such as themes."""
 _WORDS = (
     (r".*/glossary/.*", "building blocks"),
     (r".*vbaproject.*|.*vbadata.*|.*/macrosheets/.*", "macros"),
@@ -47,18 +47,18 @@ _WORDS = (
     (r"ppt/tags/.*", "tags of add-ins"),
     (r"_xmlsignatures/.*", "signatures"),
 )
-"""Names of parts that a reader may miss, and what they are."""
+"""Names of parts that are not read, and words for them in the note."""
 
 
 class Relation(NamedTuple):
-    """A relation of a part to another, or to an address outside."""
+    """A relation from a part to another part or to an external address."""
 
     kind: str
-    """The last word of its type: `comments`, `image`."""
+    """The last segment of its type: `comments`, `image`."""
     target: str
-    """An address, or a path as the part writes it."""
+    """An address, or the path as it is written."""
     part: Part | None
-    """None if it leads out of the package, or to a part that is missing."""
+    """None for an external address or a missing part."""
 
 
 class Part:
@@ -69,12 +69,12 @@ class Part:
 
     @cached_property
     def content(self) -> bytes:
-        """Its bytes."""
+        """The bytes of the part."""
         return self._package.member(self.name)
 
     @cached_property
     def root(self) -> Any:
-        """The root of its XML, with the namespaces of the transitional format; empty if only this part is broken."""
+        """The root of its XML, with transitional namespaces. A broken part other than the main one is empty."""
         from lxml import etree  # type: ignore[import-untyped]  # it has no stubs
 
         try:
@@ -89,28 +89,28 @@ class Part:
 
     @cached_property
     def relations(self) -> dict[str, Relation]:
-        """Relations by their id."""
+        """The relations of the part by id."""
         return self._package.relations(self.name)
 
     def related(self, relation: str | None) -> Part | None:
-        """The part that a relation leads to; None if it leads out of the package or nowhere."""
+        """Return the target of a relation; None if it is external or missing."""
         found = self.relations.get(relation or "")
         return found.part if found else None
 
     def address(self, relation: str | None) -> str:
-        """The address outside that a relation leads to, or an empty text."""
+        """Return the external address of a relation, or an empty text."""
         found = self.relations.get(relation or "")
         return found.target if found and found.part is None else ""
 
     def parts(self, kind: str) -> list[Part]:
-        """The parts that its relations of a kind lead to."""
+        """Return the targets of all relations of this kind."""
         return [one.part for one in self.relations.values() if one.kind == kind and one.part is not None]
 
 
 class Package:
     """The parts of a document.
 
-    Names are compared without case, and a backslash in them counts as `/`, as Office does.
+    As in Office, names are compared without case, and a backslash counts as `/`.
     """
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
@@ -121,7 +121,7 @@ class Package:
         self._parts: dict[str, Part] = {}
         self._read: set[str] = set()
         self.broken: list[str] = []
-        """A sentence for each part that is damaged."""
+        """A sentence about each damaged part."""
         self.main_name = ""
 
     def __enter__(self) -> Package:
@@ -131,7 +131,7 @@ class Package:
         self._archive.close()
 
     def main(self, usual: str) -> Part:
-        """The main part: the one that the package names, else the one at the usual place.
+        """Return the main part: the one that the package names, else the one at the usual path.
 
         Raises:
             KeyError: There is no such part.
@@ -144,7 +144,7 @@ class Package:
         return part
 
     def part(self, name: str) -> Part | None:
-        """The part of that name, or None."""
+        """Return the part with this name, or None."""
         found = self._members.get(_normal(name))
         if found is None:
             return None
@@ -152,20 +152,20 @@ class Package:
         return self._parts.setdefault(normal, Part(self, normal))
 
     def names(self) -> list[str]:
-        """Names of all members, in small letters and with `/`."""
+        """Return the names of all members, in lower case and with `/`."""
         return list(self._members)
 
     def member(self, name: str) -> bytes:
-        """The bytes of a member, which counts as read."""
+        """Return the bytes of a member, and mark it as read."""
         self._read.add(_normal(name))
         return self._archive.read(self._members[_normal(name)])
 
     def size(self, name: str) -> int:
-        """The unpacked size of a member in bytes."""
+        """Return the unpacked size of a member in bytes."""
         return self._archive.getinfo(self._members[_normal(name)]).file_size
 
     def relations(self, name: str) -> dict[str, Relation]:
-        """Return the relations of a part, or of the package for an empty name."""
+        """Return the relations of a part; an empty name means the package."""
         folder, base = posixpath.split(name)
         place = posixpath.join(folder, "_rels", f"{base}.rels")
         if _normal(place) not in self._members:
@@ -180,7 +180,7 @@ class Package:
         return found
 
     def properties(self) -> dict[str, str]:
-        """Title, author and the like, and the properties that a user added, by name."""
+        """Return the title, author and other properties, including those that users added, by name."""
         found: dict[str, str] = {}
         for path, kept in (("docProps/core.xml", None), ("docProps/app.xml", ("Manager", "Company"))):
             part = self.part(path) or next(iter(self._related(path)), None)
@@ -193,13 +193,13 @@ class Package:
         return found
 
     def described(self) -> str:
-        """A line with the properties but the title, for a summary; empty without."""
+        """Return a line with all properties except the title; empty if there are none."""
         left_out = ("title", "revision", "lastPrinted", "version")
         listed = "; ".join(f"{name} {text}" for name, text in self.properties().items() if name not in left_out)
-        return f"\nProperties: {one_line(listed, _MOST_PROPERTIES)}." if listed else ""
+        return f"\nProperties: {one_line(listed, _MAX_PROPERTIES_CHARS)}." if listed else ""
 
     def unread(self, *silent: str) -> list[str]:
-        """A sentence that names the parts that nobody read, except those without text and those under `silent`."""
+        """Return a sentence that names the parts not read, except parts without text and those under `silent`."""
         kinds: dict[str, list[str]] = {}
         for name in self._members:
             if name in self._read or _SILENT.fullmatch(name) or name.startswith(silent):
@@ -212,7 +212,7 @@ class Package:
         return [*dict.fromkeys(self.broken), *([f"Not read: {listed}."] if listed else [])]
 
     def normalised(self) -> io.BytesIO:
-        """The package as libraries expect it: the namespaces of the transitional format, `/` in names."""
+        """Return the package in the form that libraries expect: transitional namespaces, `/` in names."""
         out = io.BytesIO()
         with ZipFile(out, "w") as archive:
             for name in self._members.values():
@@ -231,9 +231,9 @@ class Package:
         )
 
     def _head(self, name: str) -> bytes:
-        """The beginning of a member, where its namespaces are; of one in UTF-16 without the zero bytes."""
+        """Return the beginning of a member, which has its namespaces. Zero bytes of UTF-16 are removed."""
         with self._archive.open(name) as file:
-            return file.read(_HEAD).replace(b"\0", b"")
+            return file.read(_HEAD_BYTES).replace(b"\0", b"")
 
     def _related(self, path: str) -> list[Part]:
         kind = {"core": "core-properties", "app": "extended-properties"}[posixpath.basename(path).split(".")[0]]
@@ -258,7 +258,7 @@ def _as_transitional(content: bytes) -> bytes:
 
 
 def _as_utf8(content: bytes) -> bytes:
-    """XML in a two-byte encoding becomes UTF-8."""
+    """Convert XML in UTF-16 to UTF-8."""
     if not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content
     from lxml import etree

@@ -1,4 +1,4 @@
-"""OpenDocument texts and slides, and what a spreadsheet has apart from its values."""
+"""Reader of OpenDocument texts and slides; also reads comments and objects of spreadsheets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SILENT = re.compile(
     r"mimetype|META-INF/manifest\.xml|manifest\.rdf|(.*/)?(settings\.xml|layout-cache)|.*/"
     r"|(.*/)?(Thumbnails|Configurations2|ObjectReplacements|Fonts)/.*|.*/(meta|styles)\.xml"
 )
-"""Members without text for a reader."""
+"""Members without text."""
 _WORDS = (
     (r"(Basic|Scripts|Dialogs)/.*", "macros"),
     (r"META-INF/.*", "signatures and keys"),
@@ -47,11 +47,11 @@ _WITHOUT_TEXT = frozenset(
         *("office:event-listeners", "text:script", "presentation:notes", "office:forms", "text:note-citation"),
     }
 )
-"""Elements that are not part of the text where they occur."""
+"""Elements whose text does not belong to the place where they occur."""
 
 
 def open_odt(source: Source, limits: ReadLimits) -> Contents:
-    """Reads a text document."""
+    """Read a text document."""
     with open_package(source, limits) as archive:
         reading = Reading(source, archive)
         body = reading.body("text")
@@ -60,7 +60,7 @@ def open_odt(source: Source, limits: ReadLimits) -> Contents:
             blocks += ["## Headers and footers", *margins]
         if reading.changes:
             blocks += ["## Tracked changes", "\n".join(reading.changes)]
-            reading.told.append("The text has tracked changes as if all were accepted; they are listed at its end.")
+            reading.remarks.append("The text has tracked changes as if all were accepted; they are listed at its end.")
         words = sum(len(block.split()) for block in blocks)
         summary = f"OpenDocument text{reading.title()} of {words:,} words.{reading.described()}"
         lost = [*reading.lost(), "Fonts, colours and page breaks are not shown."]
@@ -69,7 +69,7 @@ def open_odt(source: Source, limits: ReadLimits) -> Contents:
 
 
 def open_odp(source: Source, limits: ReadLimits) -> Contents:
-    """Reads slides, or the pages of a drawing."""
+    """Read slides, or the pages of a drawing."""
     with open_package(source, limits) as archive:
         reading = Reading(source, archive)
         body = reading.body("presentation", "drawing")
@@ -92,12 +92,12 @@ def open_odp(source: Source, limits: ReadLimits) -> Contents:
 
 
 class Reading:
-    """A document while it is read."""
+    """The state of reading a document."""
 
     def __init__(self, source: Source, archive: ZipFile) -> None:
         self._source, self._archive = source, archive
         self._names, self._read = frozenset(archive.namelist()), set[str]()
-        self.drawings, self.changes, self.told = Drawings(), list[str](), list[str]()
+        self.drawings, self.changes, self.remarks = Drawings(), list[str](), list[str]()
         if "META-INF/manifest.xml" in self._names and b"encryption-data" in archive.read("META-INF/manifest.xml"):
             raise locked(source.name)
         self._folder = ""
@@ -106,16 +106,16 @@ class Reading:
         self._meta = self._part("meta.xml")
         self._counts = Counter[str]()
         self._after: list[str] = []
-        """Text boxes, notes and comments that follow the paragraph that is being read."""
+        """Text boxes, notes and comments to be shown after the current paragraph."""
         self._inserted: dict[str, list[str]] = {}
-        """The text of the insertions that are open here, by their id."""
+        """The text of the open insertions, by id."""
         self._numbered: dict[tuple[str, int], Any] = {}
         self.hidden, self._struck, self._titles = set[str](), set[str](), {"Title"}
         for root in (self.content, self._styles):
             self._learn(root)
 
     def _learn(self, root: Any) -> None:
-        """Collects the styles of hidden text, struck text, titles and lists."""
+        """Collect the styles of hidden text, struck-through text, titles and lists."""
         for style in root.iter("{*}style"):
             name = get(style, "name")
             if any(get(one, "display") == "none" or get(one, "visibility") == "hidden" for one in style):
@@ -129,7 +129,7 @@ class Reading:
                 self._numbered[get(style, "name"), count_in(level, "level")] = level
 
     def body(self, *names: str) -> Any:
-        """The element with the content of the document.
+        """Return the element with the content of the document.
 
         Raises:
             FileProblem: It is another kind of document.
@@ -140,29 +140,29 @@ class Reading:
         raise damaged(self._source.name, self._source.kind, "its content is of another kind")
 
     def lost(self) -> list[str]:
-        """Sentences about what the text does not show."""
+        """Return sentences about content that the text leaves out."""
         kinds: dict[str, list[str]] = {}
         for name in sorted(self._names - self._read):
             if not _SILENT.fullmatch(name):
                 what = next((words for pattern, words in _WORDS if re.fullmatch(pattern, name)), "other parts")
                 kinds.setdefault(what, []).append(name)
         listed = "; ".join(f"{what} ({first_of(names, 5)})" for what, names in kinds.items())
-        return [*self.drawings.lost, *dict.fromkeys(self.told), *([f"Not read: {listed}."] if listed else [])]
+        return [*self.drawings.lost, *dict.fromkeys(self.remarks), *([f"Not read: {listed}."] if listed else [])]
 
     def title(self) -> str:
-        """The title in quotes, for a summary."""
+        """Return the title in quotes, for the summary."""
         found = next(self._meta.iter("{*}title"), None)
         return f" “{one_line(found.text, 300)}”" if found is not None and found.text else ""
 
     def described(self) -> str:
-        """A line with author, subject and the like, and the properties that a user added."""
+        """Return a line with the author, the subject and other properties, including those that users added."""
         named = ((get(one, "name") or name_of(one).rpartition(":")[2], one.text) for one in self._meta.iterfind("*/*"))
         left_out = ("title", "generator", "editing-cycles", "editing-duration", "document-statistic")
         listed = "; ".join(f"{name} {text}" for name, text in named if text and name not in left_out)
         return f"\nProperties: {one_line(listed, 1000)}." if listed else ""
 
     def margins(self) -> list[str]:
-        """Headers, footers, and what master slides write, each once."""
+        """Return the texts of headers, footers and master slides, each once."""
         found = []
         for page in self._styles.iter("{*}master-page"):
             for one in page:
@@ -177,7 +177,7 @@ class Reading:
         return list(dict.fromkeys(found))
 
     def slide(self, page: Any) -> list[str]:
-        """The blocks of a slide: title, shapes, comments, notes."""
+        """Yield the blocks of a slide: title, shapes, comments, notes."""
         shapes = [one for one in page if get(one, "class") == "title"]
         titles = [self.line(one) for one in shapes]
         blocks = [f"## {one_line(text, 300)}" for text in titles if text]
@@ -189,7 +189,7 @@ class Reading:
         return blocks
 
     def blocks(self, parent: Iterable[Any]) -> Iterator[str]:
-        """Paragraphs, list items, tables and drawings, each followed by what is anchored in it."""
+        """Yield paragraphs, list items, tables and drawings, each followed by the boxes and notes anchored in it."""
         for child in parent:
             name = name_of(child)
             if name in ("text:p", "text:h", "table:table"):
@@ -208,11 +208,11 @@ class Reading:
                 yield from self.drawn(child)
             elif name not in _WITHOUT_TEXT:
                 if get(child, "display") in ("none", "condition"):
-                    self.told.append("Hidden text is shown like the rest.")
+                    self.remarks.append("Hidden text is shown like the rest.")
                 yield from self.blocks(child)
 
     def line(self, parent: Iterable[Any]) -> str:
-        """All blocks, each on a line, for a note or a cell."""
+        """Return all blocks, one per line, for a note or a cell."""
         after, self._after = self._after, []
         text = "\n".join(self.blocks(parent))
         self._after = after
@@ -228,11 +228,11 @@ class Reading:
         return text
 
     def _styled(self, node: Any, text: str) -> str:
-        """The text with the marks of its style."""
+        """Return the text with marks for its style, such as a heading."""
         if not text.strip():
             return text
         if get(node, "style-name") in self.hidden:
-            self.told.append("Hidden text is shown like the rest.")
+            self.remarks.append("Hidden text is shown like the rest.")
         return f"~~{text}~~" if get(node, "style-name") in self._struck else text
 
     def _list(self, node: Any, outer: tuple[str, ...] = (), style: str = "") -> Iterator[str]:
@@ -270,7 +270,7 @@ class Reading:
                 count = min(count_in(cell, "number-columns-repeated"), _MOST_REPEATED)
                 cells += [self.line(cell)] * count
                 if any(get(cell, f"number-{way}-spanned") not in ("", "1") for way in ("rows", "columns")):
-                    self.told.append("Some table cells are merged: their text is in the first cell.")
+                    self.remarks.append("Some table cells are merged: their text is in the first cell.")
             rows += [cells] * min(count_in(row, "number-rows-repeated"), _MOST_REPEATED)
         while rows and not any(rows[-1]):
             rows.pop()
@@ -283,7 +283,7 @@ class Reading:
         return text or ""
 
     def _inside(self, node: Any) -> str:
-        """The text in an element. White space is as in HTML."""
+        """Return the text in an element. White space collapses as in HTML."""
         text = self._say(spaced(node.text))
         for child in node:
             text += self._inline(child) + self._say(spaced(child.tail))
@@ -313,7 +313,7 @@ class Reading:
         return self._field(node, name)
 
     def _field(self, node: Any, name: str) -> str:
-        """Links, fields and spans."""
+        """Return the text of a link, field or span."""
         text = self._inside(node)
         if name in ("text:a", "draw:a"):
             target = get(node, "href")
@@ -321,7 +321,7 @@ class Reading:
         if name == "text:ruby-text":
             return f"({text})"
         if name in ("text:hidden-text", "text:hidden-paragraph"):
-            self.told.append("Hidden text is shown like the rest.")
+            self.remarks.append("Hidden text is shown like the rest.")
             return text or get(node, "string-value")
         if name == "text:conditional-text":
             versions = [get(node, f"string-value-if-{state}") for state in ("true", "false")]
@@ -335,7 +335,7 @@ class Reading:
 
     def _not_shown(self, what: str, texts: list[str]) -> None:
         if named := ", ".join(filter(None, texts)):
-            self.told.append(f"{what}: {named}.")
+            self.remarks.append(f"{what}: {named}.")
 
     def _noted(self, node: Any) -> str:
         kind = "e" if get(node, "note-class") == "endnote" else ""
@@ -346,7 +346,7 @@ class Reading:
         return mark
 
     def note(self, node: Any) -> str:
-        """A comment with its author and date."""
+        """Return a comment with its author and date."""
         text = self.line(one for one in node if name_of(one) not in ("creator", "date"))
         said = [*(("".join(one.itertext())) for one in node.iter("{*}creator")), *dates_in(node)]
         return f"{', '.join(said)}: {text}" if said else text
@@ -367,7 +367,7 @@ class Reading:
                 self.changes.append(f"[deleted by {author_of(one)}: {text}]")
 
     def _controls(self, node: Any) -> Iterator[str]:
-        """Form controls with their labels and values."""
+        """Return form controls with their labels and values."""
         for one in node.iter():
             said = [get(one, key) for key in ("label", "current-value", "value", "title")]
             said += [self.line(one)] if name_of(one) == "form:textarea" else []
@@ -375,7 +375,7 @@ class Reading:
                 yield f"[form control {get(one, 'name')}: {', '.join(dict.fromkeys(filter(None, said)))}]"
 
     def drawn(self, node: Any) -> Iterator[str]:
-        """A frame, shape or group: its text, pictures, charts, and its alt text."""
+        """Return the text, pictures, charts and alt text of a frame, shape or group."""
         name = name_of(node)
         alts = [
             one.text for one in node if name_of(one) in ("svg-compatible:title", "svg-compatible:desc") and one.text
@@ -415,7 +415,7 @@ class Reading:
         return (self._member(place), posixpath.splitext(place)[1][1:].lower()) if place in self._names else (b"", "")
 
     def _object(self, node: Any) -> str:
-        """A chart, a formula, or an embedded document or file."""
+        """Return the text for a chart, a formula, or an embedded document or file."""
         place, inline = self._place(node), next((one for one in node if isinstance(one.tag, str)), None)
         if inline is None and f"{place}/content.xml" not in self._names:
             if place not in self._names:
@@ -441,7 +441,7 @@ class Reading:
         return f"[{kind} chart{f': {title}' if title else ''}]\n{table(rows)}{more}"
 
     def _place(self, node: Any) -> str:
-        """The name of the member that an element refers to, or an address."""
+        """Return the member or the address that an element refers to."""
         target = get(node, "href")
         if re.match(r"\w+:", target):
             return target
@@ -453,7 +453,7 @@ class Reading:
         return self._archive.read(name)
 
     def _part(self, name: str) -> Any:
-        """The root of a part; empty, and named, if only this part is broken."""
+        """Return the root of a part. A broken part is reported, and an empty root returned."""
         from lxml import etree  # type: ignore[import-untyped]  # it has no stubs
 
         if name not in self._names:
@@ -461,5 +461,5 @@ class Reading:
         try:
             return parse_xml(self._member(name))
         except (etree.XMLSyntaxError, BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-            self.told.append(f"The part {name} is damaged and was not read: {one_line(str(error), 150)}.")
+            self.remarks.append(f"The part {name} is damaged and was not read: {one_line(str(error), 150)}.")
             return etree.Element("broken")

@@ -1,4 +1,4 @@
-"""Documents that are zip files: opening them within limits; their charts, diagrams and pictures."""
+"""Documents that are ZIP files: opens them within limits; reads their charts, diagrams and pictures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationship
 
 
 def open_package(source: Source, limits: ReadLimits) -> ZipFile:
-    """Opens a document as a zip file, without unpacking anything."""
+    """Open a document as a ZIP file, without unpacking anything."""
     with source.path.open("rb") as file:
         if file.read(4) == _OLE:
             raise locked(source.name)
@@ -40,7 +40,7 @@ def open_package(source: Source, limits: ReadLimits) -> ZipFile:
 
 
 def parse_xml(content: bytes) -> Any:
-    """The root of an XML text; external references are not resolved."""
+    """Return the root of an XML text. External references are not resolved."""
     from lxml import etree  # type: ignore[import-untyped]  # it has no stubs
 
     return etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
@@ -51,15 +51,15 @@ class Drawings:
     """The pictures, charts, diagrams and embedded files of a document."""
 
     pictures: dict[str, bytes] = field(default_factory=dict)
-    """Contents by file name, including embedded files."""
+    """The content of pictures and embedded files, by file name."""
     files: list[str] = field(default_factory=list)
-    """Names of the embedded files."""
+    """Names of embedded files."""
     others: list[str] = field(default_factory=list)
-    """Sounds, films and controls, which are not read."""
+    """Names of sounds, films and controls, which are not read."""
 
     @property
     def lost(self) -> list[str]:
-        """Contents that the text lacks."""
+        """Sentences about content that the text leaves out."""
         lost = []
         if count := len(self.pictures) - len(self.files):
             some = f"{count} pictures are" if count != 1 else "1 picture is"
@@ -69,14 +69,14 @@ class Drawings:
         return [*lost, *(f"Not read: {other} ({self.others.count(other)})." for other in dict.fromkeys(self.others))]
 
     def picture(self, part: Any, relation: str, alt: str, stem: str) -> str:
-        """Keeps a picture, and returns its text: the name of its file and its description."""
+        """Store a picture. Return the text for it: the name of its file and its description."""
         related = part.related(relation)
         if related is None:
             return self.kept(b"", "", alt, stem, part.address(relation))
         return self.kept(related.content, related.name.rpartition(".")[2].lower(), alt, stem)
 
     def kept(self, content: bytes, suffix: str, alt: str, stem: str, address: str = "") -> str:
-        """The text for a picture; without content, only its description and its address."""
+        """Return the text for a picture. Without content, it has only the description and the address."""
         name = address
         if content:
             name = self.named(content, suffix, stem)
@@ -84,7 +84,7 @@ class Drawings:
         return f"{named}: {alt}]" if alt else f"{named}]" if name else "[picture without description]"
 
     def embedded(self, part: Any, relation: str | None, what: str, stem: str) -> str:
-        """Keeps an embedded file, and returns its text: its name, and what it is."""
+        """Store the embedded file of a relation. Return the text for it: its name and its kind."""
         related = part.related(relation)
         if related is None:
             address = part.address(relation)
@@ -93,20 +93,20 @@ class Drawings:
         return self.file(related.content, related.name.rpartition(".")[2].lower(), what, stem)
 
     def file(self, content: bytes, suffix: str, what: str, stem: str) -> str:
-        """Keeps an embedded file, and returns its text."""
+        """Store an embedded file. Return the text for it."""
         name = self.named(content, suffix, f"{stem}-object")
         self.files += [name] if name not in self.files else []
         return f"[embedded file {name}: {what}]"
 
     def named(self, content: bytes, suffix: str, stem: str) -> str:
-        """Keeps a file, once, and returns its name."""
+        """Store a file once, and return its name."""
         name = next((known for known, kept in self.pictures.items() if kept == content), "")
         name = name or f"{stem}-{len(self.pictures) + 1}.{suffix}"
         self.pictures[name] = content
         return name
 
     def chart(self, part: Any, relation: str) -> str:
-        """A chart: its kind, its titles and labels, and the table of its data."""
+        """Return a chart as text: its kind, titles and labels, and a table of its data."""
         related = part.related(relation)
         if related is None:
             return "[chart without data]"
@@ -121,7 +121,7 @@ class Drawings:
         return f"[{', '.join(kinds)} chart{': ' + words if words else ''}]\n{table(rows)}{more}"
 
     def diagram(self, part: Any, graphic: Any) -> str:
-        """The words of a diagram as a list."""
+        """Return the words of a diagram as a list."""
         ids = next(graphic.iter("{*}relIds"), None)
         related = part.related(ids.get(f"{_RELATION}dm", "")) if ids is not None else None
         if related is None:
@@ -131,17 +131,17 @@ class Drawings:
 
 
 def _words(element: Any) -> str:
-    """The text of a title or of shapes."""
+    """Return the text of a title or of shapes."""
     held = list(element.iter("{*}p")) or list(element.iter("{*}pt", "{*}tx", "{*}name"))
     return " ".join("".join(one.itertext("{*}t", "{*}v", "{*}name")).strip() for one in held).strip()
 
 
 def _data(chart: Any) -> tuple[list[str], list[list[str]]]:
-    """The kinds of a chart and its data, with the names of series in the first row."""
+    """Return the kinds of a chart, and its data with the names of the series in the first row."""
     tags = [str(one.tag).rpartition("}")[2] for one in chart.iterfind(f".//{_CHART}plotArea/*")]
     kinds = dict.fromkeys(tag.removesuffix("Chart") for tag in tags if tag.endswith("Chart"))
     head, columns, labels = [""], list[list[str]](), list[str]()
-    for series in chart.iter("{*}ser"):  # hidden ones have a separate namespace
+    for series in chart.iter("{*}ser"):  # hidden series have another namespace
         name = " ".join(_values(series, "tx")) or series.findtext(f"{_CHART}tx/{_CHART}v", "")
         for what in ("val", "yVal", "bubbleSize"):
             if values := _values(series, what):
@@ -155,7 +155,7 @@ def _data(chart: Any) -> tuple[list[str], list[list[str]]]:
 
 
 def _extended(chart: Any) -> tuple[list[str], list[list[str]]]:
-    """The same for the newer kinds: waterfall, treemap, funnel."""
+    """Do the same for newer charts: waterfall, treemap, funnel."""
     kinds = dict.fromkeys(one.get("layoutId", "") for one in chart.iter("{*}series"))
     names = [
         _words(tx) or "".join(tx.itertext()).strip() for one in chart.iter("{*}series") for tx in one.iter("{*}tx")
@@ -166,9 +166,9 @@ def _extended(chart: Any) -> tuple[list[str], list[list[str]]]:
 
 
 def _values(series: Any, *names: str) -> list[str]:
-    """The points of the first of these elements that exists, by number; missing points are empty.
+    """Return the points of the first of these elements that exists. Missing points are empty.
 
-    Labels on several levels are joined.
+    Labels with several levels are joined.
     """
     holder = next((found for name in names if (found := series.find(f"{_CHART}{name}")) is not None), None)
     if holder is None:

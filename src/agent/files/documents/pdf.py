@@ -1,4 +1,4 @@
-"""PDF, page by page: text, tables as columns, notes and fields; a page that is only a picture is read by OCR."""
+"""Reader of PDF files: text, tables as columns, notes and form fields. Scanned pages are read by OCR."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 from pypdfium2 import PdfDocument, PdfiumError, raw  # type: ignore[import-untyped]  # it has no stubs
 
 from agent.files.contents import Contents, FileProblem, ReadLimits, Section, Source, damaged, locked, short_name
-from agent.files.media.ocr import LONGEST_SIDE, Piece, has_columns, lay_out, text_in
+from agent.files.media.ocr import MAX_OCR_PIXELS, Piece, has_columns, lay_out, text_in
 from mcp_tools.text import count_of, one_line
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_SHARE_FOR_OCR = 0.5  # part of the time limit that may go into reading pictures
-_MOST_CHARACTERS = 1_000_000  # of one page: no printed page has more
-_MOST_PIECES = 4_000
-"""Pages with more pieces are not checked for columns: these are labels of drawings."""
+_MAX_OCR_SHARE = 0.5  # of the time limit
+_MAX_PAGE_CHARS = 1_000_000  # no printed page has more
+_MAX_PIECES = 4_000
+"""Pages with more pieces of text are drawings, and are not checked for columns."""
 _MOST_OBJECTS = 20_000
 _MOST_NOTES = 500
 _MOST_ATTACHED = 50
@@ -31,7 +31,7 @@ _PROPERTIES = ("subject", "keywords", "creator")
 
 
 def open_pdf(source: Source, limits: ReadLimits) -> PdfContents:
-    """Opens a PDF; pages are read when they are requested."""
+    """Open a PDF. A page is read when it is requested."""
     with source.path.open("rb") as file:
         file.seek(max(0, source.path.stat().st_size - 2048))
         is_cut = b"%%EOF" not in file.read()
@@ -53,11 +53,11 @@ def open_pdf(source: Source, limits: ReadLimits) -> PdfContents:
 
 
 class PdfContents(Contents):
-    """An open PDF."""
+    """The contents of a PDF."""
 
     def __init__(self, document: PdfDocument, stem: str, limits: ReadLimits) -> None:
         self._document, self._stem = document, stem
-        self._seconds = limits.seconds * _SHARE_FOR_OCR
+        self._seconds = limits.seconds * _MAX_OCR_SHARE
         self._until = 0.0
         self._recognised: dict[int, str] = {}
         told = {key.lower(): one_line(value, 300) for key, value in document.get_metadata_dict().items() if value}
@@ -76,21 +76,21 @@ class PdfContents(Contents):
             self.lost.append(f"Files are attached to the PDF, saved next to its text but not read: {names}.")
 
     def sections(self, first: int = 1) -> Iterator[Section]:
-        """The pages."""
+        """Yield the pages from number `first`."""
         for number in range(first, len(self._document) + 1):
             label = self._document.get_page_label(number - 1)
             numbered = f" (numbered {one_line(label, 20)})" if label and label != str(number) else ""
             yield Section(f"page {number}{numbered}", self._text(number))
 
     def draw(self, number: int) -> Image:
-        """Image of a page."""
+        """Return an image of a page."""
         try:
             return _picture_of(self._document[number - 1])
         except (PdfiumError, IndexError):
             raise FileProblem("range", f"Page {number} cannot be rendered.") from None
 
     def save_data(self, folder: Path) -> list[Path]:
-        """The text as JSON lines, `{"page": 1, "text": "…"}`, and the attached files."""
+        """Save the text as JSON Lines, `{"page": 1, "text": "…"}`, and the attached files."""
         path = folder / f"{self._stem}.pages.jsonl"
         with path.open("w", encoding="utf-8") as out:
             for number in range(1, len(self._document) + 1):
@@ -103,7 +103,7 @@ class PdfContents(Contents):
         return saved
 
     def close(self) -> None:
-        """Closes the document."""
+        """Close the document."""
         self._document.close()
 
     def _text(self, number: int) -> str:
@@ -114,9 +114,9 @@ class PdfContents(Contents):
             return "(this page is damaged)"
         try:
             text = _text_of(page)
-            if len(text) > _MOST_CHARACTERS:
+            if len(text) > _MAX_PAGE_CHARS:
                 self.lost.append(
-                    f"Page {number} has {len(text):,} characters: only its first {_MOST_CHARACTERS:,} are shown."
+                    f"Page {number} has {len(text):,} characters: only its first {_MAX_PAGE_CHARS:,} are shown."
                 )
             count = min(raw.FPDFPage_CountObjects(page), _MOST_OBJECTS)
             objects = [raw.FPDFPage_GetObject(page, index) for index in range(count)]
@@ -132,7 +132,7 @@ class PdfContents(Contents):
                 some = "a picture" if pictures == 1 else f"{pictures} pictures"
                 self.lost.append(f"Page {number} has {some} besides its text, not described here.")
             notes = _notes_on(page, self._document)
-            return "\n".join([text[:_MOST_CHARACTERS].strip("\n"), *notes]) if notes else text[:_MOST_CHARACTERS]
+            return "\n".join([text[:_MAX_PAGE_CHARS].strip("\n"), *notes]) if notes else text[:_MAX_PAGE_CHARS]
         finally:
             page.close()
 
@@ -167,25 +167,25 @@ class PdfContents(Contents):
 
 
 def _text_of(page: Any) -> str:
-    """The text in the order of the file, or, if the page has a table, as laid out on the page."""
+    """Return the text in file order, or, if the page has a table, in the layout of the page."""
     words = page.get_textpage()
     try:
         plain = str(words.get_text_range().replace("\r\n", "\n").replace("\x02", ""))
         count = words.count_rects()
-        if not 4 <= count <= _MOST_PIECES or page.get_rotation():
+        if not 4 <= count <= _MAX_PIECES or page.get_rotation():
             return plain
         boxes = [words.get_rect(index) for index in range(count)]
         if not _share_lines(boxes) or not has_columns([_piece(box) for box in boxes]):
             return plain
         laid = lay_out([_piece(box, words.get_text_bounded(*box)) for box in boxes])
-        # laying lines out again must not lose a letter
+        # the new layout must have the same letters
         return laid if sorted("".join(laid.split())) == sorted("".join(plain.split())) else plain
     finally:
         words.close()
 
 
 def _unseen(page: Any, texts: list[Any]) -> Iterator[str]:
-    """The ways in which texts of a page may not be visible on it."""
+    """Return the reasons why some text on the page may be invisible."""
     if any(raw.FPDFTextObj_GetTextRenderMode(one) == raw.FPDF_TEXTRENDERMODE_INVISIBLE for one in texts):
         yield "has text that is not visible, such as the text behind a scan"
     if any(_is_outside(page.get_bbox(), one) for one in texts):
@@ -214,14 +214,14 @@ def _mark_name(mark: Any) -> str:
 
 
 def _picture_of(page: Any) -> Image:
-    """Return the image of the page at about 200 dots per inch."""
+    """Return an image of the page at about 200 dpi."""
     longest = max(page.get_size()) or 1.0
-    picture: Image = page.render(scale=min(200 / 72, LONGEST_SIDE / longest)).to_pil()
+    picture: Image = page.render(scale=min(200 / 72, MAX_OCR_PIXELS / longest)).to_pil()
     return picture
 
 
 def _share_lines(boxes: list[tuple[float, float, float, float]]) -> bool:
-    """Return True if any pieces share a line. Most pages are prose, and this quickly rules out tables."""
+    """Return True if any pieces share a line. If not, the page has no table; this check is fast."""
     twice_middles = sorted(box[1] + box[3] for box in boxes)
     height = sorted(box[3] - box[1] for box in boxes)[len(boxes) // 2]
     return sum(after - before <= height for before, after in pairwise(twice_middles)) > 1
@@ -233,7 +233,7 @@ def _piece(box: tuple[float, float, float, float], text: str = "") -> Piece:
 
 
 def _notes_on(page: Any, document: Any) -> list[str]:
-    """Return contents that the text of the page lacks: notes, form fields, targets of links."""
+    """Return notes, form fields and link targets, which are not in the text of the page."""
     found = []
     for index in range(min(raw.FPDFPage_GetAnnotCount(page), _MOST_NOTES)):
         note = raw.FPDFPage_GetAnnot(page, index)
@@ -269,7 +269,7 @@ def _notes_on(page: Any, document: Any) -> list[str]:
 
 
 def _filled(function: Callable[..., int], *arguments: Any, encoding: str) -> str:
-    """The text that a pdfium function writes to a buffer; called without one, it returns the size."""
+    """Return the text that a pdfium function writes to a buffer. The first call returns the size."""
     size = function(*arguments, None, 0)
     buffer = ctypes.create_string_buffer(size + 2)
     function(*arguments, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)) if encoding != "utf-8" else buffer, size)

@@ -1,11 +1,11 @@
-"""Slides in the order of the show: texts, tables, charts' data, alt texts, speaker notes and comments."""
+"""Reader of presentations: text, tables, chart data, alt texts, speaker notes and comments of each slide."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pptx.package import Package  # with macros, or a show: the same parts by other names
+from pptx.package import Package  # opens variants too, with macros or as a show
 from pptx.parts.presentation import PresentationPart
 
 from agent.files.contents import (
@@ -26,11 +26,11 @@ from mcp_tools.text import one_line
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
-_ROW = 91_440  # shapes with tops closer than this (a tenth of an inch, in EMU) are side by side
+_SAME_ROW_EMU = 91_440  # a tenth of an inch; shapes with closer tops are in one row
 
 
 def open_pptx(source: Source, limits: ReadLimits) -> Contents:
-    """Reads a presentation."""
+    """Read a presentation."""
     with Parts(source, limits) as parts:
         return _read(source, limits, parts)
 
@@ -100,7 +100,7 @@ class _Slide:
         self.blocks = self.blocks or ["(an empty slide)"]
 
     def _attributes(self, element: Any, shown: str) -> Iterator[str]:
-        """Texts in attributes that no shape has shown: links of shapes with their tips, alt texts, names."""
+        """Return texts in attributes that are not in `shown`: links of shapes with their tips, alt texts, names."""
         if (name := element.find("{*}cSld").get("name", "")) and name not in shown:
             yield f"[name of the slide: {name}]"
         for one in element.iter("{*}cNvPr"):
@@ -115,9 +115,9 @@ class _Slide:
         self._drawings.others += [f"a sound, {name}" for name in names]
 
     def _shapes(self, shapes: Iterable[Any]) -> Iterator[str]:
-        """Shapes from top to bottom and left to right."""
+        """Yield the blocks of shapes, from top to bottom and left to right."""
         others = (shape for shape in shapes if shape.shape_id != self._title_id)
-        for shape in sorted(others, key=lambda one: ((one.top or 0) // _ROW, one.left or 0)):
+        for shape in sorted(others, key=lambda one: ((one.top or 0) // _SAME_ROW_EMU, one.left or 0)):
             yield from (block for block in self._shape(shape) if block.strip())
 
     def _shape(self, shape: Any) -> Iterator[str]:
@@ -150,7 +150,7 @@ class _Slide:
             yield f"[alt text: {alt}]"
 
     def _alternatives(self, element: Any) -> Iterator[str]:
-        """Texts of shapes that are stored in several versions: formulas, handwriting, newer kinds."""
+        """Yield texts of shapes that are stored in several versions, such as formulas and handwriting."""
         for one in element.iter("{*}AlternateContent"):
             if str(one.getparent().tag).endswith(("}spTree", "}grpSp")):
                 versions = ("\n".join(_lines(version)) for version in one)
@@ -159,7 +159,7 @@ class _Slide:
                     self._drawings.others.append({"contentPart": "handwriting", "model3d": "a 3D model"}[name])
 
     def _comments(self) -> Iterator[str]:
-        """Comments of both formats, old and threaded, and replies to them."""
+        """Yield comments of both formats, old and threaded, with their replies."""
         for part in self._part.parts("comments"):
             for one in part.root.iter("{*}text", "{*}txBody"):
                 by = self._authors.get(one.getparent().get("authorId"))
@@ -167,7 +167,7 @@ class _Slide:
 
 
 def _lines(element: Any) -> list[str]:
-    """The paragraphs with text below an element."""
+    """Return the paragraphs with text below an element."""
     texts = ("".join(t.text or "" for t in one.iter("{*}t")) for one in element.iter(f"{_A}p"))
     return [text for text in texts if text.strip()]
 
@@ -180,11 +180,11 @@ def _text_of_masters(slide: Any) -> list[str]:
 
 
 def _frame_text(frame: Any) -> str:
-    """The paragraphs of a frame with the targets of links; deeper ones are indented as a list."""
+    """Return the paragraphs of a frame with link targets. Deeper levels are indented as a list."""
     lines = []
     for paragraph in frame.paragraphs:
         text = "".join(_run(one, frame.part) for one in paragraph._p)
-        properties = paragraph._p.pPr  # `paragraph.level` would create missing properties
+        properties = paragraph._p.pPr  # unlike `paragraph.level`, this does not create properties
         level = properties.lvl if properties is not None else 0
         lines.append(f"{'  ' * (level - 1)}- {text}" if level and text.strip() else text)
     return "\n".join(line for line in lines if line.strip())

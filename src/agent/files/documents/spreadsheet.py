@@ -1,4 +1,4 @@
-"""Everything of an OpenDocument spreadsheet that is no value of a cell: comments, objects, names, rules, changes."""
+"""Reads everything in an OpenDocument spreadsheet except values: comments, objects, names, rules, changes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from agent.files.tables.rows import column_letters
 
 
 class Spreadsheet:
-    """The parts of a spreadsheet that are no values."""
+    """The objects of a spreadsheet."""
 
     def __init__(self, source: Source, archive: ZipFile) -> None:
         self._reading = Reading(source, archive)
         self.rows = list(self._rows(self._reading.body("spreadsheet")))
-        """The place, the kind and the text of each."""
+        """Sheet or cell, kind and text of each object."""
         self.described = self._reading.described()
         self.lost = self._reading.lost()
         self.pictures = self._reading.drawings.pictures
@@ -44,7 +44,7 @@ class Spreadsheet:
         yield from (("workbook", "header or footer", text) for text in reading.margins())
 
     def _objects(self, sheet: Any) -> Iterator[tuple[str, str]]:
-        """The kind and text of each object on a sheet, and its hidden rows and columns."""
+        """Yield the kind and text of each object on a sheet, and its hidden rows and columns."""
         if get(sheet, "style-name") in {
             get(style, "name")
             for style in self._reading.content.iter("{*}style")

@@ -1,9 +1,9 @@
-"""Characters of symbol fonts (Symbol, Wingdings, Webdings) as Unicode: check marks, boxes, arrows, Greek letters."""
+"""Converts characters of symbol fonts (Symbol, Wingdings, Webdings) to Unicode."""
 
 from __future__ import annotations
 
 _PRIVATE = 0xF000
-"""Code points that documents use for a symbol font."""
+"""First of the private code points that documents use for symbol fonts."""
 _CLOCKS = "".join(map(chr, range(0x1F550, 0x1F55C)))
 _SIGNS_OF_THE_ZODIAC = "♈♉♊♋♌♍♎♏♐♑♒♓"
 _TABLES: dict[str, tuple[tuple[int, str], ...]] = {
@@ -27,7 +27,7 @@ _TABLES: dict[str, tuple[tuple[int, str], ...]] = {
     "wingdings 3": ((0x21, "←→↑↓↖↗↙↘"), (0x70, "▲▼△▽◀▶◁▷"), (0x7D, "▶")),
     "webdings": ((0x33, "◀▶▲▼⏪⏩⏮⏭⏸⏹⏺"), (0x59, "♥"), (0x61, "✔"), (0x63, "□"), (0x67, "■"), (0x6E, "●"), (0x72, "✖")),
 }
-"""By font: runs of characters, each with the code of its first."""
+"""By font: runs of characters, each with the code of its first character."""
 _FONTS = {
     font: {start + at: character for start, characters in runs for at, character in enumerate(characters)}
     for font, runs in _TABLES.items()
@@ -35,12 +35,12 @@ _FONTS = {
 
 
 def is_symbol_font(font: str | None) -> bool:
-    """Return True if letters in this font are shown as symbols."""
+    """Return True if this font shows letters as symbols."""
     return (font or "").lower() in _FONTS
 
 
 def symbol(code: int, font: str) -> str:
-    """A character of a symbol font as Unicode; its code and font if it is not known."""
+    """Return a character of a symbol font in Unicode; if it is unknown, its code and font."""
     found = _FONTS.get(font.lower(), {}).get(code - _PRIVATE if code >= _PRIVATE else code)
     if found:
         return found
@@ -50,10 +50,10 @@ def symbol(code: int, font: str) -> str:
 
 
 def symbols(text: str, font: str) -> str:
-    """A text written in a symbol font."""
+    """Convert a text in a symbol font to Unicode."""
     return "".join(one if one.isspace() else symbol(ord(one), font) for one in text)
 
 
 def has_private(text: str) -> bool:
-    """Return True if it has characters that only a symbol font shows."""
+    """Return True if the text has characters that only symbol fonts display."""
     return any("\uf000" <= one <= "\uf0ff" for one in text)

@@ -1,1 +1,1 @@
-"""Pictures, sounds and films: the text and speech in them."""
+"""Readers of pictures, sounds and films: the text and speech in them."""

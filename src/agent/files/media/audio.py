@@ -1,4 +1,4 @@
-"""Sounds, decoded by the libraries of ffmpeg: length, tracks, and a transcript in sections of ten minutes."""
+"""Reader of sounds, decoded with ffmpeg: length, tags, and a transcript in sections of ten minutes."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ if TYPE_CHECKING:
     from agent.files.media.speech import Samples
 
 
-STRETCH = 600.0
-"""Seconds of sound in one section."""
-_SLACK = 1.0  # seconds by which a file may be wrong about its length
-_MOST_SAVED = 6  # stretches that a transcript for programs covers
-_MOST_TAGS = 40
+SECTION_SECONDS = 600.0
+_MAX_LENGTH_ERROR_SECONDS = 1.0  # the length in a header is not exact
+_MAX_SAVED_SECTIONS = 6  # in the transcript for programs
+_MAX_TAGS = 40
 _TECHNICAL = ("encoder", "major_brand", "minor_version", "compatible_brands", "handler_name", "vendor_id", "duration")
-"""Tags about how a file was written."""
+"""Tags about the encoding of the file, which are not shown."""
 
 
 def open_sound(source: Source, limits: ReadLimits) -> Contents:
-    """Opens a sound; a section is transcribed when it is requested."""
+    """Open a sound. A section is transcribed when it is requested."""
     with open_container(source.path) as container:
         if not container.streams.audio:
             raise damaged(source.name, source.kind, "it has no sound")
@@ -45,31 +44,31 @@ def open_sound(source: Source, limits: ReadLimits) -> Contents:
 
 
 class Sound(Contents):
-    """A sound; each stretch is transcribed once, when it is read."""
+    """A sound. Each section is transcribed once, when it is requested."""
 
     def __init__(self, source: Source, length: float, lost: list[str], summary: str = "") -> None:
-        self.stretches = max(1, math.ceil(length / STRETCH - 0.001))
-        super().__init__(source.kind, summary, lost, count=self.stretches)
+        self.section_count = max(1, math.ceil(length / SECTION_SECONDS - 0.001))
+        super().__init__(source.kind, summary, lost, count=self.section_count)
         self._source, self._length = source, length
         self._segments: dict[int, list[Segment]] = {}
 
     def sections(self, first: int = 1) -> Iterator[Section]:
-        """The transcript, a line for each piece: `[0:07-0:12] words`."""
-        for number in range(first, self.stretches + 1):
+        """Yield the transcript, one line per segment: `[0:07-0:12] words`."""
+        for number in range(first, self.section_count + 1):
             lines = [f"[{clock(one.start)}-{clock(one.end)}] {one.text}" for one in self._segments_in(number)]
-            start = (number - 1) * STRETCH
-            name = f"transcript, {clock(start)} to {clock(min(start + STRETCH, self._length))}"
+            start = (number - 1) * SECTION_SECONDS
+            name = f"transcript, {clock(start)} to {clock(min(start + SECTION_SECONDS, self._length))}"
             heard = "no speech was recognised" if "transcript_by" in self.facts else "what is said was not written down"
             yield Section(name, "\n".join(lines) or f"({heard})")
 
     def save_data(self, folder: Path) -> list[Path]:
-        """The transcript as JSON: engine, and pieces with start, end (seconds) and text."""
-        stretches = min(self.stretches, _MOST_SAVED)
-        segments = [one for number in range(1, stretches + 1) for one in self._segments_in(number)]
+        """Save the transcript as JSON: the engine, and segments with start and end (seconds) and text."""
+        section_count = min(self.section_count, _MAX_SAVED_SECTIONS)
+        segments = [one for number in range(1, section_count + 1) for one in self._segments_in(number)]
         if not segments:
             return []
-        if stretches < self.stretches:
-            self.lost.append(f"The transcript in the file ends after {clock(stretches * STRETCH)}.")
+        if section_count < self.section_count:
+            self.lost.append(f"The transcript in the file ends after {clock(section_count * SECTION_SECONDS)}.")
         path = folder / f"{short_name(Path(self._source.name).stem)}.transcript.json"
         pieces = [{"start": round(one.start, 2), "end": round(one.end, 2), "text": one.text} for one in segments]
         told = {"engine": self.facts["transcript_by"], "text": " ".join(one.text for one in segments), "pieces": pieces}
@@ -77,17 +76,17 @@ class Sound(Contents):
         return [path]
 
     def _segments_in(self, number: int) -> list[Segment]:
-        """The speech in a stretch, from 1, with times in the whole file; empty after a failure."""
+        """Return the speech in a section, with times in the whole file; empty if the engine failed."""
         if number not in self._segments:
-            self._segments[number] = self._transcribe((number - 1) * STRETCH)
+            self._segments[number] = self._transcribe((number - 1) * SECTION_SECONDS)
         return self._segments[number]
 
     def _transcribe(self, start: float) -> list[Segment]:
-        sound, broken = samples(self._source.path, start, STRETCH)
+        sound, broken = samples(self._source.path, start, SECTION_SECONDS)
         end = start + len(sound) / RATE
         if broken:
             self.lost.append(f"The sound breaks off after {clock(end)}: {broken}.")
-        elif end < min(start + STRETCH, self._length) - _SLACK:
+        elif end < min(start + SECTION_SECONDS, self._length) - _MAX_LENGTH_ERROR_SECONDS:
             self.lost.append(
                 f"The sound ends after {clock(end)}, though the file says {clock(self._length)}: it may be cut."
             )
@@ -105,13 +104,13 @@ class Sound(Contents):
 
 @contextlib.contextmanager
 def open_container(path: Path) -> Iterator[InputContainer]:
-    """Opens a sound or a film."""
+    """Open a sound or a film with ffmpeg."""
     with av.open(str(path), options={"protocol_whitelist": "file"}) as container:
         yield container
 
 
 def length_of(source: Source, container: InputContainer) -> float:
-    """The length in seconds; counted packet by packet if the file does not state it."""
+    """Return the length in seconds. If the header does not have it, all packets are read."""
     if container.duration:
         return container.duration / 1_000_000
     end = 0.0
@@ -124,7 +123,7 @@ def length_of(source: Source, container: InputContainer) -> float:
 
 
 def tags_of(container: InputContainer) -> str:
-    """The tags of the file and its tracks, and the titles of chapters, one per line."""
+    """Return the tags of the file and its tracks, and the titles of its chapters, one per line."""
     tags = [pair for one in (container, *container.streams) for pair in one.metadata.items()]
     lines = [
         f"{key.lower()}: {one_line(value, 500)}"
@@ -134,14 +133,14 @@ def tags_of(container: InputContainer) -> str:
     for chapter in container.chapters():
         start = float(chapter["start"] * (chapter["time_base"] or 1))
         lines.append(f"chapter at {clock(start)}: {one_line(chapter['metadata'].get('title', ''), 200)}")
-    return "".join(f"\n{line}" for line in [*dict.fromkeys(lines)][:_MOST_TAGS])
+    return "".join(f"\n{line}" for line in [*dict.fromkeys(lines)][:_MAX_TAGS])
 
 
 def samples(path: Path, start: float, seconds: float) -> tuple[Samples, str]:
-    """A stretch of the first sound track, mono, 16,000 samples a second, each from -1 to 1.
+    """Decode a part of the first sound track: mono, 16,000 samples per second, each from -1 to 1.
 
     Returns:
-        The samples, and what broke off the decoding, empty if nothing did.
+        The samples, and the error that ended the decoding; empty if there was none.
     """
     import numpy
 
@@ -165,13 +164,13 @@ def samples(path: Path, start: float, seconds: float) -> tuple[Samples, str]:
 
 
 def _blocks(container: InputContainer) -> Iterator[tuple[float, Samples]]:
-    """The sound from here on in blocks, each with its start in seconds."""
+    """Yield the sound from the current position in blocks, each with its start in seconds."""
     resampler = av.AudioResampler(format="flt", layout="mono", rate=RATE)
     time: float | None = None
     for frame in chain(container.decode(audio=0), [None]):
         if frame is not None:
             time = frame.time if time is None else time
-            frame.pts = None  # a gap in the time stamps must not stop the conversion
+            frame.pts = None  # a gap in the time stamps would stop the resampler
         for plain in resampler.resample(frame):
             block = plain.to_ndarray()[0]
             time = time or 0.0
@@ -180,13 +179,13 @@ def _blocks(container: InputContainer) -> Iterator[tuple[float, Samples]]:
 
 
 def duration(seconds: float) -> str:
-    """A length: `9.0 s`, from a minute on `1:02:03 (3,723 s)`, both rounded alike."""
+    """Return a length as `9.0 s`, or from one minute on as `1:02:03 (3,723 s)`."""
     whole = round(seconds)
     return f"{seconds:.1f} s" if whole < 60 else f"{clock(whole)} ({whole:,} s)"
 
 
 def clock(seconds: float) -> str:
-    """A time as `0:07` or `1:02:03`."""
+    """Return a time as `0:07` or `1:02:03`."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

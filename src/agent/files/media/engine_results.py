@@ -1,4 +1,4 @@
-"""Results of speech and OCR engines, kept for the next process that reads the file, since they take minutes."""
+"""Results of speech and OCR engines, which take minutes. alita keeps them for the next process that reads the file."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 AskHost: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
-"""Has alita do what a process that reads files may not do, or cannot."""
+"""Asks alita to do something that the confined process cannot do."""
 _ask: AskHost | None = None
 
 
 def use(ask: AskHost | None) -> None:
-    """Set the source of earlier results for this process; by default there is none."""
+    """Set the function that asks alita for earlier results. Without it, engines always run."""
     global _ask
     _ask = ask
 
 
 def found_once(form: str, content: bytes, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return an engine's result for a content, as JSON; the engine runs only if no earlier result exists."""
+    """Return an engine's result for this content. `find` runs the engine if there is no earlier result."""
     if _ask is None:
         return find()
     hashed = hashlib.blake2b(form.encode(), digest_size=16)
-    hashed.update(content)  # on its own, since a copy of a large picture would take much memory
+    hashed.update(content)  # added separately, since joining would copy a large picture
     key = hashed.hexdigest()
     found: dict[str, Any] | None = _ask({"recall": key})["found"]
     if found is None:

@@ -1,4 +1,4 @@
-"""Pictures: size, mode, EXIF, frames, the text in them, and copies for models that see."""
+"""Reader of pictures: size, mode, EXIF, frames and text; and copies for models that see."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from agent.files.encoding import FALLBACK
 from agent.files.media import ocr
 from mcp_tools.text import one_line
 
-_MOST_FRAMES = 12
+_MAX_FRAMES = 12
 _ONLY_TEXT = "Shapes, bars, lines and colours of the picture. You get only its text, roughly in place, not the picture."
-_MOST_TEXTS = 40
+_MAX_TEXTS = 40
 _IPTC = {5: "title", 15: "category", 25: "keywords", 55: "date", 80: "author", 90: "city", 101: "country"} | {
     105: "headline",
     110: "credit",
@@ -37,24 +37,23 @@ _IPTC = {5: "title", 15: "category", 25: "keywords", 55: "date", 80: "author", 9
     116: "copyright",
     120: "caption",
 }
-_WIDE = ("XPTitle", "XPComment", "XPAuthor", "XPKeywords", "XPSubject")
-"""Tags in UTF-16."""
-LONGEST_SIDE = 2048
-"""Pixels. Endpoints shrink larger pictures themselves."""
-LARGEST = 1_500_000
-"""Bytes."""
+_UTF_16_TAGS = ("XPTitle", "XPComment", "XPAuthor", "XPKeywords", "XPSubject")
+"""EXIF tags in UTF-16."""
+MAX_SIDE_PIXELS = 2048
+"""Endpoints shrink larger pictures anyway."""
+MAX_SHOWN_BYTES = 1_500_000
 _KINDS = {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
 _FORMATS = {"jp2": "jpeg2000"}
-"""PIL's names of kinds, if they differ."""
+"""PIL's names, for kinds that it names differently."""
 _XMP_TEXT = re.compile(
     r'<[\w-]+:([\w-]+)[^<>]*>([^<>]*[^<>\s][^<>]*)</|\s(?!xmlns|rdf|x:)[\w-]+:([\w-]+)=["\']([^"\'<>]+)'
 )
-"""A text in an element or an attribute, with its name."""
+"""The name and text of an element or an attribute in XMP."""
 _QUALITIES = (85, 60, 30)
 
 
 def open_image(source: Source, limits: ReadLimits) -> Contents:
-    """Reads the metadata of a picture and the text in it."""
+    """Read the metadata of a picture and the text in it."""
     notes = list[str]()
     with _open_picture(source) as picture:
         summary = _summary(picture)
@@ -86,7 +85,7 @@ def open_image(source: Source, limits: ReadLimits) -> Contents:
 
 @contextmanager
 def _open_picture(source: Source) -> Iterator[Image.Image]:
-    """Open a picture by its kind, not its name."""
+    """Open a picture with the decoder of its kind."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -113,9 +112,13 @@ def _summary(picture: Image.Image) -> str:
             for tag, one in [*exif.items(), *exif.get_ifd(ExifTags.IFD.Exif).items()]
         }
         told = {name: one for name, one in tags.items() if isinstance(one, str) or name == "UserComment"}
-        told |= {name: tags[name].decode("utf-16-le", "replace") for name in _WIDE if isinstance(tags.get(name), bytes)}
+        told |= {
+            name: tags[name].decode("utf-16-le", "replace")
+            for name in _UTF_16_TAGS
+            if isinstance(tags.get(name), bytes)
+        }
         told["position"] = _position(exif.get_ifd(ExifTags.IFD.GPSInfo))
-    except (ValueError, TypeError, KeyError, SyntaxError, OSError):  # a damaged tag does not mean a damaged picture
+    except (ValueError, TypeError, KeyError, SyntaxError, OSError):  # damaged tags; the picture may be intact
         pass
     told["comment"] = picture.info.get("comment")
     xmp = picture.info.get("xmp") or b""
@@ -126,12 +129,12 @@ def _summary(picture: Image.Image) -> str:
     texts = [
         f"\n{one_line(str(name))}: {_metadata_text(value)}" for name, value in told.items() if _metadata_text(value)
     ]
-    more = f"\nand {len(texts) - _MOST_TEXTS} more texts" if len(texts) > _MOST_TEXTS else ""
-    return line + "".join(texts[:_MOST_TEXTS]) + more
+    more = f"\nand {len(texts) - _MAX_TEXTS} more texts" if len(texts) > _MAX_TEXTS else ""
+    return line + "".join(texts[:_MAX_TEXTS]) + more
 
 
 def _iptc(picture: Image.Image) -> Iterator[tuple[str, bytes]]:
-    """The texts that press agencies write."""
+    """Return the IPTC texts, such as captions of press pictures."""
     try:
         found = IptcImagePlugin.getiptcinfo(picture) if isinstance(picture, ImageFile.ImageFile) else None
     except (ValueError, TypeError, KeyError, SyntaxError, OSError, struct.error):  # damaged
@@ -147,7 +150,7 @@ def _metadata_text(value: Any) -> str:
 
 
 def _position(gps: dict[int, Any]) -> str:
-    """The place in degrees, north and east positive; empty if unknown."""
+    """Return the GPS position in degrees, north and east positive; empty if unknown."""
     if not gps:
         return ""
     north, east = (
@@ -159,13 +162,13 @@ def _position(gps: dict[int, Any]) -> str:
 
 
 def _frames(picture: Image.Image, lost: list[str]) -> Iterator[tuple[int, Image.Image]]:
-    """The pages of a scan, or evenly spaced frames of an animation, rotated according to EXIF."""
+    """Yield the pages of a scan, or evenly spaced frames of an animation, rotated according to EXIF."""
     count = getattr(picture, "n_frames", 1)
-    if picture.format == "PSD":  # its frames are layers, which the picture shows together
+    if picture.format == "PSD":  # its frames are layers of one picture
         lost.append(f"Its {count} layers are shown as one picture, without their names.")
         yield 1, picture.convert("RGB")
         return
-    few = min(count, _MOST_FRAMES)
+    few = min(count, _MAX_FRAMES)
     chosen = [n * (count - 1) // max(few - 1, 1) for n in range(few)]
     if count > few:
         lost.append(f"Of its {count} frames these were looked at: {', '.join(str(n + 1) for n in chosen)}.")
@@ -175,10 +178,10 @@ def _frames(picture: Image.Image, lost: list[str]) -> Iterator[tuple[int, Image.
 
 
 def save_shown(source: Source, page: int, limits: ReadLimits, folder: Path) -> dict[str, Any]:
-    """Saves the first frame of a picture, or a page of a PDF, as a picture named by the hash of its content.
+    """Save the first frame of a picture, or a page of a PDF, under the hash of its content.
 
     Returns:
-        `path`, `kind` as a media type, `bytes`, `size` and `whole`: pixels of the copy and of the picture itself.
+        `path`; `kind`, a media type; `bytes`; `size` and `whole`, the pixels of the copy and of the original.
     """
     if source.kind == "pdf":
         from agent.files.documents.pdf import open_pdf
@@ -189,8 +192,8 @@ def save_shown(source: Source, page: int, limits: ReadLimits, folder: Path) -> d
         picture.load()
         is_fine = (
             source.kind in _KINDS
-            and max(picture.size) <= LONGEST_SIDE
-            and source.path.stat().st_size <= LARGEST
+            and max(picture.size) <= MAX_SIDE_PIXELS
+            and source.path.stat().st_size <= MAX_SHOWN_BYTES
             and picture.getexif().get(ExifTags.Base.Orientation, 1) == 1
         )
         if is_fine:
@@ -201,10 +204,10 @@ def save_shown(source: Source, page: int, limits: ReadLimits, folder: Path) -> d
 def _written(picture: Image.Image, folder: Path) -> dict[str, Any]:
     whole = picture.size
     picture = ocr.on_white(picture)
-    picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+    picture.thumbnail((MAX_SIDE_PIXELS, MAX_SIDE_PIXELS))
     kind, content = "image/png", _encoded(picture, "png")
     for quality in _QUALITIES:
-        if len(content) > LARGEST:
+        if len(content) > MAX_SHOWN_BYTES:
             kind, content = "image/jpeg", _encoded(picture, "jpeg", quality=quality)
     return _kept(content, kind, picture.size, whole, folder)
 

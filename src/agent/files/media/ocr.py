@@ -1,4 +1,4 @@
-"""OCR by rapidocr, which ships its models, and the layout of pieces of text in columns."""
+"""OCR with rapidocr, whose package includes its models, and the layout of text in columns."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from agent.files.media.engine_results import found_once
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-LONGEST_SIDE = 2600
-"""Pixels to which a larger picture is shrunk."""
+MAX_OCR_PIXELS = 2600
+"""A picture with a longer side is shrunk to this size."""
 _THREADS = 1
-"""Threads of onnxruntime: they spin while they wait, so on a busy machine a second one costs more than it gains."""
+"""Threads of onnxruntime. They wait actively, so on a busy machine a second thread makes it slower."""
 _UNSURE_BELOW = 0.8
 _is_wanted = True
-_WIDEST = 300  # characters of a line, however far apart its pieces are
-_COLUMN_GAP = 1.5  # heights of a line between two columns at least
+_MAX_LINE_CHARS = 300
+_MIN_COLUMN_GAP = 1.5  # in heights of a line
 
 
 def turn_off() -> None:
-    """Turns OCR off in this process, because the caller looks at pictures itself."""
+    """Turn OCR off in this process, because the model sees the pictures themselves."""
     global _is_wanted
     _is_wanted = False
 
 
 def is_wanted() -> bool:
-    """Return True if the text of pictures is read."""
+    """Return False after `turn_off`."""
     return _is_wanted
 
 
 class RecognisedText(NamedTuple):
-    """The text of a picture."""
+    """The text in a picture."""
 
     text: str
-    """Its lines, columns kept."""
+    """The lines, with columns aligned."""
     certainty: str = ""
-    """Returns the certainty of the text as a phrase."""
+    """A phrase about the certainty of the text."""
     lost: tuple[str, ...] = ()
 
 
 def text_in(picture: Image) -> RecognisedText:
-    """Reads the text of a picture."""
+    """Read the text in a picture."""
     if not _is_wanted:
         raise FileProblem("unsupported", "Its text was not read, because the model sees the picture.")
     told = found_once(f"{picture.mode} {picture.size}", picture.tobytes(), lambda: _read(picture)._asdict())
@@ -58,12 +58,12 @@ def _read(picture: Image) -> RecognisedText:
     engine = _engine()
     lost = []
     width, height = picture.size
-    if max(width, height) > LONGEST_SIDE:
+    if max(width, height) > MAX_OCR_PIXELS:
         lost.append(
             f"The picture was shrunk from {width} x {height} pixels to find its text: fine print may be missing."
         )
         picture = picture.copy()
-        picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+        picture.thumbnail((MAX_OCR_PIXELS, MAX_OCR_PIXELS))
     found = engine(numpy.asarray(on_white(picture))[:, :, ::-1])
     if found.txts is None or found.boxes is None:
         return RecognisedText("", lost=tuple(lost))
@@ -81,7 +81,7 @@ def _read(picture: Image) -> RecognisedText:
 
 
 def on_white(picture: Image) -> Image:
-    """The picture in RGB, with white in place of transparency."""
+    """Return the picture in RGB, on a white background."""
     from PIL import Image as Images
 
     if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
@@ -104,8 +104,8 @@ def _engine() -> Any:
         return RapidOCR(
             params={
                 "Global.log_level": "critical",
-                "Global.max_side_len": LONGEST_SIDE,
-                # Its own way enlarges every small picture to 736 pixels: ten times slower, and no better.
+                "Global.max_side_len": MAX_OCR_PIXELS,
+                # By default, small pictures are enlarged to 736 pixels: ten times slower, and no better.
                 "Det.limit_type": "max",
                 "EngineConfig.onnxruntime.intra_op_num_threads": _THREADS,
                 "EngineConfig.onnxruntime.inter_op_num_threads": 1,
@@ -120,7 +120,7 @@ def _engine() -> Any:
 
 
 class Piece(NamedTuple):
-    """Text in a rectangle. Positions grow to the right and downwards."""
+    """Text in a rectangle. Coordinates grow to the right and downwards."""
 
     left: float
     top: float
@@ -130,18 +130,18 @@ class Piece(NamedTuple):
 
     @property
     def height(self) -> float:
-        """The height of the rectangle."""
+        """The height of the rectangle, from top to bottom."""
         return self.bottom - self.top
 
 
 def has_columns(pieces: Sequence[Piece]) -> bool:
-    """Return True if there is a table: lines with gaps that are not columns of prose."""
+    """Return True for a table: lines with gaps that are not columns of prose."""
     width = max(one.right for one in pieces) - min(one.left for one in pieces) if pieces else 0.0
     tabular = prose = 0
     for row in _rows(pieces):
         parts: list[tuple[float, float]] = []
         for piece in row:
-            if parts and piece.left - parts[-1][1] <= _COLUMN_GAP * piece.height:
+            if parts and piece.left - parts[-1][1] <= _MIN_COLUMN_GAP * piece.height:
                 parts[-1] = (parts[-1][0], max(parts[-1][1], piece.right))
             else:
                 parts.append((piece.left, piece.right))
@@ -153,7 +153,7 @@ def has_columns(pieces: Sequence[Piece]) -> bool:
 
 
 def lay_out(pieces: Sequence[Piece]) -> str:
-    """The text of the pieces, aligned in columns as on the page."""
+    """Return the text with columns aligned as on the page."""
     pieces = [one for one in pieces if one.text.strip()]
     if not pieces:
         return ""
@@ -164,8 +164,8 @@ def lay_out(pieces: Sequence[Piece]) -> str:
         line, right = "", left
         for piece in row:
             gap = piece.left - right
-            if gap > _COLUMN_GAP * piece.height or not line:
-                column = min(round((piece.left - left) / width), _WIDEST)
+            if gap > _MIN_COLUMN_GAP * piece.height or not line:
+                column = min(round((piece.left - left) / width), _MAX_LINE_CHARS)
                 line = line.ljust(max(column, len(line) + 2 if line else 0))
             elif gap > 0.15 * piece.height and not line.endswith(" "):
                 line += " "
@@ -176,7 +176,7 @@ def lay_out(pieces: Sequence[Piece]) -> str:
 
 
 def _rows(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
-    """The pieces line by line from the top, each line from the left."""
+    """Return the pieces in lines from top to bottom, each line from left to right."""
     row: list[Piece] = []
     for piece in sorted(pieces, key=lambda one: one.top + one.bottom):
         apart = (piece.top + piece.bottom - row[0].top - row[0].bottom) / 2 if row else 0.0

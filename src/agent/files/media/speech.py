@@ -1,4 +1,4 @@
-"""Speech as text, by one of three engines or an OpenAI-compatible endpoint, as the settings say."""
+"""Transcribes speech with faster-whisper, openai-whisper or an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Samples: TypeAlias = numpy.ndarray[tuple[int], numpy.dtype[numpy.float32]]
 
 RATE = 16_000
-"""Samples a second, as every model of speech wants them."""
+"""Samples per second, the rate that speech models expect."""
 Engine = Literal["auto", "faster-whisper", "openai-whisper", "api", "none"]
 PULL = "alita model pull speech"
 _SMALL = "The transcript is by tiny.en, a small model of English: names and rare words may be misheard."
@@ -36,7 +36,7 @@ _ENDPOINT_SECONDS = 300.0
 
 
 class Segment(NamedTuple):
-    """A piece of speech; times are in seconds from the start of the stretch."""
+    """A piece of speech. Times are seconds from the beginning of the samples."""
 
     start: float
     end: float
@@ -44,41 +44,42 @@ class Segment(NamedTuple):
 
 
 class Transcript(NamedTuple):
-    """The speech in a stretch of sound."""
+    """The speech in a part of a sound."""
 
     engine: str
-    """The engine and its model: `faster-whisper tiny.en`."""
+    """Engine and model, such as `faster-whisper tiny.en`."""
     segments: list[Segment]
     lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """Which engine transcribes speech. `asdict` can be passed to another process."""
+    """The speech engine and its settings. `asdict` of it can be sent to another process."""
 
     engine: Engine = "auto"
     model: str = ""
     folder: str = ""
-    """The folder of the models."""
+    """The folder of downloaded models."""
     base_url: str = ""
     api_key: str = field(default="", repr=False)
     prepare: Callable[[], Awaitable[None]] | None = field(default=None, repr=False, compare=False)
-    """Called before a sound is read, where weights may have to be fetched."""
+    """Called before a sound is read; downloads the weights if necessary."""
 
 
-_used: tuple[Speech, AskHost | None] = Speech(engine="none"), None
+_engine: tuple[Speech, AskHost | None] = Speech(engine="none"), None
 
 
 def use(speech: Speech, ask: AskHost | None = None) -> None:
-    """Decides for this process what writes down speech, and who asks an endpoint for it."""
-    global _used
-    _used = speech, ask
+    """Set the engine for this process, and the function that asks alita to call an endpoint."""
+    global _engine
+    _engine = speech, ask
 
 
 def from_settings(settings: Settings) -> Speech:
-    """The settings. The endpoint of speech gets its own key; the general key only goes to its own address.
+    """Choose the engine from the settings.
 
-    A model of `[models.NAME]` that hears is always asked at its endpoint with its key.
+    A speech endpoint gets `speech_api_key`. The general `api_key` is sent only to the general endpoint. A model from
+    `[models.NAME]` is called at its own endpoint with its own key.
     """
     from agent.models.roles import endpoint_of
 
@@ -96,7 +97,7 @@ def from_settings(settings: Settings) -> Speech:
 
 
 def engine_of(speech: Speech) -> Engine:
-    """Who writes it down; for `auto`, openai-whisper where only that is installed."""
+    """Return the engine. `auto` means faster-whisper, unless only openai-whisper is installed."""
     if speech.engine != "auto":
         return speech.engine
     is_alone = find_spec("faster_whisper") is None and find_spec("whisper") is not None
@@ -104,34 +105,34 @@ def engine_of(speech: Speech) -> Engine:
 
 
 def wants_weights(speech: Speech) -> bool:
-    """Return True if the pinned weights will write it down, so that they should be fetched first."""
+    """Return True if the pinned weights are needed, so that they are downloaded first."""
     is_here = find_spec("faster_whisper") is not None
     return engine_of(speech) == "faster-whisper" and not speech.model and is_here
 
 
 def weights_of(speech: Speech) -> list[str]:
-    """Folder of the weights of models on this machine; it may be missing."""
+    """Return the folders of weights that the reading process may read. They need not exist."""
     caches = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     own = str(Path(speech.model).expanduser()) if speech.model else ""
     return [place for place in (speech.folder, own, f"{caches}/whisper") if place]
 
 
 def transcribe(samples: Samples) -> Transcript:
-    """Transcribes a stretch of sound.
+    """Transcribe a part of a sound.
 
     Args:
-        samples: Mono, 16,000 a second, each from -1 to 1.
+        samples: Mono, 16,000 samples per second, each from -1 to 1.
     """
-    speech, _ = _used
+    speech, _ = _engine
     if speech.engine == "none":
         raise FileProblem("unsupported", "Transcription is switched off (setting `speech`).")
     form = f"{speech.engine} {speech.model} {speech.base_url}"
-    told = found_once(form, samples.tobytes(), lambda: _written_down(samples)._asdict())
+    told = found_once(form, samples.tobytes(), lambda: _transcribe(samples)._asdict())
     return Transcript(told["engine"], [Segment(*one) for one in told["segments"]], tuple(told["lost"]))
 
 
-def _written_down(samples: Samples) -> Transcript:
-    speech, ask = _used
+def _transcribe(samples: Samples) -> Transcript:
+    speech, ask = _engine
     if speech.engine == "api":
         if ask is None:
             return _by_endpoint(_as_wav(samples), speech)
@@ -144,19 +145,19 @@ def _written_down(samples: Samples) -> Transcript:
     return _by_faster_whisper(samples, speech)
 
 
-async def serve(asked: dict[str, Any], speech: Speech) -> dict[str, Any]:
-    """Asks the endpoint for a process that reads files; its question and the reply are JSON."""
+async def serve(question: dict[str, Any], speech: Speech) -> dict[str, Any]:
+    """Call the speech endpoint for a reading process. The question and the reply are JSON."""
     import asyncio
 
     try:
-        told = await asyncio.to_thread(_by_endpoint, base64.b64decode(asked["sound"]), speech)
+        told = await asyncio.to_thread(_by_endpoint, base64.b64decode(question["sound"]), speech)
         return told._asdict()
     except FileProblem as problem:
         return {"problem": {"message": problem.message, "remedy": problem.remedy}}
 
 
 def _by_faster_whisper(samples: Samples, speech: Speech) -> Transcript:
-    """By the pinned tiny.en weights, or by those in the folder that the setting `speech_model` names."""
+    """Transcribe with the pinned tiny.en weights, or with those in the folder `speech_model`."""
     folder, name = _weights(speech)
     model = _faster_model(str(folder))
     english = not model.model.is_multilingual
@@ -206,12 +207,12 @@ def _faster_model(folder: str) -> Any:
 
 
 def _by_openai_whisper(samples: Samples, speech: Speech) -> Transcript:
-    """Transcribe with the model that the setting `speech_model` names, `base` unless told."""
+    """Transcribe with the model that the setting `speech_model` names, by default `base`."""
     from agent.models.embedded.whisper_weights import WhisperWeights
 
     weights = WhisperWeights(Path(speech.folder), speech.model)
     name = weights.path.stem if weights.is_own else weights.name
-    # Where alita has no weights, those that other programs keep in openai-whisper's own folder may be there.
+    # without weights of alita's, look for those in openai-whisper's own folder
     root = str(weights.folder) if weights.are_here else None
     model = _openai_model(str(weights.path) if weights.is_own else weights.name, root)
     told: dict[str, Any] = model.transcribe(samples, fp16=False, condition_on_previous_text=False, beam_size=5)
@@ -236,7 +237,7 @@ def _openai_model(name: str, root: str | None) -> Any:
 
 
 def _by_endpoint(sound: bytes, speech: Speech) -> Transcript:
-    """By the model of an endpoint (`POST /audio/transcriptions`), which gets a WAV file."""
+    """Transcribe a WAV file at an endpoint, with `POST /audio/transcriptions`."""
     import httpx2
     import openai
 
@@ -279,7 +280,7 @@ def _ask(client: OpenAI, model: str, sound: bytes) -> tuple[list[Segment], tuple
         told: Any = client.audio.transcriptions.create(
             file=file, model=model, response_format="verbose_json", timestamp_granularities=["segment"]
         )
-    except openai.BadRequestError:  # newer models give plain text alone
+    except openai.BadRequestError:  # newer models return only plain text
         told = client.audio.transcriptions.create(file=file, model=model, response_format="json")
     text = getattr(told, "text", None)
     if not isinstance(text, str):
@@ -291,7 +292,7 @@ def _ask(client: OpenAI, model: str, sound: bytes) -> tuple[list[Segment], tuple
 
 
 def _as_wav(samples: Samples) -> bytes:
-    """The samples as a WAV file of 16 bits: ten minutes stay below the 25 MB that endpoints take."""
+    """Return the samples as a 16-bit WAV file. Ten minutes stay below the 25 MB that endpoints accept."""
     import wave
 
     import numpy

@@ -1,4 +1,4 @@
-"""Films: length, size, frames as pictures with the text in them, and a transcript."""
+"""Reader of films: length, size, frames with the text in them, subtitles and a transcript."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_MOST_MOMENTS = 24
-_BETWEEN = 2.0  # seconds between two moments at least
-_WIDEST = 1280
-_MOST_PIXELS = 8192 * 8192
-_DRAWN = ("dvdsub", "dvbsub", "pgssub", "xsub")
+_MAX_FRAMES = 24
+_MIN_SECONDS_APART = 2.0
+_MAX_SIDE_PIXELS = 1280
+_MAX_FRAME_PIXELS = 8192 * 8192
+_PICTURE_SUBTITLES = ("dvdsub", "dvbsub", "pgssub", "xsub")
 """Codecs of subtitles that are pictures."""
 _MARKUP = re.compile(r"<[^<>]*>|\{\\[^{}]*\}")
 
 
 class Film(Contents):
-    """A film: the first section is the text in its frames, then subtitles, then the transcript."""
+    """A film. Its sections are the text in its frames, the subtitles and the transcript."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
         self._source = source
@@ -47,18 +47,18 @@ class Film(Contents):
             self._subtitled = len(container.streams.subtitles)
         if sees:
             self.lost.append("The film's pictures are not described: single frames are saved, and their text is read.")
-        self._is_seen = bool(sees) and sees[0].width * sees[0].height <= _MOST_PIXELS
+        self._is_seen = bool(sees) and sees[0].width * sees[0].height <= _MAX_FRAME_PIXELS
         self._sound = Sound(source, self._length, self.lost) if hears else None
         self.facts = self._sound.facts if self._sound else {}
         self.notes = self._sound.notes if self._sound else []
         self._before = int(self._is_seen) + self._subtitled
-        self.count = self._before + (self._sound.stretches if self._sound else 0)
+        self.count = self._before + (self._sound.section_count if self._sound else 0)
 
     def sections(self, first: int = 1) -> Iterator[Section]:
-        """Yields the text in its frames, where it changes, then the transcript, ten minutes each."""
+        """Yield the text in the frames without repetitions, the subtitles, and the transcript in parts."""
         if self._is_seen and first == 1:
             lines, last = [], ""
-            for seconds, (_, text) in self._moments.items():
+            for seconds, (_, text) in self._frames.items():
                 if text and text != last:
                     lines.append(f"[{clock(seconds)}]\n{text}")
                 last = text
@@ -69,20 +69,20 @@ class Film(Contents):
             yield from self._sound.sections(max(1, first - self._before))
 
     def save_data(self, folder: Path) -> list[Path]:
-        """Saves the frames as `name.0012.5s.jpg`, with the second in the name, and the transcript."""
+        """Save the frames as `name.0012.5s.jpg`, named after their time in seconds, and the transcript."""
         saved = []
-        for seconds, (jpeg, _) in self._moments.items() if self._is_seen else ():
+        for seconds, (jpeg, _) in self._frames.items() if self._is_seen else ():
             saved.append(folder / f"{short_name(Path(self._source.name).stem)}.{seconds:06.1f}s.jpg")
             saved[-1].write_bytes(jpeg)
         return [*saved, *(self._sound.save_data(folder) if self._sound else [])]
 
     def _subtitles(self, track: int) -> Section:
-        """A track of subtitles, a line for each: `[0:07-0:09] words`."""
+        """Return a track of subtitles, one per line: `[0:07-0:09] words`."""
         lines = []
         with open_container(self._source.path) as container:
             stream = container.streams.subtitles[track]
             name = f"subtitles, track {track + 1}{f', {stream.language}' * bool(stream.language)}"
-            if stream.codec_context.name in _DRAWN:
+            if stream.codec_context.name in _PICTURE_SUBTITLES:
                 self.lost.append(f"The {name} are pictures, and were not read.")
             for packet in container.demux(stream):
                 shown = packet.decode() if packet.pts is not None else []
@@ -94,9 +94,9 @@ class Film(Contents):
         return Section(name, "\n".join(lines) or "(no text)")
 
     @cached_property
-    def _moments(self) -> dict[float, tuple[bytes, str]]:
-        """JPEG and text of each frame, by second."""
-        moments = {}
+    def _frames(self) -> dict[float, tuple[bytes, str]]:
+        """The JPEG and the text of each frame, by time in seconds."""
+        frames = {}
         reads = True
         for seconds, picture in self._pictures():
             text = ""
@@ -108,12 +108,12 @@ class Film(Contents):
                     reads = False
             out = io.BytesIO()
             picture.save(out, "jpeg", quality=85)
-            moments[seconds] = out.getvalue(), text
-        return moments
+            frames[seconds] = out.getvalue(), text
+        return frames
 
     def _pictures(self) -> Iterator[tuple[float, Image]]:
-        """Evenly spaced frames, each with its second."""
-        count = max(1, min(_MOST_MOMENTS, int(self._length / _BETWEEN) + 1))
+        """Yield evenly spaced frames, each with its time in seconds."""
+        count = max(1, min(_MAX_FRAMES, int(self._length / _MIN_SECONDS_APART) + 1))
         step = self._length / count
         if count > 1:
             self.lost.append(
@@ -130,12 +130,12 @@ class Film(Contents):
                     return
                 if frame is not None:
                     picture = frame.to_image()
-                    picture.thumbnail((_WIDEST, _WIDEST))
+                    picture.thumbnail((_MAX_SIDE_PIXELS, _MAX_SIDE_PIXELS))
                     yield frame.time if frame.time is not None else number * step, picture
 
 
 def _frame_at(container: Any, stream: Any, seconds: float) -> Any:
-    """The first frame at or after a moment, or the last one of the film."""
+    """Return the first frame at or after a time, or the last frame of the film."""
     container.seek(int(seconds * 1_000_000))
     frame = None
     for frame in container.decode(stream):

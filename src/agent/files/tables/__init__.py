@@ -1,1 +1,1 @@
-"""Tables: workbooks, delimited text, databases."""
+"""Readers of workbooks, delimited text and databases."""

@@ -1,4 +1,4 @@
-"""Sheets as openpyxl reads them: formulas, formats, colours, merged and hidden cells, comments."""
+"""Reads sheets with openpyxl: formulas, formats, colours, merged and hidden cells, comments."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from agent.files.tables.rows import as_text, column_letters
 from agent.files.tables.sheets import Sheet
 from mcp_tools.text import one_line
 
-WIDEST = 60
-"""Columns up to which empty ones are shown too."""
-_FEW = 10  # comments or links in a preview
+MAX_COLUMNS_WITH_EMPTY = 60
+"""In a wider sheet, empty columns are left out."""
+_MAX_REMARKS = 10  # comments or links in a preview
 _LOOKS = ("Fill colours", "Font colours", "Marked text", "Number formats")
-_MARKED = 200  # characters of a text that is struck through in part
+_MAX_STRUCK_CHARS = 200  # of a text that is partly struck through
 _OTHER_PARTS = re.compile(rb"<(?:\w+:)?Relationship\s[^<>]*relationships/(?:drawing|pivotTable)[\"'][^<>]*>")
 _Place = tuple[int, int]  # row and column, from 1
 _THEME_ORDER = ("lt1", "dk1", "lt2", "dk2", *(f"accent{n}" for n in range(1, 7)), "hlink", "folHlink")
@@ -36,9 +36,9 @@ _HUES = ((15, "red"), (45, "orange"), (70, "yellow"), (165, "green"), (200, "cya
 
 
 def full_sheets(book_file: Path | BytesIO) -> tuple[list[Sheet], list[str]]:
-    """The sheets of a workbook, and a sentence for each thing that is not shown."""
+    """Return the sheets of a workbook, and a sentence about each thing that is not shown."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about parts that are not cells
+        warnings.simplefilter("ignore")  # about parts other than cells
         book = _CellReader(book_file, rich_text=True).book()
         sheets = [sheet for sheet in book.worksheets if isinstance(sheet, Worksheet)]
         computed: dict[str, Any] = {}
@@ -50,15 +50,15 @@ def full_sheets(book_file: Path | BytesIO) -> tuple[list[Sheet], list[str]]:
 
 
 class _CellReader(ExcelReader):  # type: ignore[misc]  # it has no types
-    """Reads cells alone: openpyxl refuses a whole workbook for a chart or a pivot table that it does not understand."""
+    """Reads only cells, since openpyxl refuses a workbook with a chart or pivot table that it does not know."""
 
     def __init__(self, file: Path | BytesIO, **options: bool) -> None:
-        self._file = file.open("rb") if isinstance(file, Path) else file  # of a path it would look at the suffix
+        self._file = file.open("rb") if isinstance(file, Path) else file  # for a path, openpyxl checks the suffix
         super().__init__(self._file, keep_links=False, **options)
         self.archive = _CellArchive(self._file)
 
     def book(self) -> Any:
-        """The workbook."""
+        """Read the workbook and close its file."""
         try:
             self.read()
             return self.wb
@@ -67,30 +67,30 @@ class _CellReader(ExcelReader):  # type: ignore[misc]  # it has no types
                 self._file.close()
 
     def read_workbook(self) -> None:
-        """Reads the list of sheets."""
+        """Read the list of sheets, without the caches of pivot tables."""
         super().read_workbook()
         self.parser.caches = []
 
     def read_properties(self) -> None:
-        """Leaves out what is no cell."""
+        """Skip parts that are not cells."""
 
     read_custom = read_properties
 
     def read_chartsheet(self, *_: Any) -> None:
-        """Leaves out what is no cell."""
+        """Skip sheets that are charts."""
 
 
 class _CellArchive(ZipFile):
-    """The parts of a workbook, without the relations of sheets to drawings and pivot tables."""
+    """The ZIP file of a workbook. Relations from sheets to drawings and pivot tables are removed."""
 
     def read(self, name: Any, pwd: bytes | None = None) -> bytes:
-        """The bytes of a part."""
+        """Return the bytes of a part."""
         content = super().read(name, pwd)
         return _OTHER_PARTS.sub(b"", content) if str(name).endswith(".rels") and "sheets/" in str(name) else content
 
 
 class FullSheet(Sheet):
-    """A sheet with its notes; `computed` is the same with values in place of formulas, or None without values."""
+    """A sheet with its notes. `computed` is the same sheet with saved values in place of formulas."""
 
     def __init__(self, sheet: Any, computed: Any, theme: list[str]) -> None:
         self._sheet, self._computed, self._theme = sheet, computed, theme
@@ -103,7 +103,7 @@ class FullSheet(Sheet):
         for place, cell in sheet._cells.items():
             value, formula = cell.value, ""
             if isinstance(value, CellRichText):
-                if mark := _struck_in(value):
+                if mark := _struck_through(value):
                     self._looks["Marked text"][mark].append(place)
                 value = str(value)
             if cell.data_type == "f":
@@ -120,7 +120,9 @@ class FullSheet(Sheet):
                 self._texts.setdefault(place[0], {})[place[1]] = text
         used = sorted({column for row in self._texts.values() for column in row})
         self._numbers = sorted(self._texts)
-        self._columns = list(range(used[0], used[-1] + 1)) if used and used[-1] - used[0] < WIDEST else used
+        self._columns = (
+            list(range(used[0], used[-1] + 1)) if used and used[-1] - used[0] < MAX_COLUMNS_WITH_EMPTY else used
+        )
         self.column_names = [column_letters(column) for column in self._columns]
         self.row_count = len(self._numbers)
         self.span = (
@@ -135,13 +137,13 @@ class FullSheet(Sheet):
         self.lost = [f"{self.title}: {text.format(first_of(cells))}." for text, cells in told.items() if cells]
 
     def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
-        """The rows that are not empty with their numbers in the sheet, from the one at that index on."""
+        """Yield the rows that are not empty, from index `start`, each with its number in the sheet."""
         for number in self._numbers[start:]:
             row = self._texts[number]
             yield number, [row.get(column, "") for column in self._columns]
 
     def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
-        """Colours, struck through and italic text, formats, merged and hidden cells, comments and links of rows."""
+        """Return notes: colours, struck-through and italic text, formats, merged and hidden cells, comments, links."""
         listed = first_of if brief else ", ".join
         lines = []
         for title, groups in self._looks.items():
@@ -158,11 +160,15 @@ class FullSheet(Sheet):
             lines.append(f"Hidden columns: {', '.join(columns)}")
         for what, said in (("Comment on", self._remarks), ("Link of", self._links)):
             told = [f"{what} {cell_name(at)}: {text}" for at, text in sorted(said.items()) if first <= at[0] <= last]
-            lines += [*told[:_FEW], f"and {len(told) - _FEW} more like that"] if brief and len(told) > _FEW else told
+            lines += (
+                [*told[:_MAX_REMARKS], f"and {len(told) - _MAX_REMARKS} more like that"]
+                if brief and len(told) > _MAX_REMARKS
+                else told
+            )
         return lines
 
     def _style(self, place: _Place, cell: Any, value: Any, patterns: list[_Place]) -> bool:
-        """Records the colours, marks and format of a cell, and says whether it is filled."""
+        """Record the colours, marks and format of a cell. Return True if it is filled."""
         fill, font = cell.fill, cell.font
         filled = colour_of(fill.fgColor, self._theme) if fill.fill_type == "solid" else ""
         patterns += [place] if fill.fill_type and not filled else []
@@ -181,12 +187,12 @@ class FullSheet(Sheet):
 
 
 def cell_name(place: _Place) -> str:
-    """`B7`."""
+    """Return the name of a cell, such as `B7`."""
     return f"{column_letters(place[1])}{place[0]}"
 
 
 def cell_ranges(places: Iterable[_Place]) -> list[str]:
-    """Cells as ranges: `A1:C7`, `E9`."""
+    """Return cells as ranges: `A1:C7`, `E9`."""
     columns: dict[_Place, list[int]] = {}
     for column, group in groupby(sorted(places, key=lambda p: (p[1], p[0])), key=lambda p: p[1]):
         for span in _spans([row for row, _ in group]):
@@ -211,29 +217,29 @@ def _run(span: tuple[int, int], named: Any) -> str:
     return str(named(span[0])) if span[0] == span[1] else f"{named(span[0])}-{named(span[1])}"
 
 
-def _struck_in(runs: Iterable[Any]) -> str:
-    """The mark of a text that is struck through, wholly or in part; empty if it is not."""
+def _struck_through(runs: Iterable[Any]) -> str:
+    """Return `struck through`, the text with its struck parts marked, or an empty text if nothing is struck through."""
     parts = [(str(run), bool(getattr(run, "font", None) and run.font.strike)) for run in runs if str(run)]
     struck = [is_struck for text, is_struck in parts if text.strip()]
     if all(struck):
         return "struck through" if struck else ""
     marked = "".join(f"~~{text}~~" if is_struck else text for text, is_struck in parts)
-    return f"struck through in part, {one_line(marked, _MARKED)}" if any(struck) else ""
+    return f"struck through in part, {one_line(marked, _MAX_STRUCK_CHARS)}" if any(struck) else ""
 
 
 def _formula(value: Any) -> str:
-    """The formula, also of an array or a data table."""
+    """Return the formula of a cell; array formulas and data tables show their range."""
     where = getattr(value, "ref", "")
     text = getattr(value, "text", None) or value
     return f"{{{text}}} over {where}" if where else str(text)
 
 
 def colour_of(color: Any, theme: list[str]) -> str:
-    """Return a colour of openpyxl as `FF0000`; empty if there is none."""
+    """Return a colour as `FF0000`; empty if there is none."""
     if color is None:
         return ""
     if color.type == "rgb" and isinstance(color.rgb, str):
-        return color.rgb[-6:].upper()  # most programs write an alpha of 00 without meaning it
+        return color.rgb[-6:].upper()  # without alpha: most programs write 00, but mean opaque
     if color.type == "indexed" and color.indexed < len(COLOR_INDEX):
         return str(COLOR_INDEX[color.indexed])[-6:].upper()
     if color.type != "theme" or color.theme >= len(theme):
@@ -245,7 +251,7 @@ def colour_of(color: Any, theme: list[str]) -> str:
 
 
 def theme_colours(theme: bytes | None) -> list[str]:
-    """The colours of a workbook's theme, in the order in which cells count them."""
+    """Return the colours of a workbook's theme. Cells refer to them by their index."""
     if not theme:
         return []
     scheme = next(parse_xml(theme).iter("{*}clrScheme"), ())

@@ -1,4 +1,4 @@
-"""SQLite databases, opened read-only: their schema, then the rows of each table in pages."""
+"""Reader of SQLite databases: the schema, then the rows of each table in pages."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from agent.files.previews import ListPreview
 from agent.files.tables.sheets import Sheet, SheetsContents
 from mcp_tools.text import count_of, one_line
 
-_BLOB = 16  # bytes of a blob that are shown
-_LISTED = 40
-_CHECKED = 100_000  # rows of a table that are checked for values of another type than declared
+_MAX_BLOB_BYTES = 16  # shown of a blob
+_MAX_TABLES = 40
+_MAX_CHECKED_ROWS = 100_000  # larger tables are not checked for values of an undeclared type
 _NUMERIC = re.compile("INT|REAL|FLOA|DOUB|NUM|DEC", re.IGNORECASE)
-_SQL = 1_000  # characters of a statement
+_MAX_SQL_CHARS = 1_000
 
 
 class Database(SheetsContents):
@@ -54,27 +54,27 @@ class Database(SheetsContents):
         for kind, name, sql in schema:
             try:
                 tables += [_Table(self._connection, name, sql)] if kind == "table" else []
-            except sqlite3.Error as error:  # damaged, or only a missing extension could read it
+            except sqlite3.Error as error:  # damaged, or it needs an extension
                 lost.append(f"Table {one_line(name)} cannot be read: {error}.")
         if not tables and is_cut and schema:
             raise FileProblem("truncated", f"{source.name} breaks off: its end is missing.")
         views = [name for kind, name, _ in schema if kind == "view"]
         if views:
             lost.append(f"Rows of views are not shown: {', '.join(views)}. Query them in a program.")
-        self._others = [one_line(sql, _SQL) for kind, _, sql in schema if kind != "table"]
+        self._others = [one_line(sql, _MAX_SQL_CHARS) for kind, _, sql in schema if kind != "table"]
         named = [f"{table.title.removeprefix('table ')} ({table.row_count:,} rows)" for table in tables]
         text = ";\n\n".join(sql.strip() for _, _, sql in schema) + ";" if schema else "(no tables)"
         if len(text) > limits.section:
             lost.append("The schema is too long to be shown whole: query sqlite_master in a program.")
         super().__init__(
             source.kind,
-            f"SQLite database, {len(tables)} tables, {len(views)} views: {first_of(named, _LISTED)}",
+            f"SQLite database, {len(tables)} tables, {len(views)} views: {first_of(named, _MAX_TABLES)}",
             tables,
             lost,
             limits.section,
             before=[Section("schema", text[: limits.section])],
         )
-        self.notes = self._encoding  # which grows while rows are read
+        self.notes = self._encoding  # the list grows while rows are read
 
     def _decoded(self, data: bytes) -> str:
         try:
@@ -84,12 +84,12 @@ class Database(SheetsContents):
             return data.decode("utf-8", FALLBACK)
 
     def lists(self) -> list[ListPreview]:
-        """The tables with their schema, rows and columns, then the rest of the schema."""
+        """Return the tables with their schema and rows, then the rest of the schema."""
         rest = ListPreview(self._others, len(self._others), "entry", "the rest of the schema")
         return [*super().lists(), *([rest] if self._others else [])]
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the database."""
         self._connection.close()
 
 
@@ -97,7 +97,7 @@ class _Table(Sheet):
     def __init__(self, connection: sqlite3.Connection, name: str, sql: str) -> None:
         self._connection = connection
         self._name = '"' + name.replace('"', '""') + '"'
-        self.title, self.create_statement = f"table {one_line(name)}", one_line(sql, _SQL)
+        self.title, self.create_statement = f"table {one_line(name)}", one_line(sql, _MAX_SQL_CHARS)
         there = connection.execute(f"SELECT * FROM {self._name} LIMIT 0").description  # noqa: S608 - quoted
         self.column_names = [one_line(column[0]) for column in there]
         self._declared = [
@@ -108,13 +108,13 @@ class _Table(Sheet):
         self.row_count = connection.execute(f"SELECT count(*) FROM {self._name}").fetchone()[0]  # noqa: S608 - quoted
 
     def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
-        """The rows from the one at that index on."""
+        """Yield the rows from index `start`."""
         found = self._connection.execute(f"SELECT * FROM {self._name} LIMIT -1 OFFSET ?", (start,))  # noqa: S608 - quoted
         yield from ((number, [_sql_text(value) for value in row]) for number, row in enumerate(found, start + 1))
 
     def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
-        """The columns with texts or blobs among the numbers that they declare."""
-        columns = self._declared[:_LISTED] if brief and self.row_count <= _CHECKED else []
+        """Return the columns that are declared as numbers but contain texts or blobs."""
+        columns = self._declared[:_MAX_TABLES] if brief and self.row_count <= _MAX_CHECKED_ROWS else []
         if not columns:
             return []
         quoted = ['"' + name.replace('"', '""') + '"' for name, _ in columns]
@@ -131,6 +131,6 @@ def _sql_text(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, bytes):
-        more = f"… ({len(value):,} bytes)" if len(value) > _BLOB else ""
-        return f"x'{value[:_BLOB].hex()}'{more}"
+        more = f"… ({len(value):,} bytes)" if len(value) > _MAX_BLOB_BYTES else ""
+        return f"x'{value[:_MAX_BLOB_BYTES].hex()}'{more}"
     return str(value)

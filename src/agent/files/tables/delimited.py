@@ -1,4 +1,4 @@
-"""Delimited text of any size (CSV, TSV): its dialect, its columns, and its rows in pages."""
+"""Reader of delimited text (CSV, TSV) of any size: dialect, columns, and rows in pages."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from agent.files.text import text_encoding
 from mcp_tools.text import count_of, one_line
 from mcp_tools.tool import Json
 
-COUNTED = 256 << 20
-"""Bytes up to which the rows are counted."""
-_FIELD = 16 << 20  # characters of one field: an unclosed quote must not take the whole file for one
+MAX_COUNTED_BYTES = 256 << 20
+"""The rows of larger files are not counted."""
+_MAX_FIELD_CHARS = 16 << 20  # without a limit, an unclosed quote makes the whole file one field
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 
 class DelimitedFile(Contents):
-    """A table in a text file. Rows are numbered as records: 1 is the first line that is not empty."""
+    """A table in a text file. Row 1 is the first line that is not empty."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
-        csv.field_size_limit(_FIELD)
+        csv.field_size_limit(_MAX_FIELD_CHARS)
         self._name, self._path = source.name, source.path
         self._encoding = text_encoding(source)
         with self._encoding.open(source.path, newline="") as stream:
@@ -43,7 +43,7 @@ class DelimitedFile(Contents):
         self._per_page = rows_per_page(sample[self._skipped :], limits.section)
         self._rows: int | None = None
         widths = Counter[int]()
-        if source.path.stat().st_size <= COUNTED:
+        if source.path.stat().st_size <= MAX_COUNTED_BYTES:
             with self._encoding.open(source.path, newline="") as stream:
                 widths.update(map(len, islice(self._records(stream), self._skipped, None)))
             self._rows = widths.total()
@@ -72,7 +72,7 @@ class DelimitedFile(Contents):
         self.notes = [*encoding.notes, *self._oddities(widths, len(first))]
 
     def sections(self, first: int = 1) -> Iterator[Section]:
-        """The pages from that number on, each with the header."""
+        """Yield the pages from number `first`, each with the header."""
         if self.count is not None and first > self.count:
             return
         wanted = self._skipped + (first - 1) * self._per_page
@@ -86,7 +86,7 @@ class DelimitedFile(Contents):
                     break
 
     def preview(self) -> PreviewText:
-        """The whole text if it is short, else the first rows, unchanged, and a description of the columns."""
+        """Return the whole text if it is short, else the first rows and a description of the columns."""
         with self._encoding.open(self._path) as stream:
             text = stream.read(ROOM + 1)
         if len(text) <= ROOM:
@@ -136,7 +136,7 @@ class DelimitedFile(Contents):
         return out.getvalue()
 
     def _lines_above(self, stream: IO[str]) -> int:
-        """Lines of the file above the table, blank ones too."""
+        """Return the number of lines above the table, including blank lines."""
         rows = csv.reader(self._lines(stream), delimiter=self._dialect.delimiter)
         left = len(self._above)
         while left:
@@ -151,8 +151,8 @@ class DelimitedFile(Contents):
             raise FileProblem("damaged", f"{self._name}, near row {rows.line_num:,}: {error}.") from error
 
     def _lines(self, stream: IO[str]) -> Iterator[str]:
-        while line := stream.readline(_FIELD):
-            if len(line) == _FIELD:
-                said = f"{self._name} has a line of more than {_FIELD:,} characters: that is no table."
+        while line := stream.readline(_MAX_FIELD_CHARS):
+            if len(line) == _MAX_FIELD_CHARS:
+                said = f"{self._name} has a line of more than {_MAX_FIELD_CHARS:,} characters: that is no table."
                 raise FileProblem("too_large", said)
             yield line

@@ -1,4 +1,4 @@
-"""The parts of a workbook that are no cells, as a table: text boxes, charts, threads of comments, names, validation."""
+"""Everything in a workbook except cells, as a table: text boxes, charts, comment threads, names, validation."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from agent.files.documents.package import Drawings
 from agent.files.tables.sheets import Sheet
 
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
-MOST_XML = 32 << 20  # bytes of a sheet that is looked through for headers and rules
-_MOST, _FEW = 100, 20  # values of another workbook, and of a field of a pivot table
+MAX_XML_BYTES = 32 << 20  # larger sheets are not searched for headers and rules
+_MAX_LINKED_VALUES = 100  # of another workbook
+_MAX_PIVOT_VALUES = 20  # of one field
 _CELLS = re.compile(rb"(?s)<((?:\w+:)?)sheetData[ >].*</\1sheetData>")
 _NUMBER = re.compile(r"-?[\d.]*|true|false")
-_UNSAID = ("dxfId", "headerRowDxfId", "dataDxfId", "priority", "count", "customListSort")
+_IGNORED_ATTRIBUTES = ("dxfId", "headerRowDxfId", "dataDxfId", "priority", "count", "customListSort")
 _VML_TITLES = ("alt", "{urn:schemas-microsoft-com:office:office}title")
 _KINDS = {
     **dict.fromkeys(("oddHeader", "oddFooter", "evenHeader", "evenFooter", "firstHeader", "firstFooter"), ""),
@@ -27,12 +28,12 @@ _KINDS = {
     "scenario": "",
     "protectedRange": "protected range",
 }
-"""Elements of a sheet that are not cells, and their kinds; the name of the element where that says enough."""
+"""Elements of a sheet other than cells, and the names of their kinds; by default the name of the element."""
 _Row = tuple[str, str, str]
 
 
 class Objects(Sheet):
-    """A table with a row for each object: its sheet, its kind, its text."""
+    """A table with a row for each object: sheet, kind and text."""
 
     title = "objects of the workbook"
 
@@ -41,18 +42,18 @@ class Objects(Sheet):
         self._rows, self.row_count = rows, len(rows)
 
     def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
-        """The objects, numbered from 1."""
+        """Yield the objects, numbered from 1."""
         for number, row in enumerate(self._rows[start:], start + 1):
             yield number, list(row)
 
 
 def objects_of(package: Package) -> Objects:
-    """Everything with text that is no cell, by sheets."""
+    """Return all parts with text other than cells, sheet by sheet."""
     try:
         book = package.main("xl/workbook.xml")
     except KeyError:
         return Objects([])
-    package.main_name = ""  # what is wrong with its XML is for the reader of cells
+    package.main_name = ""  # faults in its XML are reported by the reader of cells
     rows: list[_Row] = []
     if not book.name.endswith(".xml"):
         return Objects(rows)
@@ -72,7 +73,11 @@ def objects_of(package: Package) -> Objects:
         said = [one.get("val") or one.get("name", "") for one in link.root.iter("{*}sheetName", "{*}definedName")]
         said += [one.text or "" for one in link.root.iter("{*}v", "{*}val")]
         rows.append(
-            ("workbook", "link to another workbook", f"{targets}{f': {first_of(said, _MOST)}' if said else ''}")
+            (
+                "workbook",
+                "link to another workbook",
+                f"{targets}{f': {first_of(said, _MAX_LINKED_VALUES)}' if said else ''}",
+            )
         )
     for cache in book.parts("pivotCacheDefinition"):
         source = ", ".join(word for one in cache.root.iter("{*}worksheetSource") for word in _words(one))
@@ -84,13 +89,13 @@ def objects_of(package: Package) -> Objects:
 
 
 def _field(field: Any) -> str:
-    """A field of a pivot table with its distinct values."""
+    """Return a field of a pivot table with its distinct values."""
     items = [one.get("v", "") for one in field.iter("{*}s")]
-    return f"{field.get('name', '')}{f' ({first_of(items, _FEW)})' if items else ''}"
+    return f"{field.get('name', '')}{f' ({first_of(items, _MAX_PIVOT_VALUES)})' if items else ''}"
 
 
 def _of_sheet(package: Package, part: Part, people: dict[Any, str]) -> Iterator[tuple[str, str]]:
-    if package.size(part.name) <= MOST_XML:
+    if package.size(part.name) <= MAX_XML_BYTES:
         for one in transitional(_CELLS.sub(b"", part.content)).iter(*(f"{{*}}{name}" for name in _KINDS)):
             places = [node.get(key) for node in (one, one.getparent()) for key in ("ref", "sqref")]
             places += [place.text for node in (one, one.getparent()) for place in node.iterfind("{*}sqref")]
@@ -116,10 +121,10 @@ def _of_sheet(package: Package, part: Part, people: dict[Any, str]) -> Iterator[
 
 
 def _words(element: Any) -> Iterator[str]:
-    """The texts and attributes of an element and those below it, without numbers and identifiers."""
+    """Return the texts and attributes of an element and its descendants, without numbers and identifiers."""
     for one in element.iter("*"):
         for name, value in one.items():
-            if not name.startswith("{") and name not in _UNSAID and not _NUMBER.fullmatch(value):
+            if not name.startswith("{") and name not in _IGNORED_ATTRIBUTES and not _NUMBER.fullmatch(value):
                 yield value
         if _local(one) != "sqref" and (one.text or "").strip():
             yield one.text

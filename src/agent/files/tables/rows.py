@@ -1,4 +1,4 @@
-"""Rows of tables: detecting the dialect of delimited text, rendering rows, describing columns."""
+"""Helpers for rows of tables: detect the dialect of delimited text, render rows, describe columns."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from typing import Any, NamedTuple
 
 from mcp_tools.text import count_of
 
-FEWEST_ROWS = 10
-CELL = 2_000
-"""Characters of a cell that a page shows."""
-_ROUND = (500, 250, 200, 100, 50, 25, 20, FEWEST_ROWS)
-_FEW = 12  # different values of a column that are all named
-_CELLS = 300_000  # cells that are looked at
-_AT_ONCE = 1000
-_MOST = 60  # columns that are described
-_WIDTH = 40  # characters of a value or a name
+MIN_PAGE_ROWS = 10
+MAX_CELL_CHARS = 2_000
+"""A page shortens longer cells."""
+_ROUND = (500, 250, 200, 100, 50, 25, 20, MIN_PAGE_ROWS)
+_MAX_DISTINCT = 12  # distinct values that are all listed
+_MAX_INSPECTED_CELLS = 300_000
+_BATCH_ROWS = 1000
+_MAX_DESCRIBED_COLUMNS = 60
+_MAX_VALUE_CHARS = 40
 _EXAMPLES = 4
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
 _WITH_COMMA = re.compile(r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?|,\d+)")
 _DATE = re.compile(r"[12]\d{3}-[01]\d-[0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
 SAMPLE = 64 * 1024
-"""Characters from which a dialect is detected."""
+"""Number of characters from which the dialect is detected."""
 _SNIFFED_ROWS = 200
 _DELIMITERS = {"csv": ",;\t|", "tsv": "\t,;|"}
 _NAMED_DELIMITER = re.compile(r'"?sep=(.)"?[\r\n]', re.IGNORECASE)
-_MOST_ABOVE = 30
+_MAX_ROWS_ABOVE = 30
 _YEAR = re.compile(r"(1[5-9]|20)\d\d")
 _CELL_WITH_COMMA = re.compile(r"[+-]?\d{1,3}(\.\d{3})*,\d+|[+-]?\d+,\d+")
 _CELL_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][+-]?\d+)?%?")
@@ -39,14 +39,14 @@ _CELL_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][+-]?\d+)?%
 
 def rows_per_page(sample: Sequence[Sequence[str]], characters: int) -> int:
     """Return the number of rows that fit on a page of this many characters, estimated from some rows."""
-    sizes = [sum(min(len(cell), CELL) + 3 for cell in row) + 8 for row in sample] or [1]
+    sizes = [sum(min(len(cell), MAX_CELL_CHARS) + 3 for cell in row) + 8 for row in sample] or [1]
     fitting = 0.8 * characters / max(sum(sizes) / len(sizes), max(sizes) / 4)
-    return next((rows for rows in _ROUND if rows <= fitting), FEWEST_ROWS)
+    return next((rows for rows in _ROUND if rows <= fitting), MIN_PAGE_ROWS)
 
 
 def as_table(header: Sequence[str], rows: Sequence[tuple[int, Sequence[str]]], characters: int) -> tuple[str, int]:
-    """A table with the number of each row in front, and how many cells were shortened to make it fit."""
-    for most in (CELL, 400, 100, 30):
+    """Return a Markdown table with row numbers, and the number of cells that were shortened to make it fit."""
+    for most in (MAX_CELL_CHARS, 400, 100, 30):
         lines = [line_of("", header, most), "|---" * (len(header) + 1) + "|"]
         lines += [line_of(number, row, most) for number, row in rows]
         text = "\n".join(lines)
@@ -56,7 +56,7 @@ def as_table(header: Sequence[str], rows: Sequence[tuple[int, Sequence[str]]], c
 
 
 def column_letters(number: int) -> str:
-    """The letters of a column, from 1."""
+    """Return the letters of a column; column 1 is `A`."""
     name = ""
     while number:
         number, rest = divmod(number - 1, 26)
@@ -65,8 +65,8 @@ def column_letters(number: int) -> str:
 
 
 def as_text(value: Any) -> str:
-    """A cell's value: whole numbers without a point, dates as in ISO 8601."""
-    if type(value) is str:  # most cells: this function takes much of the time of a preview
+    """Return a cell's value as text: whole numbers without a decimal point, dates in ISO 8601."""
+    if type(value) is str:  # most cells, and this function dominates the time of a preview
         return value
     if isinstance(value, float):
         text = f"{value:.15g}"
@@ -85,7 +85,7 @@ def as_text(value: Any) -> str:
 
 
 def line_of(number: int | str, row: Sequence[str], most: int) -> str:
-    """Return a row of a table with cells cut at this many characters."""
+    """Return a row of a Markdown table. Cells are cut at `most` characters."""
     joined = " | ".join(row)
     plain = len(joined) <= most and joined.count("|") == len(row) - 1 and "\n" not in joined and "\r" not in joined
     return f"| {number} | {joined if plain else ' | '.join([_cell(cell, most) for cell in row])} |"
@@ -101,23 +101,23 @@ def _cell(text: str, most: int) -> str:
 
 def rows_to_inspect(columns: int) -> int:
     """Return the number of rows that are inspected in a table with this many columns."""
-    return max(1000, _CELLS // max(1, columns))
+    return max(1000, _MAX_INSPECTED_CELLS // max(1, columns))
 
 
 def describe_columns(
     names: Sequence[str], rows: Iterable[Sequence[str]], *, total: int | None, decimal: str = "."
 ) -> list[str]:
-    """Describes each column on a line; the first line says how many rows were inspected.
+    """Describe each column on one line. The first line says how many rows were inspected.
 
     Args:
         names: Names of the columns.
-        rows: The rows, without a header; at most as many as are `rows_to_inspect`. They are not kept.
-        total: Total number of rows.
-        decimal: The mark before decimals.
+        rows: The rows without a header, at most `rows_to_inspect`.
+        total: Number of rows in the table; None if unknown.
+        decimal: The decimal mark.
     """
     columns: list[Counter[str]] = [Counter() for _ in names]
     count, each = 0, iter(rows)
-    while some := list(islice(each, _AT_ONCE)):
+    while some := list(islice(each, _BATCH_ROWS)):
         count += len(some)
         for values, column in zip(columns, zip_longest(*some, fillvalue=""), strict=False):
             values.update(column)
@@ -126,14 +126,14 @@ def describe_columns(
     over = "" if count == total else f" (in the first {count:,} rows)"
     lines = [
         f"- {_short(name) or f'column {number}'}: {describe_values(values, decimal)}"
-        for number, (name, values) in enumerate(zip(names[:_MOST], columns, strict=False), 1)
+        for number, (name, values) in enumerate(zip(names[:_MAX_DESCRIBED_COLUMNS], columns, strict=False), 1)
     ]
-    more = [f"- and {len(names) - _MOST} more columns"] if len(names) > _MOST else []
+    more = [f"- and {len(names) - _MAX_DESCRIBED_COLUMNS} more columns"] if len(names) > _MAX_DESCRIBED_COLUMNS else []
     return [f"Columns{over}:", *lines, *more]
 
 
 def describe_values(values: Mapping[str, int], decimal: str = ".") -> str:
-    """Describe values with their counts: kinds and ranges, all values if they are few, and rare ones."""
+    """Describe counted values: kinds and ranges; all values if there are few; else examples of the rarer kinds."""
     there = {value: count for value, count in values.items() if value and not value.isspace()}
     if not there:
         return "empty"
@@ -149,7 +149,7 @@ def describe_values(values: Mapping[str, int], decimal: str = ".") -> str:
         for kind, found in (usual, *others)
     )
     total = sum(there.values())
-    if len(there) <= _FEW and len(there) < total:
+    if len(there) <= _MAX_DISTINCT and len(there) < total:
         counted = ", ".join(
             f"{_short(value)} ({count:,})" for value, count in sorted(there.items(), key=lambda one: (-one[1], one[0]))
         )
@@ -177,33 +177,32 @@ def _range(kind: str, values: Sequence[str], decimal: str) -> str:
 
 
 def _short(value: str) -> str:
-    """Return a value on one line, in quotes if it has blanks around it."""
+    """Return a value on one line, shortened, in quotes if it begins or ends with white space."""
     plain = " ".join(value.split())
-    plain = plain if len(plain) <= _WIDTH else f"{plain[: _WIDTH - 1]}…"
+    plain = plain if len(plain) <= _MAX_VALUE_CHARS else f"{plain[: _MAX_VALUE_CHARS - 1]}…"
     before, after = " " * (value[:1].isspace()), " " * (value[-1:].isspace())
     return f'"{before}{plain}{after}"' if before or after else plain
 
 
 class Dialect(NamedTuple):
-    """The dialect of delimited text."""
+    """The form of a delimited text."""
 
     delimiter: str
     has_header: bool
     decimal: str
-    """The decimal mark."""
     above: int = 0
-    """Rows above the table: a line `sep=;`, a title, names and values of a report."""
+    """Number of rows above the table, such as `sep=;`, a title or the fields of a report."""
 
 
 def sniff(text: str, kind: str) -> tuple[Dialect, list[list[str]]]:
-    """Detects the dialect from the beginning of a table; also returns the first rows."""
+    """Detect the dialect from the beginning of a table. Return it with the first rows."""
     if len(text) >= SAMPLE:
         text = text[: text.rfind("\n") + 1] or text
     named = _NAMED_DELIMITER.match(text)
     splits = {mark: _split(text, mark) for mark in ([named[1]] if named else _DELIMITERS[kind])}
     above = {mark: max(_rows_above(rows), bool(named)) for mark, rows in splits.items()}
     shares = {mark: _evenness(rows, above[mark]) for mark, rows in splits.items()}
-    best = max(shares, key=shares.__getitem__)  # the first of those that are equal
+    best = max(shares, key=shares.__getitem__)  # the first of equal ones
     for mark in splits if best == "," else ():
         left = [cell for row in splits[mark] for cell in row if "," in cell]
         if left and all(map(_is_number, left)) and int(shares[mark]) >= int(shares[","]):  # 1,5;2,5
@@ -226,9 +225,9 @@ def _split(text: str, delimiter: str) -> list[list[str]]:
 
 
 def _rows_above(rows: list[list[str]]) -> int:
-    """Return the number of first rows that are much narrower than the table below them."""
+    """Return the number of rows at the top that are much narrower than the table below."""
     widths = [max((at for at, cell in enumerate(row, 1) if cell.strip()), default=0) for row in rows]
-    for above in range(min(_MOST_ABOVE, len(rows) - 2) + 1):
+    for above in range(min(_MAX_ROWS_ABOVE, len(rows) - 2) + 1):
         usual, count = max(Counter(map(len, rows[above:])).items(), key=lambda width: (width[1], width[0]))
         if widths[above] > max(1, usual // 2) and usual > 1 and count > 1:
             return above
@@ -236,7 +235,7 @@ def _rows_above(rows: list[list[str]]) -> int:
 
 
 def _evenness(rows: list[list[str]], above: int) -> float:
-    """Return how uniform the rows are: percent with the commonest width, then that width."""
+    """Return a score: the percentage of rows with the most common width, plus that width as hundredths."""
     common, count = max(Counter(map(len, rows[above:])).items(), key=lambda width: (width[1], width[0]), default=(0, 0))
     return 100 * count // len(rows) + min(common, 50) / 100 if common > 1 else 0.0
 
@@ -244,7 +243,8 @@ def _evenness(rows: list[list[str]], above: int) -> float:
 def has_header(rows: list[list[str]]) -> bool:
     """Return True if the first row names the columns.
 
-    It is all text, or years that do not continue below; and all different, unless a column of numbers follows.
+    A header is all text, or contains years that do not continue below. Its names are distinct, unless a column below
+    it contains only numbers.
     """
     if not rows:
         return False

@@ -1,4 +1,4 @@
-"""Sheets of a workbook and tables of a database, shown in pages."""
+"""Sheets of a workbook or tables of a database, divided into pages."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from agent.files.previews import CELL, ListPreview, PreviewText, preview_of_list
 from agent.files.tables.rows import as_table, describe_columns, has_header, line_of, rows_per_page, rows_to_inspect
 
 _SAMPLE_ROWS = 100
-_NOTES = 0.4  # share of a page that notes below the table may take
+_MAX_NOTES_SHARE = 0.4  # of a page
 _LAST_ROW = 1 << 20
 _FORMULA = re.compile(r" ?\[[={].*\]", re.DOTALL)
-"""Mark after the value of a cell with a formula."""
+"""The formula after a cell's value."""
 
 
 class Sheet:
-    """A sheet or a table."""
+    """A sheet of a workbook or a table of a database."""
 
     title: str
     """`sheet Costs`, `hidden sheet Costs`, `table costs`."""
     column_names: list[str]
-    """Letters or names of the columns that are shown."""
+    """Letters or names of the columns."""
     row_count: int
-    """Number of rows that are shown."""
+    """Number of rows; in a workbook, of those that are not empty."""
     span = ""
-    """`A1:E120` of a sheet with cells."""
+    """The range with values, such as `A1:E120`."""
     create_statement = ""
-    """The SQL statement that made a table; empty for a sheet."""
+    """The SQL statement that created a table; empty for a sheet."""
 
     def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
-        """The rows that are shown with their numbers, from the one at that index on."""
+        """Yield the rows with their numbers, from index `start`."""
         raise NotImplementedError
 
     def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
-        """Return details of these rows that the table lacks: colours, comments, formats.
+        """Return details that the cells do not show, such as colours and comments, for rows `first` to `last`.
 
-        With `brief`, only the first of many cells are named, and the others are counted.
+        With `brief`, only the first cells are listed, and the rest are counted.
         """
         return []
 
 
 class SheetsContents(Contents):
-    """A workbook or a database: after the pages of `before`, each page is a part of one sheet."""
+    """A workbook or a database. After the sections in `before`, each page is a part of one sheet."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class SheetsContents(Contents):
         super().__init__(kind, summary, lost, count=count, data=data)
 
     def sections(self, first: int = 1) -> Iterator[Section]:
-        """The pages from that number on."""
+        """Yield the pages from number `first`."""
         yield from self._before[first - 1 :]
         before = len(self._before)
         for sheet, size in self._sheets:
@@ -80,16 +80,16 @@ class SheetsContents(Contents):
                 yield from (self._page(sheet, list(islice(rows, size))) for _ in range(start, pages))
 
     def preview(self) -> PreviewText:
-        """Return the beginning of each sheet, and the contents of its columns."""
+        """Return the beginning of each sheet and a description of its columns."""
         return preview_of_lists(self.lists())
 
     def lists(self) -> list[ListPreview]:
-        """The sheets as lists of rows."""
+        """Return the sheets as lists of rows for a preview."""
         return [_column_preview(sheet) for sheet, _ in self._sheets]
 
     def _page(self, sheet: Sheet, rows: list[tuple[int, list[str]]]) -> Section:
         first, last = rows[0][0], rows[-1][0]
-        notes, room = "\n".join(sheet.notes(first, last)), int(self._section * _NOTES)
+        notes, room = "\n".join(sheet.notes(first, last)), int(self._section * _MAX_NOTES_SHARE)
         where = f"{sheet.title}, rows {first:,}-{last:,}"
         if len(notes) > room:
             notes = notes[:room].rpartition("\n")[0] or notes[:room]

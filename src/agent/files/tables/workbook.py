@@ -1,4 +1,4 @@
-"""Workbooks: everything on a sheet if the file has a usual size, only values if it is large."""
+"""Reader of workbooks. Of large workbooks, only values are read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agent.files.contents import Contents, ReadLimits, Source, first_of, locked
 from agent.files.documents.ooxml import Package
 from agent.files.documents.package import open_package
 from agent.files.documents.spreadsheet import Spreadsheet
-from agent.files.tables.objects import MOST_XML, Objects, objects_of
+from agent.files.tables.objects import MAX_XML_BYTES, Objects, objects_of
 from agent.files.tables.rows import as_text, column_letters
 from agent.files.tables.sheets import Sheet, SheetsContents
 from mcp_tools.text import count_of
@@ -23,41 +23,40 @@ from mcp_tools.text import count_of
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet
 
-FULL = 8 << 20
-"""Bytes of sheets, unpacked, up to which everything is read; openpyxl takes seconds for them."""
-_WIDE = 1 << 20
-"""Cells that merged cells and links may span together: openpyxl makes an object of each."""
+MAX_FULL_BYTES = 8 << 20
+"""Of workbooks with larger sheets (unpacked), only values are read: openpyxl would take too long."""
+_MAX_SPANNED_CELLS = 1 << 20  # by merged cells and links: openpyxl creates an object for each cell
 _SPAN = re.compile(
     rb"<(?:[\w.-]{1,40}:)?(?:mergeCell|hyperlink)\s[^<>]{0,400}?\bref\s*=\s*[\"']\$?([A-Z]{1,3})\$?(\d{1,7})"
     rb":\$?([A-Z]{1,3})\$?(\d{1,7})[\"']"
 )
-_MOST_PICTURES = 50
-_TITLES = 20
+_MAX_PICTURES = 50
+_MAX_TITLES = 20
 _SHARED = ("xl/sharedstrings.xml",)
-_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".emf", ".wmf", ".svg")
+_PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".emf", ".wmf", ".svg")
 _ONLY_VALUES = "only values are read, not formulas, colours, number formats, comments or error values (#DIV/0!)"
 
 
 def open_workbook(source: Source, limits: ReadLimits) -> Contents:
-    """Opens an xlsx file."""
+    """Open an xlsx file."""
     lost: list[str] = []
     pictures: dict[str, bytes] = {}
     with Package(source, limits) as package:
         names = package.names()
         own = [one for one in names if one.startswith("xl/worksheets/sheet")]
         size = sum(package.size(one) for one in own)
-        spanned = 0 if size > FULL else sum(_spanned(package.member(one)) for one in own)
-        media = [one for one in names if one.startswith("xl/media/") and one.endswith(_PICTURES)]
-        for number, name in enumerate(media[:_MOST_PICTURES], 1):
+        spanned = 0 if size > MAX_FULL_BYTES else sum(_spanned(package.member(one)) for one in own)
+        media = [one for one in names if one.startswith("xl/media/") and one.endswith(_PICTURE_SUFFIXES)]
+        for number, name in enumerate(media[:_MAX_PICTURES], 1):
             pictures[f"picture-{number}{Path(name).suffix}"] = package.member(name)
         book = package.normalised() if package.is_odd() else source.path
         objects = objects_of(package)
         described, title = package.described(), package.properties().get("title", "")
-        if size <= FULL and any(b"<rPh" in package.member(one) for one in [*own, *_SHARED] if one in names):
+        if size <= MAX_FULL_BYTES and any(b"<rPh" in package.member(one) for one in [*own, *_SHARED] if one in names):
             lost.append("The phonetic guides of texts are not shown.")
         lost += package.unread("xl/worksheets/", "xl/comments", "xl/workbook.", "xl/drawings/vml")
     sheets: list[Sheet] = []
-    if size > FULL or spanned > _WIDE:
+    if size > MAX_FULL_BYTES or spanned > _MAX_SPANNED_CELLS:
         lost.append(f"The workbook is large: {_ONLY_VALUES}. Use openpyxl with read_only=True for them.")
     else:
         from agent.files.tables.cells import full_sheets
@@ -72,14 +71,14 @@ def open_workbook(source: Source, limits: ReadLimits) -> Contents:
     if pictures:
         named = ", ".join(f"[picture {name}]" for name in pictures)
         lost.append(f"Pictures on its sheets, saved separately: {named}.")
-    sheets = sheets or _plain_sheets(source, lost, book)
+    sheets = sheets or _sheets_of_values(source, lost, book)
     summary = _summary(source, sheets, title) + described
     shown = [*sheets, *([objects] if objects.row_count else [])]
     return SheetsContents(source.kind, summary, shown, lost, limits.section, data=pictures)
 
 
 def _spanned(sheet: bytes) -> int:
-    """Return the number of cells that merged cells and links of a sheet's XML span."""
+    """Return the number of cells that the merged cells and links of a sheet span."""
     from openpyxl.utils import column_index_from_string as column  # type: ignore[import-untyped]  # has no types
 
     ranges = [(a.decode(), int(b), c.decode(), int(d)) for a, b, c, d in _SPAN.findall(sheet)]
@@ -87,19 +86,19 @@ def _spanned(sheet: bytes) -> int:
 
 
 def open_values(source: Source, limits: ReadLimits) -> Contents:
-    """Opens an xls, xlsb or ods file: its values."""
+    """Open an xls, xlsb or ods file. Only values are read."""
     only = _ONLY_VALUES.replace(", comments or", " or") if source.kind == "ods" else _ONLY_VALUES
     lost = [f"Of {source.kind} files {only}."]
     shown, pictures, described = list[Sheet](), dict[str, bytes](), ""
     if source.kind != "xls":
         with open_package(source, limits) as archive:
-            if source.kind == "ods" and archive.getinfo("content.xml").file_size > MOST_XML:
+            if source.kind == "ods" and archive.getinfo("content.xml").file_size > MAX_XML_BYTES:
                 lost.append("It is large: comments, charts and other objects are not read.")
             elif source.kind == "ods":
                 book = Spreadsheet(source, archive)
                 shown, pictures = [Objects(book.rows)] if book.rows else [], book.pictures
                 lost, described = [*lost, *book.lost], book.described
-    sheets = _plain_sheets(source, lost)
+    sheets = _sheets_of_values(source, lost)
     summary = _summary(source, sheets) + described
     return SheetsContents(source.kind, summary, [*sheets, *shown], lost, limits.section, data=pictures)
 
@@ -110,11 +109,11 @@ def _summary(source: Source, sheets: list[Sheet], title: str = "") -> str:
         for sheet in sheets
     ]
     named = f" “{title}”" if title else ""
-    return f"Workbook{named} ({source.kind}), {count_of(len(sheets), 'sheet')}: {first_of(described, _TITLES)}"
+    return f"Workbook{named} ({source.kind}), {count_of(len(sheets), 'sheet')}: {first_of(described, _MAX_TITLES)}"
 
 
-class PlainSheet(Sheet):
-    """A sheet by its values alone."""
+class SheetOfValues(Sheet):
+    """A sheet with only its values."""
 
     def __init__(self, sheet: CalamineSheet, hidden: bool) -> None:
         self._sheet = sheet
@@ -127,14 +126,14 @@ class PlainSheet(Sheet):
         self._merged = sheet.merged_cell_ranges or []
 
     def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
-        """The rows that are shown with their numbers in the sheet, from the one at that index on."""
+        """Yield the rows from index `start`, each with its number in the sheet."""
         width = len(self.column_names)
-        # the rows begin at the top of the sheet, the first cell with a value at the range's left
+        # calamine yields rows from the range's top, but with all columns
         for number, row in enumerate(islice(self._sheet.iter_rows(), start, None), self._top + 1 + start):
             yield number, [as_text(value) for value in row[-width:]]
 
     def notes(self, first: int, last: int, *, brief: bool = False) -> list[str]:
-        """The merged cells."""
+        """Return the merged cells."""
         merged = [
             f"{column_letters(left + 1)}{top + 1}:{column_letters(right + 1)}{bottom + 1}"
             for (top, left), (bottom, right) in self._merged
@@ -143,7 +142,7 @@ class PlainSheet(Sheet):
         return [f"Merged cells: {first_of(merged) if brief else ', '.join(merged)}"] if merged else []
 
 
-def _plain_sheets(source: Source, lost: list[str], opened: Path | BytesIO | None = None) -> list[Sheet]:
+def _sheets_of_values(source: Source, lost: list[str], opened: Path | BytesIO | None = None) -> list[Sheet]:
     from python_calamine import CalamineWorkbook, PasswordError, SheetVisibleEnum
 
     try:
@@ -154,7 +153,7 @@ def _plain_sheets(source: Source, lost: list[str], opened: Path | BytesIO | None
     for data in book.sheets_metadata:
         if str(data.typ).endswith("WorkSheet"):
             sheet = book.get_sheet_by_name(data.name)
-            sheets.append(PlainSheet(sheet, hidden=data.visible != SheetVisibleEnum.Visible))
+            sheets.append(SheetOfValues(sheet, hidden=data.visible != SheetVisibleEnum.Visible))
         else:
             lost.append(f"Sheet {data.name} is no table of cells: it is not shown.")
     return sheets
