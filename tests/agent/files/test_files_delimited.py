@@ -65,7 +65,7 @@ async def test_pages_go_on_where_the_last_one_ended(tmp_path: Path) -> None:
 
 
 async def test_a_quote_that_never_ends_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.files.tables.delimited._FIELD", 1 << 16)
+    monkeypatch.setattr("agent.files.tables.delimited._MAX_FIELD_CHARS", 1 << 16)
     path = written(tmp_path / "a.csv", 'a,b\n1,"2\n' + "3,4\n" * 50_000)
     with pytest.raises(FileProblem, match="field larger than field limit"):
         await read(path)
