@@ -1,4 +1,4 @@
-"""Asking a question on the command line: the run is shown, its answer printed, its files copied."""
+"""Runs a question from the command line: shows the run, prints the answer and copies its files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CLOSING = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Options of a run's output."""
+    """Output options of a run."""
 
     json: bool = False
     stream: bool = False
@@ -45,11 +45,11 @@ class Output:
     verbose: bool = False
     file: Path | None = None
     folder: Path | None = None
-    """Folder for copies of the files that programs made."""
+    """Where to copy the files that programs made."""
 
 
 def answer(flags: dict[str, Any], ask: AskAlita, output: Output, *, fetches: bool = False) -> int:
-    """Runs `ask` with an open Alita, print the result, and return the exit code."""
+    """Run `ask` with an open Alita, print the result, and return the exit code."""
     _require_writable(output)
     ask_about_project(flags)
     if fetches and not ask_before_fetching(flags):
@@ -70,7 +70,7 @@ def answer(flags: dict[str, Any], ask: AskAlita, output: Output, *, fetches: boo
 
 
 class _Run:
-    """One run, from its first event to its answer, and the end of its process."""
+    """A run on the command line, from opening Alita to printing the result."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -81,7 +81,7 @@ class _Run:
         self._ends = math.inf
 
     async def finish(self, flags: dict[str, Any], ask: AskAlita) -> tuple[Answer, AlitaError | None]:
-        """Gives the answer, and what made the run fail."""
+        """Run the question. Return its answer, and the error if it failed."""
         from agent.alita import Alita
         from agent.configuration.settings_sources import read_settings
         from agent.consent.questions import CallProposal, UserReply
@@ -90,7 +90,7 @@ class _Run:
         self._screen = screen = Screen(sys.stderr, spoken=settings.plain, quiet=self._output.quiet)
 
         async def confirm(asked: Asked) -> UserReply:
-            """Asks; a doubtful action is not even asked about unless approval is."""
+            """Ask the user. A doubtful action is refused unless approval is `ask`."""
             is_doubtful = isinstance(asked, CallProposal) and asked.is_doubtful
             return UserReply(False) if is_doubtful and settings.approval != "ask" else await turn.confirm(asked)
 
@@ -110,7 +110,7 @@ class _Run:
         return result, turn.failure
 
     def seconds_left(self) -> float | None:
-        """Until the process must have ended; None while nothing says that it must."""
+        """Seconds until the process is ended by force; None if no end is due yet."""
         if self._turn is not None and self._turn.is_cancelled:
             self._ends = min(self._ends, time.monotonic() + (0.0 if self._turn.is_abandoned else _CLOSING))
         if self._ends < math.inf:
@@ -119,7 +119,7 @@ class _Run:
         return None if left is None else left + _CLOSING
 
     def last_words(self) -> int:
-        """Report the state of a run that does not end by itself."""
+        """Report the state of a run that did not end in time, and return the exit code."""
         if self._screen is not None:
             self._screen.end_work()
         result = self._result
@@ -134,7 +134,7 @@ class _Run:
         return exits.exit_code(result.status)
 
     def print(self, result: Answer, *, reported: bool) -> None:
-        """Print the result, or its rest if the answer was printed before."""
+        """Print the result. An answer that was already shown is not repeated."""
         output = self._output
         if output.stream:
             print_json(RunFinished(result).as_json(), line=True)
@@ -157,13 +157,13 @@ class _Run:
         try:
             write_file(file, text.rstrip("\n") + "\n", shared=True)
             print_note(f"Wrote {file}.")
-        except AlitaError as error:  # it is not lost
+        except AlitaError as error:  # the answer must not be lost
             print_note(error_text(error))
             print_text(text)
 
 
 def _require_writable(output: Output) -> None:
-    """Reports a path that cannot be written before anything is paid for."""
+    """Fail early if an output path cannot be written, before the run costs money."""
     if (folder := output.folder) is not None:
         with os_errors_as(UsageError, f"{folder} cannot be written", "Choose another folder with --out."):
             folder.mkdir(parents=True, exist_ok=True)
@@ -183,7 +183,7 @@ def _require_writable(output: Output) -> None:
 
 
 def explanation(result: Answer) -> str:
-    """Why there is no full answer."""
+    """Explain why there is no complete answer."""
     reason = result.error or ("" if result.status == "limit" else result.text)
     if result.status == "limit":
         reason = reason or f"The limit of {result.limit or 'this run'} was reached."
@@ -194,7 +194,7 @@ def explanation(result: Answer) -> str:
 
 
 def file_lines(answer: Answer) -> list[str]:
-    """A line for each file that programs wrote: its path and size."""
+    """Return a line for each file that programs wrote, with its path and size."""
     from agent.material.folder import shown_name
 
     lines = ["Files:"] if answer.outputs else []
@@ -202,7 +202,7 @@ def file_lines(answer: Answer) -> list[str]:
 
 
 async def copy_files(files: Sequence[OutputFile], folder: Path) -> None:
-    """Copy the files that programs made to a folder; without a terminal, nothing that is there is replaced."""
+    """Copy files that programs made to a folder. Existing files are replaced only if the user agrees at a terminal."""
     from agent.material.folder import shown_name
     from agent.material.outputs import copied
 
@@ -218,7 +218,7 @@ async def copy_files(files: Sequence[OutputFile], folder: Path) -> None:
 
 
 def source_lines(answer: Answer) -> list[str]:
-    """Return two lines for each source: its address and its text."""
+    """Return the lines that list an answer's sources: title and address, then the quotation."""
     lines = ["Sources:"] if answer.sources else []
     for source in answer.sources:
         title = one_line(source.title, 100)

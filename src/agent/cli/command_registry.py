@@ -1,4 +1,4 @@
-"""The commands of `alita`; the module of one is imported when it is needed."""
+"""The registry of `alita` commands. A command's module is imported only when it runs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 class Command(NamedTuple):
-    """One verb of `alita`."""
+    """A command of `alita`."""
 
     name: str
     place: str
-    """`module:attribute` of its typer app."""
+    """Where its Typer app is: `module:attribute`."""
     summary: str
 
 
@@ -43,12 +43,12 @@ COMMANDS: tuple[Command, ...] = (
     Command("doctor", "doctor:app", "check that alita has everything it needs"),
     Command("completion", "completion:app", "print a completion script for your shell"),
 )
-"""The one registry: dispatch, help and documentation come from it."""
+"""Dispatch, help, completion and documentation are derived from this table."""
 COMMANDS_BY_NAME = {command.name: command for command in COMMANDS}
 
 
 def load(verb: str) -> typer.Typer:
-    """The typer app of a verb."""
+    """Import a command's module and return its Typer app."""
     module, attribute = COMMANDS_BY_NAME[verb].place.split(":")
     app: typer.Typer = getattr(import_module(f"agent.cli.verbs.{module}"), attribute)
     return app

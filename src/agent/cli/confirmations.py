@@ -1,4 +1,4 @@
-"""The questions that alita asks its user: allow this project, server or tool, fetch the model, keep this new tool."""
+"""Questions to the user: allow this project, server or tool; download the model; keep this new tool."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 
 def is_terminal() -> bool:
-    """Return True if somebody is there to be asked."""
+    """Return True if a user at a terminal can be asked."""
     return bool(sys.stdin and sys.stdin.isatty() and sys.stderr.isatty())
 
 
 def ask_about_project(flags: dict[str, Any]) -> None:
-    """Asks about what this project's files define and nothing was decided about; without a terminal about nothing."""
+    """At a terminal, ask about this project's settings and MCP servers that are neither allowed nor refused yet."""
     from agent.configuration.paths import PROJECT_FILE
     from mcp_tools.clients.config_files import PROJECT_FILES
 
@@ -60,7 +60,7 @@ def ask_about_project(flags: dict[str, Any]) -> None:
 
 
 def ask_about_server(entry: ServerEntry, configured: ConfiguredServers) -> bool:
-    """Return True if the user allows a server now; yes and no are kept, an empty answer asks again the next time."""
+    """Ask whether to allow a server. Yes and no are remembered; an empty answer means not now."""
     action = "connect to" if entry.url else "run"
     print_note(f"{visible(str(entry.path))} defines the MCP server {visible(entry.name)}. It would {action}:\n")
     print_note(f"    {visible(entry.shown)}" + (f"\n    with {visible(entry.given)}" if entry.given else ""))
@@ -68,7 +68,7 @@ def ask_about_server(entry: ServerEntry, configured: ConfiguredServers) -> bool:
 
 
 def ask_about_choice(choice: ProjectChoice, decisions: Decisions) -> bool:
-    """Return True if the user lets a project's files decide who answers; yes and no are kept."""
+    """Ask whether a project's settings may choose the model. Yes and no are remembered."""
     print_note("The settings in this folder choose which model answers and who receives your questions and files:\n")
     for line in choice.settings:
         print_note(f"    {line.name} = {visible(line.value)}    ({visible(line.source)})")
@@ -76,14 +76,14 @@ def ask_about_choice(choice: ProjectChoice, decisions: Decisions) -> bool:
 
 
 def ask_about_changes(changed: Sequence[ChangedTool]) -> bool:
-    """Return True if the user still allows tools with a changed definition."""
+    """Ask whether tools with a changed definition are still allowed."""
     for each in changed:
         print_note(f"{visible(each.server)} now defines {visible(each.tool)} as:\n    {visible(each.definition)}")
     return is_confirmed("\nAllow it? [y/n] ")
 
 
 def is_confirmed(question: str) -> bool:
-    """Return True if the user says yes."""
+    """Ask for a yes; anything else means no."""
     return typed(question) in {"y", "yes"}
 
 
@@ -95,7 +95,7 @@ def _decided(digest: str, project: Path, decisions: Decisions) -> bool:
 
 
 def yes_or_no(question: str) -> Literal["y", "n", ""]:
-    """Ask until the answer is y, n, or empty: Enter alone, or the end of the input. Other text decides nothing."""
+    """Ask until the user types y or n. Return an empty string for Enter alone or the end of input."""
     while answer := typed(question):
         if answer in {"y", "yes"}:
             return "y"
@@ -106,9 +106,9 @@ def yes_or_no(question: str) -> Literal["y", "n", ""]:
 
 
 def typed(question: str) -> str | None:
-    """Return the user's answer in lower case; None at the end of their input."""
+    """Return the user's answer in lower case, or None at the end of input."""
     print(question, end="", file=sys.stderr, flush=True)
-    # A handler of the event loop would not run before the line ends.
+    # asyncio's SIGINT handler would not run until the line is complete.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         line = sys.stdin.readline()
@@ -118,26 +118,28 @@ def typed(question: str) -> str | None:
 
 
 def visible(text: str) -> str:
-    """The whole text on one line, with everything that is no plain character written out."""
+    """Return the text on one line, with everything except printable ASCII escaped."""
     return "".join(c if c.isascii() and c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def escaped(text: str) -> str:
-    """The whole text on one line, with controls and marks of direction written out."""
+    """Return the text on one line, with control and direction characters escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def to_user(reason: str) -> str:
-    """Return a reason about the user in the second person."""
+    """Rephrase a reason about "the user" in the second person."""
     return reason.replace("the user's", "your").replace("the user does", "you do").replace("the user did", "you did")
 
 
 LOCAL_SERVERS = (("Ollama", 11434), ("llama.cpp", 8080), ("LM Studio", 1234), ("vLLM", 8000))
-"""Servers that speak the OpenAI protocol, and the ports that they usually have."""
+"""Local servers that speak the OpenAI protocol, with their default ports."""
 
 
 def ask_before_fetching(flags: dict[str, Any]) -> bool:
-    """Report the download of the first question without a key, and ask on a terminal; True if so.
+    """Ask before downloading the embedded model for a user without a key. Return False if the user declines.
+
+    If the user picks a local server instead, it is written to `flags`.
 
     A server that the user chooses instead is put into the flags.
     """
@@ -149,7 +151,7 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
 
     try:
         settings = read_settings(flags)
-    except AlitaError:  # reported by their user
+    except AlitaError:  # the caller reads the settings again and reports this
         return True
     if (
         settings.download == "always"
@@ -200,15 +202,17 @@ def _local_servers() -> list[tuple[str, str, tuple[str, ...]]]:
 
 
 _OF_LETTER_SECONDS = 1.0
-"""In this time an Enter belongs to the letter that was typed before the question."""
+"""If Enter follows a single-letter choice within this time, it belongs to that choice."""
 FIRST_LINES = 20
 MAX_CALL = 1_000
-"""Characters of a call that are shown at first."""
+"""Maximum length of a call before it is cut, in characters."""
 CHOICES = {"y": "yes", "n": "no", "b": "no, because …"}
 
 
 async def ask_user(asked: Asked, screen: Screen, *, always: bool) -> UserReply:
-    """Ask what a run wants to know; the end of the input is a no.
+    """Ask the user a question of a run. End of input counts as no.
+
+    Only the beginning of a long tool or call is shown; `m` shows the rest.
 
     Of a long tool or call, only the beginning is shown at first; `m` shows the rest.
     """
@@ -267,7 +271,7 @@ async def _ask_about_packages(asked: PackagesToInstall, screen: Screen) -> UserR
 async def ask_about_call(
     asked: HostToReach | CapabilityToUse, note: Callable[[str], None], *, spoken: bool = False
 ) -> UserReply:
-    """Ask whether a tool or program may reach a host, or use what else it declares."""
+    """Ask whether a tool or program may reach a host or use another capability."""
     from agent.consent.hosts import HostToReach
 
     if isinstance(asked, HostToReach):
@@ -277,7 +281,7 @@ async def ask_about_call(
 
 
 async def ask_about_host(asked: HostToReach, note: Callable[[str], None], *, spoken: bool = False) -> UserReply:
-    """Ask whether a tool or program may reach a host."""
+    """Ask whether a tool or program may send a request to a host."""
     from agent.consent.hosts import NEW_TOOL
 
     who = _caller(asked.tool)
@@ -327,7 +331,7 @@ async def _ask_whether_kept(proposal: ToolToApprove, screen: Screen, *, always: 
 
 
 def has_keyboard() -> bool:
-    """Return True if a question can be asked while standard input is the text of a question."""
+    """Return True if the user can be asked at the terminal even though stdin may be piped."""
     try:
         with open("/dev/tty", "rb", buffering=0):  # noqa: PTH123 - a device
             return sys.stderr.isatty()
@@ -336,7 +340,9 @@ def has_keyboard() -> bool:
 
 
 async def choose(question: str, choices: Mapping[str, str], *, spoken: bool = False) -> str:
-    """Asks at the controlling terminal, and gives one of the letters; empty when the terminal went away.
+    """Ask at the controlling terminal and return the chosen letter, or an empty string without a terminal.
+
+    A single key is enough if the terminal reports keys. Otherwise the user types the letter or word, then Enter.
 
     The letter is enough where the terminal gives single keys, else the letter or its word, then Enter.
     """
@@ -354,7 +360,7 @@ async def choose(question: str, choices: Mapping[str, str], *, spoken: bool = Fa
 
 
 async def read_line(question: str) -> str:
-    """Read one line at the controlling terminal, which shows what is typed; empty when the terminal went away."""
+    """Read one line with echo at the controlling terminal. Return an empty string without a terminal."""
     began = time.monotonic()
 
     def taken(typed: bytes) -> str | None:
@@ -366,7 +372,7 @@ async def read_line(question: str) -> str:
 
 
 async def _ask_terminal(question: str, taken: Callable[[bytes], str | None], *, whole_lines: bool = False) -> str:
-    """Write a question and read until `taken` accepts what was typed."""
+    """Write a question and read until `taken` accepts the input."""
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     try:
         terminal = open("/dev/tty", "r+b", buffering=0)  # noqa: PTH123, ASYNC230, SIM115 - a device, which opens at once
@@ -375,10 +381,10 @@ async def _ask_terminal(question: str, taken: Callable[[bytes], str | None], *, 
     with terminal, _whole_lines(terminal) if whole_lines else contextlib.nullcontext():
         echoes = bool(termios.tcgetattr(terminal)[3] & termios.ECHO)
         if not whole_lines:
-            termios.tcflush(terminal, termios.TCIFLUSH)  # what was typed before the question is no answer to it
+            termios.tcflush(terminal, termios.TCIFLUSH)  # text typed before the question does not answer it
         shown = _wrapped(question, os.get_terminal_size(terminal.fileno()).columns).encode()
         terminal.write(shown)
-        loop.add_reader(terminal, ready.set)  # which leaves Ctrl-C to the loop
+        loop.add_reader(terminal, ready.set)  # Ctrl-C stays with the event loop
         try:
             while True:
                 await ready.wait()
@@ -400,13 +406,13 @@ async def _ask_terminal(question: str, taken: Callable[[bytes], str | None], *, 
 
 
 def _wrapped(text: str, width: int) -> str:
-    """Break a question between words; the blank at its end stays."""
+    """Wrap a question between words; keep its trailing space."""
     return "\n".join(textwrap.wrap(text, max(width - 4, 20), break_on_hyphens=False)) + " " if width else text
 
 
 @contextlib.contextmanager
 def _whole_lines(terminal: IO[bytes]) -> Iterator[None]:
-    """Switch the terminal back to editing and showing lines."""
+    """Switch the terminal to line editing with echo."""
     before = termios.tcgetattr(terminal)
     edited = termios.tcgetattr(terminal)
     edited[3] |= termios.ECHO | termios.ICANON

@@ -1,7 +1,7 @@
-"""Exit codes of `alita`, and the end of its process even if a library hangs.
+"""Exit codes, and ending the process even if a library hangs.
 
-A library may hang in a thread or in the event loop, where nothing can end it but the process. So nobody waits for
-threads without a limit, and once the end is due a watch ends the process itself.
+A library may hang in a thread or block the event loop. So threads get a limited time to finish, and a watchdog thread
+ends the process once its time is over.
 """
 
 from __future__ import annotations
@@ -25,34 +25,33 @@ EXIT_CODES: tuple[tuple[int, str, str], ...] = (
     (124, "limit", "a limit was reached; the best answer so far is printed"),
     (130, "interrupted", "interrupted"),
 )
-"""Code, the answer's status that it stands for, and what help says."""
+"""Exit code, answer status and help text."""
 
 BAD_USAGE = 2
 INTERRUPTED = 130
 
 
 def exit_code(status: str) -> int:
-    """The exit code of an answer's status."""
+    """Return the exit code for an answer's status."""
     return next(code for code, stands_for, _ in EXIT_CODES if status == stands_for)
 
 
 _THREADS_SECONDS = 2.0
 _BEFORE = {thread.ident for module in [sys.modules.get("threading")] if module for thread in module.enumerate()}
-"""Threads of a host program."""
+"""Threads that a host program started before us."""
 _WITHOUT_PYTHON = 10.0
-"""Seconds beyond the end until the process is ended although a library keeps Python from running at all."""
+"""Extra seconds before faulthandler ends a process in which a library blocks the Python interpreter."""
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Runs a coroutine as `asyncio.run` does, without waiting for threads in which a library hangs."""
+    """Run a coroutine like `asyncio.run`, but do not wait for hanging threads."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
     class Threads(ThreadPoolExecutor):
-        """Left alone at the end: `leave` waits for them, with a limit."""
+        """An executor whose shutdown does not wait. `leave` waits, with a limit."""
 
         def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-            """Takes no more work."""
             super().shutdown(wait=False, cancel_futures=True)
 
     with asyncio.Runner() as runner:
@@ -61,8 +60,8 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def leave(code: object) -> NoReturn:
-    """Exits; threads in which a library hangs are given a moment, and then ended with the process."""
-    if (module := sys.modules.get("threading")) is not None:  # else there are no threads
+    """Exit. Threads get a moment to finish; if one hangs, the process is ended anyway."""
+    if (module := sys.modules.get("threading")) is not None:  # not imported, so there are no threads
         until = time.monotonic() + _THREADS_SECONDS
         for thread in module.enumerate():
             if thread is not module.current_thread() and not thread.daemon and thread.ident not in _BEFORE:
@@ -82,15 +81,15 @@ def end_now(code: object) -> NoReturn:
     with contextlib.suppress(Exception):
         from mcp_tools.child import kill_descendants
 
-        server = sys.modules.get("agent.models.embedded.local_server")  # it is shared with other processes, and stays
+        server = sys.modules.get("agent.models.embedded.local_server")  # other processes share this server
         kill_descendants(os.getpid(), spared={process.pid for process in server.started()} if server else ())
     os._exit(code if isinstance(code, int) else int(code is not None))
 
 
 class Watch:
-    """Ends the process when `seconds_left` reaches 0, with the exit code that `last_words` returns.
+    """A watchdog that ends the process when `seconds_left` reaches 0. The exit code comes from `last_words`.
 
-    While `seconds_left` returns None, no end is due.
+    Nothing happens while `seconds_left` returns None.
     """
 
     def __init__(self, seconds_left: Callable[[], float | None], last_words: Callable[[], int]) -> None:
@@ -100,7 +99,7 @@ class Watch:
         self._last_words = last_words
         self._over = threading.Event()
         self._terminal: list[Any] | None = None
-        with contextlib.suppress(Exception):  # there is no such stream
+        with contextlib.suppress(Exception):  # stdin is not a terminal
             import termios
 
             self._terminal = termios.tcgetattr(sys.stdin.fileno())
@@ -134,7 +133,7 @@ class Watch:
                 end_now(code)
 
     def _restore_terminal(self) -> None:
-        """Sets the terminal as it was: prompts and live displays change it."""
+        """Undo terminal changes made by prompts and live displays."""
         with contextlib.suppress(Exception):
             import termios
 
@@ -148,7 +147,7 @@ _CLOSING = 10.0
 
 
 def run_until_signal(work: Coroutine[Any, Any, None]) -> None:
-    """Run a server until it ends or a signal ends it. If it does not close in time, the process still ends."""
+    """Run a server until it ends or is signalled. If it does not close in time, the process is ended."""
     import asyncio
     import signal
 

@@ -1,4 +1,4 @@
-"""Pictures in the terminal: the protocols of kitty (also Ghostty), iTerm2 (also WezTerm), and sixel."""
+"""Pictures in the terminal with the kitty protocol (also Ghostty), the iTerm2 protocol (also WezTerm), or sixel."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _CHUNK = 4_096
 _MOST_BYTES = 8_000_000
 _SIXEL_COLOURS = 64
 _MOST_PIXELS = 20_000_000
-"""A file of a few kilobytes may unpack to a thousand times as much."""
+"""Protects against files of a few kilobytes that decompress to gigabytes."""
 _COLUMN_PIXELS = 8
-"""Assumed width of a column; a wider picture is scaled to the terminal."""
+"""Assumed column width. Wider pictures are scaled down to the terminal's width."""
 
 
 def picture_bytes(path: Path, environ: Mapping[str, str], columns: int) -> bytes:
-    """Return what shows a PNG or JPEG file in the terminal; empty if the terminal or the file does not allow that."""
+    """Return the escape sequence that shows a PNG or JPEG file; empty if the terminal or the file is unsuitable."""
     try:
         data = read_small(path, _MOST_BYTES)
     except OSError:
@@ -41,7 +41,7 @@ def picture_bytes(path: Path, environ: Mapping[str, str], columns: int) -> bytes
 
 
 def _sixel(data: bytes, columns: int) -> bytes:
-    """Rows of six pixels: for each colour the columns that have it, a character each, `!` and a count for repeats."""
+    """Encode as sixel: bands of six pixel rows, each with one run-length-encoded line per colour."""
     try:
         from PIL import Image
 

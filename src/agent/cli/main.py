@@ -1,4 +1,4 @@
-"""The `alita` command: finds the verb and imports only its module, so that short commands start quickly."""
+"""The `alita` command. It imports only the module of the command that runs, so that short commands start fast."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _MEANT = {
     **dict.fromkeys(("status", "check", "install", "update", "upgrade"), "alita doctor"),
     **dict.fromkeys(("exit", "quit", "stop"), "alita --help"),
 }
-"""Commands of other programs, each with the nearest one here."""
+"""Commands that users know from other programs, with our nearest equivalent."""
 _BAD_VALUE = re.compile(r"Invalid value for (?P<names>'[^:]*'): (?P<why>.*)", re.DOTALL)
 _NOT_A_NUMBER = re.compile(r"Input should be a valid (?P<kind>integer|number), unable to parse")
 _HELP = ("-h", "--help")
 Before = dict[str, tuple[str, Any]]
-"""Options before a command, as `Invocation` has them."""
+"""Options before a command: flag and value by parameter, as in `Invocation`."""
 
 
 def main() -> None:
-    """Runs the command line of this process and exits."""
+    """Run the command line of this process and exit."""
     with _exiting(sys.argv[1:]) as arguments:
         first = arguments[0] if arguments else ""
         if asked := os.environ.get("_ALITA_COMPLETE"):
@@ -57,14 +57,14 @@ def main() -> None:
         ):
             from pathlib import Path
 
-            # `docs/generate.py` rendered it beforehand: building it takes ten times as long as printing it
+            # `docs/generate.py` rendered it: building it takes ten times as long as printing it
             print(Path(__file__).with_name("help.txt").read_text(encoding="utf-8"), end="")
         else:
             _run(arguments)
 
 
 def _run(arguments: list[str]) -> None:
-    """Runs the command that the words name, else asks them as a question."""
+    """Run the named command. If no command is named, ask the words as a question."""
     before: Before = {}
     words, is_question = arguments, False
     if arguments and _is_option(arguments[0]):
@@ -84,7 +84,7 @@ def _run(arguments: list[str]) -> None:
 
 
 def _options_before(arguments: list[str]) -> tuple[Before, list[str]]:
-    """The options of a question with which a command line begins, and the words behind them."""
+    """Parse leading options. Return them, and the remaining words."""
     from typer.main import get_command
 
     question: Any = get_command(load("ask"))
@@ -105,7 +105,7 @@ def _options_before(arguments: list[str]) -> tuple[Before, list[str]]:
 
 
 def main_of(verb: str, name: str) -> None:
-    """Run one verb as a separate program, and exit."""
+    """Run one command as a separate program and exit."""
     with _exiting(sys.argv[1:]) as arguments:
         _call(verb, arguments, name)
 
@@ -113,10 +113,10 @@ def main_of(verb: str, name: str) -> None:
 @contextlib.contextmanager
 def _exiting(arguments: list[str]) -> Iterator[list[str]]:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # it was closed: nobody is there to be read, or to read what is said
+        if getattr(sys, name) is None:  # the parent process closed this stream
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - for as long as we run
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # what a terminal cannot show is no reason to fail
+        if hasattr(stream, "reconfigure"):  # replace characters that the terminal cannot show
             stream.reconfigure(errors="replace")
     code: object = 0
     try:
@@ -132,8 +132,8 @@ def _exiting(arguments: list[str]) -> Iterator[list[str]]:
         from mcp_tools.errors import AlitaError
 
         if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EPIPE}:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what could not be printed
-            if error.errno == errno.EPIPE:  # nobody reads on
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # discards output that is still buffered
+            if error.errno == errno.EPIPE:  # the reader of our output has exited
                 exits.leave(1)
             error = AlitaError("The disk is full.", remedy="Free some space. `alita runs show` prints the last answer.")
         if not isinstance(error, AlitaError):
@@ -147,12 +147,12 @@ def _is_option(word: object) -> bool:
 
 
 def _is_alone() -> bool:
-    """There is neither a terminal to show a session on nor a pipe to read."""
+    """Return True if there is neither a terminal for a session nor piped input."""
     return sys.stdin.isatty() and not sys.stdout.isatty() and not sys.stderr.isatty()
 
 
 def _call(verb: str, arguments: list[str], name: str, before: Before | None = None) -> NoReturn:
-    gc.set_threshold(50_000, 20, 20)  # what is imported stays: looking for garbage takes a tenth of the start
+    gc.set_threshold(50_000, 20, 20)  # collecting garbage from imports would take a tenth of the start-up time
     from typer.main import get_command
 
     from agent.cli.options import Invocation, invoked
@@ -176,7 +176,7 @@ def _call(verb: str, arguments: list[str], name: str, before: Before | None = No
 
 @contextlib.contextmanager
 def plain_misuse(name: str, arguments: Sequence[str]) -> Iterator[None]:
-    """Errors of the parser become errors of ours."""
+    """Turn parser errors into a `UsageError`."""
     from typer import Abort
     from typer.exceptions import TyperException
 
@@ -196,7 +196,7 @@ def plain_misuse(name: str, arguments: Sequence[str]) -> Iterator[None]:
 
 
 def _plainer(said: str, arguments: Sequence[str]) -> str:
-    """Return the parser's message about a bad value, in plain words and with the value."""
+    """Rephrase the parser's message about an invalid value, and include the value."""
     if (bad := _BAD_VALUE.fullmatch(said)) is None:
         return said
     names = re.split("[' /]+", bad["names"].strip("'"))
@@ -211,7 +211,7 @@ def _plainer(said: str, arguments: Sequence[str]) -> str:
 
 
 def _refuse_misspelt(word: str, rest: list[str]) -> None:
-    """A question costs a run: `alita tool list` and `alita login` are more likely slips than questions."""
+    """Refuse likely typos such as `alita tool list`, since a question costs money."""
     if " " in word or word.startswith("-"):
         return
     meant = _MEANT.get(word, "") if len(rest) <= 1 else ""

@@ -1,4 +1,4 @@
-"""Options that several commands share, one definition each, and the classes of all commands."""
+"""Options that several commands share, and the base classes of all commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def opt(names: str, help: str = "", group: str | None = None, **more: Any) -> Any:  # noqa: A002 - typer's own name
-    """An option by its names and what stands for its value, `-o --output FILE`."""
+    """Define an option from its names and placeholder, as in `-o --output FILE`."""
     words = names.split()
     flags = [word for word in words if word.startswith("-")]
     metavar = " ".join(words[len(flags) :]) or None
@@ -64,25 +64,25 @@ Yes = Annotated[bool, opt("-y --yes", "Download missing models and browsers with
 AllowPrivate = Annotated[bool, opt("--allow-private", "Also open pages on this machine and its network.", _SAFETY)]
 
 _NAMED = {"no_isolation": ("isolation", "none"), "no_cache": ("use_cache", False), "yes": ("download", "always")}
-"""Options that set a setting of another name, with its value."""
+"""Options that set a differently named setting, with the setting's name and value."""
 SETTINGS = (
     *("plain", "model", "agent", "base_url", "max_steps", "max_seconds", "max_cost", "max_tokens"),
     *("tools_dir", "approval", "allow_private", *_NAMED),
 )
-"""Parameters that are settings: a command only declares them, and `settings` and `flags` give them."""
+"""Parameters that are settings. A command only declares them, and reads them with `settings` or `flags`."""
 _EVERYWHERE = {*SETTINGS, "quiet", "verbose", "color"}
-"""Parameters of a question that may precede any command."""
+"""Question options that may precede any command."""
 
 
 class Invocation(NamedTuple):
-    """The context in which a command runs: options before it, or the session that runs it."""
+    """The context of a command: options that preceded it, and the session that runs it."""
 
     before: Mapping[str, tuple[str, Any]] = {}
-    """Options that precede the command: by parameter the flag and the value."""
+    """Options that preceded the command: flag and value by parameter."""
     flags: Mapping[str, Any] = {}
-    """The settings of the session that runs the command."""
+    """Settings of the session that runs the command."""
     results: list[Result] | None = None
-    """Gets the result instead of standard output."""
+    """If not None, receives the result instead of stdout."""
 
 
 _invocation: ContextVar[Invocation] = ContextVar("invocation", default=Invocation())  # noqa: B039 - it is immutable
@@ -91,7 +91,7 @@ _flags: ContextVar[Mapping[str, Any]] = ContextVar("flags", default={})  # noqa:
 
 @contextmanager
 def invoked(invocation: Invocation) -> Iterator[None]:
-    """Apply an invocation to the commands that the block runs."""
+    """Apply an invocation to commands that run in the block."""
     token = _invocation.set(invocation)
     try:
         yield
@@ -100,12 +100,12 @@ def invoked(invocation: Invocation) -> Iterator[None]:
 
 
 def flags() -> dict[str, Any]:
-    """The settings that the options of the running command give."""
+    """Return the settings given as options of the running command."""
     return dict(_flags.get())
 
 
 def settings(**more: Any) -> Settings:
-    """The settings, read when a command needs them: importing them takes longer than the rest of a short command."""
+    """Read the settings. Imported on demand, because that import dominates the start-up of a short command."""
     from agent.configuration.settings_sources import read_settings
 
     return read_settings({**_flags.get(), **more})
@@ -118,7 +118,7 @@ def _flags_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def period(text: str | None, option: str) -> float | None:
-    """The seconds that an option names as `30d`."""
+    """Convert an option's period such as `30d` to seconds."""
     from agent.configuration.settings import seconds_of
     from agent.errors import UsageError
 
@@ -129,17 +129,17 @@ def period(text: str | None, option: str) -> float | None:
 
 
 _TYPES = re.compile(r" <[^>]*>| ?\[(?:[\d.e+-]+<=?)?x[<>]=?[\d.e+-]+\]")
-"""Type and range of a value, as typer writes them."""
+"""Types and ranges of values, as Typer prints them."""
 
 
 class Command(TyperCommand):
-    """A command: prints the `Result` that its function returns, and takes options that precede it.
+    """A command that prints the `Result` of its function and accepts options that precede it.
 
-    Its help has no types of values; one with examples also has groups of options.
+    Its help omits value types. If it has examples, its options are grouped.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Reads the options before the command as its own."""
+        """Treat options that preceded the command as its own."""
         before, own = _invocation.get().before, set[str]()
         for name, (flag, _) in before.items():
             if any(param.name == name and flag in param.opts for param in self.params):
@@ -154,7 +154,7 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Calls the function, and returns the exit code."""
+        """Call the function and return the exit code."""
         invocation = _invocation.get()
         before = {name: value for name, (_, value) in invocation.before.items()}
         token = _flags.set({**invocation.flags, **_flags_of({**before, **ctx.params})})
@@ -171,7 +171,7 @@ class Command(TyperCommand):
         return result.code
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Writes the examples, the arguments and the options."""
+        """Write the examples, arguments and options."""
         if self.epilog:
             with formatter.section("Examples"):
                 formatter.write("".join(f"  {line}\n" for line in self.epilog.splitlines()))
@@ -191,10 +191,10 @@ class Command(TyperCommand):
 
 
 class Commands(TyperGroup):
-    """A group with help that shows each command's full summary."""
+    """A command group whose help shows each command's full summary."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Writes a row for each command."""
+        """Write a row for each command."""
         shown = [(name, command) for name in self.list_commands(ctx) if not (command := self.commands[name]).hidden]
         with formatter.section("Commands"):
             formatter.write_dl([(name, (command.help or "").partition("\n\n")[0]) for name, command in shown])
@@ -204,7 +204,7 @@ F = TypeVar("F", bound=Callable[..., Result | None])
 
 
 class App(typer.Typer):
-    """A group of commands, with plain help and without shell completion: both cost start-up time."""
+    """A command group with plain help and without Typer's completion, both of which slow the start."""
 
     def __init__(self, summary: str, *, cls: type[TyperGroup] = Commands) -> None:
         super().__init__(
@@ -218,5 +218,5 @@ class App(typer.Typer):
         )
 
     def command(self, name: str | None = None, **more: Any) -> Callable[[F], F]:
-        """Make a function a command. If it returns a `Result`, it has the parameter `as_json: AsJson = False`."""
+        """Register a function as a command. A function that returns a `Result` needs `as_json: AsJson = False`."""
         return super().command(name, **{"cls": Command, **more})

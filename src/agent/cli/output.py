@@ -1,4 +1,4 @@
-"""Printing: answers and data on stdout, everything else on stderr, nothing that could steer a terminal."""
+"""Printing: answers and data to stdout, everything else to stderr, without control sequences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def choose_color(when: str) -> None:
-    """Turns colour on (`always`) or off (`never`) in all that this process prints; `auto` changes nothing."""
+    """Force colour on (`always`) or off (`never`) for all output; `auto` changes nothing."""
     if when != "auto":
         for name in ("NO_COLOR", "FORCE_COLOR"):
             os.environ.pop(name, None)
@@ -28,17 +28,17 @@ def choose_color(when: str) -> None:
 
 
 def print_text(text: str) -> None:
-    """Text for people on stdout."""
+    """Print text for people to stdout."""
     print(printable(text).rstrip("\n"), flush=True)
 
 
 def print_json(value: Any, *, line: bool = False) -> None:
-    """JSON on stdout; `line` puts it on one. Pure ASCII, so no character in it can steer a terminal."""
+    """Print JSON to stdout, as pure ASCII so that it cannot control a terminal. `line` prints it on one line."""
     print(json.dumps(value, indent=None if line else 2), flush=True)
 
 
 def print_note(text: str) -> None:
-    """A remark for people on stderr; a terminal that is too narrow breaks its lines between words."""
+    """Print a note for people to stderr, wrapped to the terminal's width."""
     lines = printable(text).split("\n")
     if sys.stderr.isatty() and max(map(len, lines)) > (width := shutil.get_terminal_size().columns):
         margins = [" " * (len(line) - len(line.lstrip())) for line in lines]
@@ -48,29 +48,29 @@ def print_note(text: str) -> None:
 
 
 def fields(of: Any, names: str) -> dict[str, Any]:
-    """The named attributes, for `--json`."""
+    """Return the named attributes as a dictionary, for `--json`."""
     return {name: getattr(of, name) for name in names.split()}
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Result of a command: one JSON value with `--json`, else rows and text on stdout and a note on stderr.
+    """The result of a command. `--json` prints `form`; otherwise rows and text go to stdout, and the note to stderr.
 
-    The last cell of a row is as long as it likes, and broken into further rows on a terminal.
+    The last cell of a row may be long; a terminal wraps it.
     """
 
     form: Any
-    """The JSON value, or what makes it if it costs something."""
+    """The JSON value, or a function that computes it on demand."""
     rows: Sequence[tuple[str, ...]] = ()
     text: str = ""
     note: str = ""
     warnings: Sequence[str] = ()
-    """On stderr with `--json`, too."""
+    """Printed to stderr, even with `--json`."""
     code: int = 0
-    """With which the command exits."""
+    """Exit code."""
 
     def print(self, as_json: bool = False, *, quiet: bool = False) -> None:
-        """Prints it; `quiet` leaves its note out."""
+        """Print the result. `quiet` omits the note."""
         if as_json:
             print_json(self.form() if callable(self.form) else self.form)
         else:
@@ -86,17 +86,17 @@ class Result:
 
 
 def listing(form: Any, rows: Sequence[tuple[str, ...]], none: str, warnings: Sequence[str] = ()) -> Result:
-    """Return a result of found items; `none` is the note where that is nothing."""
+    """Return a result that lists rows; `none` is the note if there are none."""
     return Result(form, rows, note="" if rows else none, warnings=warnings)
 
 
 def done(note: str, **form: Any) -> Result:
-    """Return a result of an action: a note for people, or an object with `ok`."""
+    """Return a result of an action: the note for people, and `ok` with `form` for JSON."""
     return Result({"ok": True, **form}, note=note)
 
 
 def warn_of_isolation(settings: Settings, isolation: Isolation) -> None:
-    """Says that nothing isolates tools, or that less does than before."""
+    """Warn if tools run without a sandbox, or with a weaker one than before."""
     from agent.resources import isolation_lowered
 
     if isolation.level == "weak":
@@ -106,21 +106,21 @@ def warn_of_isolation(settings: Settings, isolation: Isolation) -> None:
 
 
 def error_text(error: AlitaError) -> str:
-    """Return the event and the advice."""
+    """Return an error's message and remedy as text."""
     return f"alita: {error.message}" + (f"\n       {error.remedy}" if error.remedy else "")
 
 
 def error_json(error: AlitaError) -> dict[str, Any]:
-    """Return the form of an error for `--json`."""
+    """Return an error as JSON."""
     return {"kind": type(error).__name__, "message": error.message, "remedy": error.remedy}
 
 
 _NARROW = 16
-"""Minimum width of a column; below it, the text continues in the next row."""
+"""Minimum width of the last column. If less is left, the text continues on the next line."""
 
 
 def columns(rows: Sequence[tuple[str, ...]], width: int | None, *, indent: str = "") -> list[str]:
-    """Rows as lines, in columns of which only the last may be longer than half the width; indented cells are cut."""
+    """Format rows in columns, each at most half the width except the last. With `indent`, long cells are cut."""
     most = width // 2 if width else sys.maxsize
     safe = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
     heads = [[one_line(cell, most) if indent else cell for cell in row[:-1]] for row in safe]
@@ -138,7 +138,7 @@ def columns(rows: Sequence[tuple[str, ...]], width: int | None, *, indent: str =
 
 
 def rows_of(text: str, width: int, *, head: str = "  ", indent: str = "  ") -> list[str]:
-    """Breaks text into rows of at most `width` columns, so that none begins where a prompt begins."""
+    """Wrap text to `width` columns. Every line is indented, so that no text can imitate the prompt."""
     from rich.cells import cell_len
     from rich.console import Console
     from rich.text import Text
@@ -153,5 +153,5 @@ def rows_of(text: str, width: int, *, head: str = "  ", indent: str = "  ") -> l
 
 
 def date_text(seconds: float) -> str:
-    """A date and time as people here write it, from seconds since 1970."""
+    """Format a Unix time in seconds as local date and time."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))

@@ -1,4 +1,4 @@
-"""Display of runs and sessions: each event as a line, on a terminal, in a file or read aloud."""
+"""Shows runs and sessions: each event as a line, on a terminal, in a file, or for a screen reader."""
 
 from __future__ import annotations
 
@@ -30,16 +30,22 @@ def _confidence(quality: Mapping[str, Any]) -> Line:
 _UNSPOKEN = {ord(sign): " " for sign in "│├└─●"}
 _WIDTH_OF_A_FILE = 160
 MOST_STREAMED = 12
-"""Rows of a growing answer that are shown; what scrolled away could not be drawn over."""
+"""Maximum rows shown of a growing answer, because rows that scrolled away cannot be redrawn."""
 
 
 class Screen:
-    """Shows text for people, on a terminal, in a file, or `spoken`: in whole sentences, without signs and movement.
+    """Shows text for people on a terminal or in a file.
 
-    Its texts may come from a model: they cannot control the terminal, and no row begins where a prompt does. A terminal
-    with a movable cursor has a live line below the scrolled text. With `folds`, long lines continue in
-    further rows; by default only on a terminal, not in a file. Answers are also written to `answers`. With `scrolls`,
-    complete blocks of a growing answer are printed; else the answer is shown above the live line and then removed.
+    Text may come from a model. It cannot control the terminal, and no row begins like a prompt.
+
+    Args:
+        stream: The terminal or file.
+        spoken: Write whole sentences for a screen reader, without symbols or animation.
+        quiet: Show warnings and answers only.
+        answers: Also write answers to this stream.
+        folds: Wrap long lines; by default only on a terminal.
+        console: The rich console to use; by default a new one.
+        scrolls: Print complete blocks of a growing answer. Otherwise the answer is shown above the live line.
     """
 
     def __init__(
@@ -59,7 +65,7 @@ class Screen:
         self._console = console or Console(file=stream, highlight=False, markup=False, emoji=False)
         self._styled = self._console.is_terminal and not self._console.is_dumb_terminal and not spoken
         self.animated = self._styled and stream.isatty() and bool(os.environ.get("TERM")) and not quiet
-        """True if the cursor may move, so that there is a live line."""
+        """True if the cursor can move, so that a live line can be shown."""
         self.spoken = spoken
         self._quiet = quiet
         self._answers = answers
@@ -69,53 +75,53 @@ class Screen:
         self._growing = ""
         self._scrolls = scrolls and self.animated
         self._printed = ""
-        """The part of the growing answer that was printed."""
+        """The part of the growing answer that is already printed."""
 
     @property
     def width(self) -> int:
-        """Columns."""
+        """Width in columns."""
         if self._styled:
             return self._console.width
         return shutil.get_terminal_size().columns if self._folds else _WIDTH_OF_A_FILE
 
     def note(self, text: str) -> None:
-        """A remark of ours."""
+        """Show a note."""
         self.quote(text, head="", style="dim")
 
     def clear(self) -> None:
-        """Clear a terminal with a movable cursor."""
+        """Clear the terminal if the cursor can move."""
         if self.animated:
             self._console.clear()
 
     def error(self, error: AlitaError) -> None:
-        """Show the event and the advice."""
+        """Show an error with its remedy."""
         self.quote(sentence(error.message), head="Error: ", style="red")
         if error.remedy:
             self.quote(error.remedy)
 
     def event(self, event: e.Event, *, verbose: bool = False) -> None:
-        """The line of an event of a run, if it has one."""
+        """Show an event of a run, if it has a line."""
         if self._quiet:
             if isinstance(event, e.Warned):
                 self.note(f"alita: {event.text}")
             return
         self._finish_stream()
         if self._printed and isinstance(event, e.StepStarted) and event.action == "answer":
-            return  # the answer is above
+            return  # the answer is already above
         if isinstance(event, e.PictureShown) and self.picture(Path(event.copy)):
             return
         line = line_of(event, verbose=verbose)
         if verbose and isinstance(event, e.RunFinished) and event.answer.quality:
             self.line(_confidence(event.answer.quality))
-        if isinstance(event, e.ModelStarting) and not self.animated:  # else the live line says it
+        if isinstance(event, e.ModelStarting) and not self.animated:  # an animated screen shows it in the live line
             news = (event.text, -1 if event.fraction is None else int(event.fraction * 5))
-            if news != self._fetching:  # a new text or a further fifth, not each percent
+            if news != self._fetching:  # report a new text or every fifth of the progress, not each percent
                 line, self._fetching = Line("model", event.progress), news
         if line is not None:
             self.line(line)
 
     def picture(self, path: Path) -> bool:
-        """Show a picture, if the terminal can."""
+        """Show a picture. Return False if the terminal cannot."""
         shown = picture_bytes(path, os.environ, self.width) if self.animated else b""
         if shown:
             if self._live is not None:
@@ -127,7 +133,7 @@ class Screen:
         return bool(shown)
 
     def line(self, line: Line) -> None:
-        """One line of the account of a run, cut to the width unless it must be whole."""
+        """Show a line of a run, cut to the width unless it must be whole."""
         if self.spoken:
             self.quote(line.spoken)
         elif line.whole and self._folds:
@@ -140,7 +146,7 @@ class Screen:
             self._write(text if fits else f"{set_cell_size(text, width - 1)}…", line.style)
 
     def rows(self, rows: Sequence[tuple[str, ...]]) -> None:
-        """Show columns, the last one of any length; when read aloud, a sentence for each row."""
+        """Show rows in columns; for a screen reader, as sentences."""
         if self.spoken:
             for row in rows:
                 self.quote(sentence(", ".join(cell for cell in row if cell.strip())))
@@ -157,7 +163,7 @@ class Screen:
                 self.note(note)
 
     def answer(self, text: str) -> None:
-        """The text of an answer; Show the text, as Markdown if it is Markdown."""
+        """Show an answer, formatted if it is Markdown."""
         if self._answers is not None:
             print_text(text)
         self._finish_stream()
@@ -172,7 +178,7 @@ class Screen:
             self.quote(text)
 
     def streamed(self, text: str) -> None:
-        """Show the answer so far."""
+        """Show a growing answer."""
         if not self._scrolls:
             self._growing = text
             return
@@ -186,19 +192,19 @@ class Screen:
         self._growing = text[len(self._printed) :]
 
     def _finish_stream(self) -> None:
-        """Print what is left of an answer that grew."""
+        """Print the rest of a growing answer."""
         if self._scrolls and self._growing:
             rest, self._growing = self._growing, ""
             self._print(answer_text(rest, whole=self._printed + rest))
             self._printed += rest
 
     def sent(self, message: str) -> None:
-        """Show a message that the user sent while a run works."""
+        """Show a message that the user sent during a run."""
         self._finish_stream()
         self.quote(message, head="› ", style="bold")
 
     def code(self, source: str, *, first: int | None = None) -> None:
-        """Show a source with line numbers; with `first`, this many lines."""
+        """Show source code with line numbers; with `first`, only that many lines."""
         source = printable(source).rstrip("\n")
         if self._styled:
             from rich.padding import Padding
@@ -212,7 +218,7 @@ class Screen:
             self.quote(line, head=f"  {number:>3}  ", indent=" " * 7)
 
     def begin_work(self, describe: Callable[[int], str], typed: Callable[[], str] = str) -> None:
-        """Show what is happening now, the growing answer above it and what is typed below it, until `end_work`."""
+        """Show a live line, with the growing answer above it and typed text below it, until `end_work`."""
         if not self.animated or self._live is not None:
             return
         from rich.console import Group
@@ -238,7 +244,7 @@ class Screen:
         self._live.start(refresh=True)
 
     def end_work(self) -> None:
-        """Removes the live line: something else is shown, or the keyboard is needed."""
+        """Remove the live line, so that other text can be shown or the keyboard read."""
         self._finish_stream()
         self._growing = ""
         if self._live is not None:
@@ -246,12 +252,12 @@ class Screen:
             self._live = None
 
     def quote(self, text: str, *, head: str = "  ", indent: str = "  ", style: str = "") -> None:
-        """A text of several lines, indented."""
+        """Show indented text of several lines."""
         width = self.width if self._folds else 1_000_000
         self._write("\n".join(rows_of(text, width, head=head, indent=indent)), style)
 
     def _write(self, text: str, style: str = "") -> None:
-        """Prints what fits already."""
+        """Print text that already fits the width."""
         from rich.text import Text
 
         self._finish_stream()
@@ -267,7 +273,7 @@ class Screen:
             self._console.print(shown)
 
     def _alone(self) -> AbstractContextManager[Any]:
-        """Keep the live line's thread from drawing: rich places and writes a print in two steps, and may erase rows."""
+        """Keep the live line's thread from drawing: rich prints in two steps and would erase rows in between."""
         return nullcontext() if self._live is None else self._live._lock
 
 
@@ -278,17 +284,14 @@ _BLOCKS = re.compile(
 
 
 def is_markdown(text: str) -> bool:
-    """Return True if a text of several lines is written in Markdown.
-
-    A single line is a result, and is shown unchanged.
-    """
+    """Return True if a text of several lines is Markdown. A single line is a result and stays unformatted."""
     return "\n" in text.strip() and _BLOCKS.search(text) is not None
 
 
 class Safe:
-    """Another renderable, or its last lines, with all characters made safe for a terminal.
+    """Wraps a renderable so that its output is safe for a terminal; with `last`, only the last lines.
 
-    Markdown may spell characters as entities, so that cleaning the source is not enough.
+    Cleaning the Markdown source is not enough, since entities can spell any character.
     """
 
     def __init__(self, inner: RenderableType, last: int | None = None) -> None:
@@ -296,7 +299,7 @@ class Safe:
         self._last = last
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Lines without links and other controls, and without blanks at their ends, which a narrower window wraps."""
+        """Render lines without links, controls or trailing spaces, which a narrower window would wrap."""
         from rich.segment import Segment
 
         lines = console.render_lines(self._inner, options, pad=False)
@@ -311,11 +314,11 @@ class Safe:
 
 
 def complete_blocks(text: str) -> int:
-    """Return the length of the Markdown blocks at the beginning of a text that nothing written later can change.
+    """Return the length of the leading Markdown blocks that later text cannot change.
 
-    The last block is never complete: a list, a table or a fence may continue.
+    The last block never counts: a list, table or code fence may continue.
     """
-    if "\n" not in text:  # each piece of a streamed answer comes here
+    if "\n" not in text:  # fast path: called for every streamed chunk
         return 0
     from markdown_it import MarkdownIt
 
@@ -328,9 +331,9 @@ def complete_blocks(text: str) -> int:
 
 
 def answer_text(text: str, *, last: int | None = None, whole: str = "") -> Safe:
-    """Return an answer as it is shown: formatted if it is Markdown, else with its own line ends.
+    """Format an answer if it is Markdown; otherwise keep its line breaks.
 
-    `whole` is the answer of which the text is a part.
+    `whole` is the complete answer if `text` is only a part.
     """
     from rich.markdown import Markdown
     from rich.padding import Padding
@@ -342,6 +345,6 @@ def answer_text(text: str, *, last: int | None = None, whole: str = "") -> Safe:
         from markdown_it import MarkdownIt
 
         shown = markdown = Markdown(clean, code_theme="ansi_dark", hyperlinks=False)
-        # rich leaves out what it takes for HTML: `list<int>` would lose its half.
+        # Without this, rich would drop the HTML-like half of `list<int>`.
         markdown.parsed = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).parse(clean)
     return Safe(Padding(shown, (0, 0, 0, 2)), last)

@@ -1,4 +1,4 @@
-"""Alita behind the MCP server: one question at a time, reported line by line, ended when its caller goes away."""
+"""Answers questions of MCP clients one at a time, with progress. A run ends when its client leaves."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ Listener = Callable[[Event], None]
 
 
 class ServedAlita:
-    """Answers the questions of MCP clients in the order in which they come."""
+    """Answers questions of MCP clients in the order they arrive."""
 
     def __init__(self, settings: Settings, folder: FolderGrant | None = None) -> None:
         self._settings, self._folder = settings, folder
         self._turn = asyncio.Lock()
         self._alita: Alita | None = None
-        """Opened when first needed."""
+        """Opened on first use."""
         self._working: set[asyncio.Task[Any]] = set()
 
     async def ask(self, question: str, *, files: Sequence[Path] = (), report: ReportProgress) -> dict[str, Json]:
-        """Answers a question.
+        """Answer a question.
 
         Raises:
             AlitaError: The question is invalid, or a model or the sandbox is unavailable.
@@ -45,7 +45,7 @@ class ServedAlita:
     async def create_tool(
         self, question: str, *, files: Sequence[Path] = (), report: ReportProgress
     ) -> dict[str, Json]:
-        """Makes the tool that answers questions of this kind, or finds it in the library.
+        """Create the tool that answers this kind of question, or find it in the library.
 
         Raises:
             AlitaError: The question is invalid, or a model or the sandbox is unavailable.
@@ -69,7 +69,7 @@ class ServedAlita:
         return {"created": created, "reused": reused, "answer": answer.text, "run_id": answer.run_id}
 
     async def aclose(self) -> None:
-        """Ends what is under way, and closes the models and the sandbox."""
+        """Cancel running questions, and close the models and the sandbox."""
         for task in self._working:
             task.cancel()
         await asyncio.gather(*self._working, return_exceptions=True)
@@ -84,7 +84,7 @@ class ServedAlita:
         purpose: Purpose,
         watch: Listener | None = None,
     ) -> Answer:
-        """The answer. A caller that goes away ends the work, which saves its state in a separate task."""
+        """Run a question. If its client leaves, the run is cancelled; a separate task lets it save its state."""
         if self._turn.locked():
             await report("waiting for another question to be answered")
         lines: asyncio.Queue[str] = asyncio.Queue()
@@ -107,7 +107,7 @@ class ServedAlita:
     async def _work(self, question: str, files: Sequence[Path], listen: Listener, purpose: Purpose) -> Answer:
         async with self._turn:
             if self._alita is None:
-                # it takes as long as everything else together, and the first question may never come
+                # importing it takes as long as the rest of the start, and there may never be a question
                 from agent.alita import Alita
 
                 self._alita = Alita.open(self._settings)
@@ -115,7 +115,7 @@ class ServedAlita:
 
 
 def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:
-    """Puts each event's line into the queue; events may come from other threads."""
+    """Return a listener that queues each event's line. Events may come from other threads."""
     from agent.traces.lines import line_of
 
     loop = asyncio.get_running_loop()
@@ -127,7 +127,7 @@ def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:
         nonlocal told
         if isinstance(event, ModelStarting):
             fifth = "" if event.fraction is None else f" {int(event.fraction * 5)}"
-            if f"{event.text}{fifth}" != told:  # a new text or a further fifth, not each percent
+            if f"{event.text}{fifth}" != told:  # report a new text or every fifth of the progress, not each percent
                 told = f"{event.text}{fifth}"
                 loop.call_soon_threadsafe(lines.put_nowait, event.progress)
         elif line := line_of(event):
@@ -138,7 +138,7 @@ def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:
 
 async def _report_all(lines: asyncio.Queue[str], report: ReportProgress) -> None:
     said = ""
-    with contextlib.suppress(Exception):  # nobody listens any more: the work continues until it is cancelled
+    with contextlib.suppress(Exception):  # the client has left; the work continues until it is cancelled
         while True:
             if (line := await lines.get()) != said:
                 said = line
@@ -146,7 +146,7 @@ async def _report_all(lines: asyncio.Queue[str], report: ReportProgress) -> None
 
 
 def _answer_for_client(answer: Answer) -> dict[str, Json]:
-    """Return the form of an answer for a client; an answer without a text is an error with its reason."""
+    """Convert an answer for a client. An answer without text becomes an error with its reason."""
     if not answer.text and answer.status != "answered":
         reason = answer.error or (f"the limit of {answer.limit} was reached" if answer.limit else "no answer was found")
         return {"status": answer.status, "error": reason}

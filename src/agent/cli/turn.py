@@ -1,4 +1,4 @@
-"""One run on the terminal, from its first event to its answer. Ctrl-C ends it immediately."""
+"""Shows one run on the terminal, and lets Ctrl-C stop it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Activity:
-    """Present activity of a turn, its start, and its effort."""
+    """Current activity, elapsed time and cost of a run."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -36,7 +36,7 @@ class Activity:
         self._usage = Usage()
 
     def see(self, event: e.Event) -> None:
-        """Takes an event into account."""
+        """Update from an event."""
         match event:
             case e.StepStarted():
                 self._step = f"step {event.step}/{event.of}"
@@ -46,7 +46,7 @@ class Activity:
             case e.ModelCalled():
                 self._usage = self._usage + event.usage
                 self._doing = self._route or "thinking"
-            case e.Note():  # its text comes after the action
+            case e.Note():  # the note was about the finished action
                 self._doing = self._route or "thinking"
             case e.ToolCalled() if event.name == "program" or self._route != "run_code":
                 self._route, self._doing = "", "thinking"
@@ -60,7 +60,7 @@ class Activity:
                 pass
 
     def text(self, width: int) -> str:
-        """One line of at most `width` characters."""
+        """Describe the activity in at most `width` characters."""
         tokens = self._usage.input_tokens + self._usage.output_tokens
         others = (
             duration(time.monotonic() - self._started),
@@ -77,15 +77,15 @@ StartRun = Callable[["Listener"], Coroutine[Any, Any, Answer]]
 
 
 class RunDisplay:
-    """Shows a run while it works, and ends it when asked to; `hears` gets each event, too.
+    """Shows a run while it works, and lets the user stop it.
 
     Args:
-        alita: Answers.
-        screen: Shows.
-        verbose: Show model calls.
+        alita: Answers the question.
+        screen: Shows the run.
+        verbose: Also show model calls.
         hears: Called with each event.
-        shows: Called with the final answer, if the run continues after it.
-        pastes: In a session, where the user may type meanwhile: Enter sends a message to the run, and Esc stops it.
+        shows: Called with the answer as soon as it is final, even if the run continues.
+        pastes: Given in a session, where the user can type during a run: Enter sends a message, Esc stops the run.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class RunDisplay:
         self._hears = hears
         self._shows = shows
         self.has_shown = False
-        """True if `shows` got the answer."""
+        """True if `shows` was called."""
         self._activity = Activity()
         self._written = ""
         self._task: asyncio.Task[Answer] | None = None
@@ -112,21 +112,21 @@ class RunDisplay:
         self._keyboard = Keyboard(self.interrupt, self._send, self._fold) if pastes and screen.animated else None
         self._keys = contextlib.ExitStack()
         self.unsent: list[str] = []
-        """Messages that the user sent and no model has seen."""
+        """Messages that the user sent but no model has seen."""
         self.run_id = ""
         self.result = ""
-        """The result of a tool that is not kept yet."""
+        """Result of a new tool that is not registered yet."""
         self.failure: AlitaError | None = None
         self.is_cancelled = False
         self.is_abandoned = False
 
     @property
     def typed(self) -> str:
-        """The beginning of a message that was not sent."""
+        """The message being typed, not sent yet."""
         return self._keyboard.typed if self._keyboard is not None else ""
 
     async def take(self, ask: StartRun) -> Answer:
-        """Return the answer; one that was stopped says so in its status. The error that ended a run is in `failure`."""
+        """Run until the answer. A stopped run has the status `interrupted`. If it failed, see `failure`."""
         self._task = asyncio.create_task(ask(self._listen))
         silent = self._keyboard.silent() if self._keyboard is not None else contextlib.nullcontext()
         try:
@@ -152,7 +152,7 @@ class RunDisplay:
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Give the keyboard and the last line to a question that is asked."""
+        """Pause the display while a question is asked."""
         self._end()
         try:
             yield
@@ -171,19 +171,19 @@ class RunDisplay:
         self._keys.close()
 
     async def confirm(self, asked: Asked, *, always: bool = False) -> UserReply:
-        """Ask the user; `always` may be said of new tools."""
+        """Ask the user. With `always`, all later tools can be accepted too."""
         with self.paused():
             return await ask_user(asked, self._screen, always=always)
 
     def interrupt(self) -> None:
-        """Stop the run immediately; the second time, the process does not wait for it."""
+        """Stop the run. On a second call, do not wait for it to close."""
         self.is_abandoned = self.is_cancelled
         if self._task is not None and not self.is_cancelled:
             self.is_cancelled = True
             self._task.cancel()
 
     def _send(self, message: str) -> None:
-        """Pass a message to the run; one that it cannot hear waits."""
+        """Send a message to the run, or keep it until the next question."""
         self._screen.sent(message)
         if self._pastes is None or not self._pastes.has_file(message):
             self._pass_on(self._pastes.expand(message) if self._pastes else message)
@@ -203,7 +203,7 @@ class RunDisplay:
             self.unsent.append(message)
 
     def answer_so_far(self) -> Answer | None:
-        """Return the run's answer so far with its cost, if it began."""
+        """Return the answer so far with its cost, or None if the run has not begun."""
         newest = self._alita.newest
         return newest if newest is not None and newest.run_id == self.run_id != "" else None
 
@@ -239,7 +239,7 @@ _acts: list[Callable[[], object]] = []
 
 @contextlib.contextmanager
 def on_interrupt(act: Callable[[], object]) -> Iterator[None]:
-    """Meanwhile, Ctrl-C does this and nothing else."""
+    """Make Ctrl-C call `act` within the block."""
     _acts.append(act)
     listen()
     try:
@@ -250,7 +250,7 @@ def on_interrupt(act: Callable[[], object]) -> Iterator[None]:
 
 
 def listen() -> None:
-    """Takes Ctrl-C back from a prompt, which had it to itself."""
+    """Reinstall our Ctrl-C handler after a prompt replaced it."""
     loop = asyncio.get_running_loop()
     if _acts:
         loop.add_signal_handler(signal.SIGINT, _acts[-1])

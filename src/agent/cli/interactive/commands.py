@@ -1,4 +1,4 @@
-"""Every slash command of a session: help, completion and the documentation's table come from here."""
+"""The slash commands of a session. Help, completion and the table in the docs are derived from this file."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 SHOWN_TURNS = 3
 FOUND = 10
 _AT_ONCE = {"list", "search", "show", "versions", "diff", "stats", "hosts", "delete", "rollback", "gc"}
-"""Commands of `alita tools` that neither ask nor run code: they run in this process, which is quicker."""
+"""Commands of `alita tools` that neither ask nor run code, so they can run in this process, which is faster."""
 _WORD = re.compile(r"""(--[\w-]+=)?(?:'([^']*)'|"((?:[^"\\]|\\.)*)")(?!\S)|(\S+)""", re.DOTALL)
 
 
@@ -137,7 +137,7 @@ async def folder(terminal: Terminal, argument: str) -> None:
 
 
 def folder_rows(terminal: Terminal) -> list[tuple[str, ...]]:
-    """A row for the folder that programs have."""
+    """Return a row for the folder that programs may use."""
     if (grant := terminal.folder) is not None:
         return [("folder", "a copy" if grant.writes else "read", str(grant.path))] if grant.path else []
     granted = terminal.alita.folder_of(terminal.session.conversation)
@@ -198,11 +198,11 @@ async def tools(terminal: Terminal, argument: str) -> None:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a command line. Quotes count around a whole word or value only: `Bob's` is a word."""
+    """Split a command line into words. Quotes count only around a whole word or value, so `Bob's` is a word."""
     found = []
     for start, single, double, plain in _WORD.findall(text):
         word = plain or single or re.sub(r'\\(["\\])', r"\1", double)
-        found.append(start + (os.path.expanduser(word) if plain else word))  # noqa: PTH111 - it may be no path
+        found.append(start + (os.path.expanduser(word) if plain else word))  # noqa: PTH111 - it may not be a path
     return found
 
 
@@ -234,7 +234,7 @@ async def _make_tool(terminal: Terminal, question: str, around: str = "") -> Non
     before = len(terminal.refused)
     answer = await terminal.ask(question, purpose=Purpose.CREATE, around=around)
     if len(terminal.refused) > before:
-        return  # it was shown, and the user said no
+        return  # the user saw what it needs and declined
     if answer.tools_created:
         terminal.screen.note(f"New: {', '.join(answer.tools_created)}. It will be used for questions like this one.")
     elif answer.tools_used:
@@ -299,7 +299,7 @@ async def resume(terminal: Terminal, argument: str) -> None:
 
 
 def show_turns(session: StoredSession, screen: Screen) -> None:
-    """The last turns of a session, so that its reader finds the thread."""
+    """Show the last turns of a session, as a reminder."""
     hidden = len(session.turns) - SHOWN_TURNS
     before = f" ({hidden} earlier ones not shown)" if hidden > 0 else ""
     screen.note(f"Session {session.id}, {date_text(session.started)}: {len(session.turns)} turns{before}.")
@@ -337,9 +337,9 @@ async def retry(terminal: Terminal, argument: str) -> None:
     with _in_place_of(None if undone else turn, terminal):
         try:
             run = load_run(terminal.settings.runs_dir, turn.run_id) if turn.run_id else None
-        except AlitaError:  # it was deleted: the question alone is left
+        except AlitaError:  # it was deleted, so only the question remains
             run = None
-        if run and not OwnRuns(terminal.settings).has(run):  # the files that it names are not the user's choice
+        if run and not OwnRuns(terminal.settings).has(run):  # the user did not choose the files that it names
             run = None
         files = tuple(Path(file.path) for file in run.files) if run else ()
         purpose, around = (purpose_of(run), run.configuration.get(AROUND, "")) if run else (Purpose.ANSWER, "")
@@ -348,7 +348,7 @@ async def retry(terminal: Terminal, argument: str) -> None:
 
 @contextmanager
 def _in_place_of(turn: Turn | None, terminal: Terminal) -> Iterator[None]:
-    """Puts a turn back when no other one took its place."""
+    """Restore a removed turn unless another one replaced it."""
     count = len(terminal.session.turns)
     try:
         yield
@@ -435,7 +435,7 @@ async def check(terminal: Terminal, argument: str) -> None:
 
 
 async def _verb(terminal: Terminal, *words: str) -> Result:
-    """The result of a command of `alita` with the settings of the session."""
+    """Run an `alita` command with the session's settings and return its result."""
     results: list[Result] = []
     name = f"alita {words[0]}"
 
@@ -452,7 +452,7 @@ async def _verb(terminal: Terminal, *words: str) -> Result:
 
 
 def _run_id(terminal: Terminal, argument: str) -> str:
-    """Return the named run, else the run of the session's last turn."""
+    """Return the named run, or the run of the session's last turn."""
     if argument:
         return find_run(terminal.settings.runs_dir, argument)
     for turn in reversed(terminal.session.turns):
@@ -489,25 +489,26 @@ KEYS: tuple[tuple[str, str], ...] = (
 
 
 class Command(NamedTuple):
-    """One slash command."""
+    """A slash command."""
 
     name: str
     argument: str
-    """The argument, as help shows it; brackets mean that it is optional."""
+    """Its argument as help shows it; optional ones are in brackets."""
     run: Callable[[Terminal, str], Awaitable[None]]
-    """Its function; help shows the docstring."""
+    """The function that runs it. Its docstring is the help text."""
     completes: str = ""
-    """The kind of its argument: `commands`, `files`, `models`, `modes`, `runs`, `sessions`, `tools` or `verbs`."""
+    """What its argument can be completed with: `commands`, `files`, `models`, `modes`, `runs`, `sessions`, `tools` or
+    `verbs`."""
 
     @property
     def summary(self) -> str:
-        """The help text for the rest of a line."""
+        """The rest of the help line."""
         text = (self.run.__doc__ or "").rstrip(".")
         return text[:1].lower() + text[1:]
 
     @property
     def usage(self) -> str:
-        """`/name ARGUMENT`."""
+        """How to type it: `/name ARGUMENT`."""
         return f"/{self.name} {self.argument}".strip()
 
 
@@ -555,7 +556,7 @@ _COMMAND = re.compile(r"/([A-Za-z]+)(?:\s+(.*))?\s*", re.DOTALL)
 
 
 def find_command(name: str) -> Command:
-    """The command of a name, with or without its slash.
+    """Return the command with a name, with or without its slash.
 
     Raises:
         UsageError: There is no such command.
@@ -568,7 +569,7 @@ def find_command(name: str) -> Command:
 
 
 def command_of(text: str) -> tuple[Command, str] | None:
-    """The command that an entry is, with its argument; None when it is a question, as `/etc/hosts says …` is.
+    """Return the command and argument of an entry, or None for a question such as `/etc/hosts says …`.
 
     Raises:
         UsageError: It looks like a command, but is unknown or lacks its argument.

@@ -1,4 +1,4 @@
-"""Completion at the prompt: commands, names, ids and files; and the files that a question names."""
+"""Completion of commands, names, ids and files at the prompt; and the files that a question names."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _AFTER_A_NAME = ".,;:!?)]}'"
 
 
 class Mentioned(NamedTuple):
-    """A question, and the files that it named."""
+    """A question, and the files that it names."""
 
     text: str
-    """The text with the bare name where `@path` was."""
+    """The question, with file names in place of `@path`."""
     files: tuple[Path, ...]
     missing: tuple[str, ...]
-    """Words that look like paths but are not."""
+    """Words that look like paths, but no such file exists."""
 
 
 def mentioned(text: str, folder: Path) -> Mentioned:
-    """Finds the files that a question names with `@name` or `@"a name with blanks"`."""
+    """Find the files that a question names as `@name` or `@"a name with spaces"`."""
     files: list[Path] = []
     missing: list[str] = []
 
@@ -61,7 +61,7 @@ def _file(name: str, folder: Path) -> Path | None:
 
 
 class Suggestion(NamedTuple):
-    """One thing that may come next."""
+    """A possible continuation."""
 
     text: str
     summary: str = ""
@@ -76,7 +76,7 @@ _ARGUMENT = re.compile(r"/([a-z]+)[ \t]+(.*)", re.DOTALL)
 
 
 class Suggestions(Completer):
-    """Finds what may come next: a command, an argument of its kind (`files`, or one of the sources), or a file."""
+    """Suggests commands, their arguments, and files."""
 
     def __init__(
         self, commands: Iterable[Suggestion], kinds: Mapping[str, str], sources: Mapping[str, Source], folder: Path
@@ -87,14 +87,14 @@ class Suggestions(Completer):
         self._folder = folder
 
     def get_completions(self, document: Document, complete_event: object = None) -> Iterable[Completion]:
-        """The choices for the text before the cursor; none in the midst of ordinary words."""
+        """Return completions for the text before the cursor; none within ordinary words."""
         typed, choices = self.find(document.text_before_cursor)
         for choice in choices[:MOST]:
             shown, meta = one_line(choice.text, 40), one_line(choice.summary, 60)
             yield Completion(choice.text, -len(typed), display=shown, display_meta=meta)
 
     def find(self, before: str) -> tuple[str, list[Suggestion]]:
-        """Return the text to replace, and its replacements."""
+        """Return the text to replace, and its possible replacements."""
         if command := _COMMAND.fullmatch(before):
             return before, [choice for choice in self._commands if choice.text.startswith(command[0])]
         if argument := _ARGUMENT.fullmatch(before):
@@ -110,7 +110,7 @@ class Suggestions(Completer):
                     return typed, [choice for choice in known if choice.text.startswith(typed)]
             try:
                 known = list(self._sources[kind]()) if kind in self._sources else []
-            except (AlitaError, OSError):  # what cannot be read offers nothing
+            except (AlitaError, OSError):  # offer nothing from a folder that cannot be read
                 known = []
             begin = [choice for choice in known if choice.text.startswith(typed)]
             return typed, begin or [choice for choice in known if typed in choice.text]
@@ -121,7 +121,7 @@ class Suggestions(Completer):
         return "", []
 
     def _files(self, typed: str) -> list[Suggestion]:
-        """Return files and folders that continue a path; a folder ends with a slash."""
+        """Return the files and folders that continue a path. Folders end with a slash."""
         head, _, name = typed.rpartition("/")
         start = f"{head}/" if "/" in typed else ""
         try:
@@ -137,7 +137,7 @@ class Suggestions(Completer):
 
 @functools.cache
 def verbs_of_tools() -> Mapping[str, Any]:
-    """The commands of `alita tools` by name."""
+    """Return the commands of `alita tools` by name."""
     from typer.main import get_command
 
     from agent.cli.command_registry import load
@@ -148,7 +148,7 @@ def verbs_of_tools() -> Mapping[str, Any]:
 
 
 def next_of_verb(words: Sequence[str], typed: str) -> tuple[str, list[Suggestion]]:
-    """The kind of the next word of a command of `alita tools`, or the choices for it: verbs or options."""
+    """Return the kind of the next argument of an `alita tools` command, or the possible commands or options."""
     verbs = verbs_of_tools()
     if not words:
         return "", [Suggestion(name, verb.help or "") for name, verb in verbs.items()]
@@ -170,23 +170,23 @@ MODES: dict[ApprovalMode, str] = {
 
 
 class Listed(Protocol):
-    """A command of a session, as completion shows it."""
+    """A slash command, as completion shows it."""
 
     @property
     def name(self) -> str:
-        """Its name without the slash."""
+        """The name without the slash."""
 
     @property
     def summary(self) -> str:
-        """Its purpose, on one line."""
+        """A one-line description."""
 
     @property
     def completes(self) -> str:
-        """The kind of its argument."""
+        """What its argument can be completed with."""
 
 
 def suggestions_of(settings: Settings, commands: Sequence[Listed]) -> Suggestions:
-    """Return completions from the commands and from alita's data."""
+    """Return suggestions from the commands, and from alita's tools, runs, sessions and models."""
     from agent.models.protocol import EMBEDDED, ROLES
     from agent.store.runs import list_runs
     from agent.store.sessions import list_sessions
@@ -208,7 +208,7 @@ def suggestions_of(settings: Settings, commands: Sequence[Listed]) -> Suggestion
 
 
 def _tools(settings: Settings) -> list[Suggestion]:
-    """The tools with their purposes, also those that are only a source so far."""
+    """Return all tools with their descriptions, including tools that are only a source file so far."""
     from agent.store.tool_records import open_library
     from mcp_tools.library.tool_files import stamps
 

@@ -1,4 +1,4 @@
-"""The keyboard while a run works: what is typed is shown and kept, Enter sends it, Esc stops the run."""
+"""The keyboard during a run: typed text is shown and kept, Enter sends it, and Esc stops the run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import termios
 from collections.abc import Callable, Iterator
 
 ESC_SECONDS = 0.05
-"""Time after which an Esc without further bytes is the key itself, and not the beginning of another key."""
+"""If no more bytes follow within this time, an Esc is the key itself and not the start of a sequence."""
 PASTE_SECONDS = 0.3
-"""Time that the rest of a paste may take when the run has ended."""
+"""Time to wait for the rest of a paste when the run has ended."""
 _ESC = "\x1b"
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|[^\[O\x1b])|\x1b\[20[01]~")
 _PARTIAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)?")
@@ -24,27 +24,27 @@ _PASTE, PASTED = "\x1b[200~", "\x1b[201~"
 
 
 class Keyboard:
-    """Reads keys until it is closed.
+    """Reads keys during a run.
 
     Args:
         stop: Called for Esc.
-        send: Called with each message that Enter ends.
-        fold: Returns a paste as the entry shows it.
+        send: Called with each message when Enter is pressed.
+        fold: Returns the short form in which a paste is shown.
     """
 
     def __init__(self, stop: Callable[[], None], send: Callable[[str], None], fold: Callable[[str], str] = str) -> None:
         self.typed = ""
-        """The message that is not sent yet."""
+        """The message being typed."""
         self._stop, self._send, self._fold = stop, send, fold
         self._waiting = ""
         self._paste: list[str] | None = None
-        """The beginning of a paste that is not complete."""
+        """The first part of an incomplete paste."""
         self._is_silent = False
         self._timer: asyncio.TimerHandle | None = None
 
     @contextlib.contextmanager
     def silent(self) -> Iterator[None]:
-        """Keep the terminal from echoing and from waiting for whole lines; Ctrl-C stays a signal."""
+        """Turn off the terminal's echo and line editing within the block. Ctrl-C remains a signal."""
         try:
             before = termios.tcgetattr(sys.stdin.fileno())
         except (termios.error, OSError, ValueError):
@@ -62,7 +62,7 @@ class Keyboard:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """Read keys as long as the block lasts, inside of `silent`; nothing if standard input is no terminal."""
+        """Read keys within the block, inside `silent`. Does nothing without a terminal."""
         if not self._is_silent:
             yield
             return
@@ -92,7 +92,7 @@ class Keyboard:
             self._waiting = ""
 
     def take(self, text: str) -> None:
-        """Act on what was typed."""
+        """Handle typed text."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -119,7 +119,7 @@ class Keyboard:
                 text = escape + rest
 
     def _take_paste(self, text: str, parts: list[str]) -> str:
-        """Add to a paste; return what follows it."""
+        """Add text to a paste, and return the text after its end."""
         pasted, end, rest = text.partition(PASTED)
         if not end:
             held = next((n for n in range(len(PASTED) - 1, 0, -1) if text.endswith(PASTED[:n])), 0)

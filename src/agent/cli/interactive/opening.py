@@ -1,4 +1,4 @@
-"""Opening a session: its settings, screen, prompt and commands."""
+"""Opens a session: settings, screen, prompt and commands."""
 
 from __future__ import annotations
 
@@ -43,9 +43,16 @@ def open_terminal(
     verbose: bool = False,
     folder: FolderGrant | None = None,
 ) -> None:
-    """Opens a session and returns when it is left.
+    """Open a session, and return when the user leaves it.
 
-    `latest` continues the last question, `resume` the session of that id, or the newest.
+    Args:
+        flags: The settings of the command line.
+        files: Files to attach to the first question.
+        latest: Continue the last conversation.
+        resume: Reopen the session `session_id`, or the newest one.
+        session_id: The session to reopen.
+        verbose: Show model calls.
+        folder: The folder that programs may use.
 
     Raises:
         UserError: There is no terminal, or no such session.
@@ -68,7 +75,7 @@ def open_terminal(
     history = History(settings.data_dir, Redactor(settings.secrets))
 
     def reader(terminal: Terminal) -> Reader:
-        """The one that suits the screen."""
+        """Return the prompt for this kind of screen."""
         if not screen.animated:
             return LineReader(terminal, history, stream)
         return PromptReader(terminal, suggestions_of(settings, COMMANDS), history, output=create_output(stdout=stream))

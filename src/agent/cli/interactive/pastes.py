@@ -1,4 +1,4 @@
-"""Long pastes: the prompt shows a short label for each, and very long ones become files of the session."""
+"""Long pastes. The prompt shows a short label instead; very long pastes become files of the session."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mcp_tools.text import one_line
 
 FOLD_LINES = 8
 FOLD_CHARACTERS = 1_000
-"""A paste with more lines or characters is folded."""
+"""A paste with more lines or characters than this is shown as a label."""
 FILE_CHARACTERS = 20_000
-"""A paste with more characters becomes a file."""
+"""A paste with more characters than this becomes a file."""
 _LABEL = re.compile(r"\[pasted[^\[\]\n]+\]")
 
 
@@ -29,7 +29,7 @@ def in_short(question: str) -> str:
 
 
 class Pastes:
-    """The folded pastes of a terminal.
+    """The pastes of a terminal that are shown as labels.
 
     Args:
         folder: Returns the session's folder for files.
@@ -42,7 +42,7 @@ class Pastes:
         self._files: dict[str, Path] = {}
 
     def fold(self, text: str) -> str:
-        """Return a paste as the prompt shows it: unchanged if it is short, else a label.
+        """Return what the prompt shows for a paste: the text if it is short, otherwise a label.
 
         Raises:
             StorageError: The paste is too long for a label, and its file cannot be written.
@@ -67,7 +67,7 @@ class Pastes:
         return label
 
     def keep(self, name: str, text: str) -> Path:
-        """Write a text, without keys, to a new file of the session.
+        """Write a text to a new file of the session, with keys removed.
 
         Raises:
             StorageError: It cannot be written.
@@ -81,11 +81,11 @@ class Pastes:
         return path
 
     def open(self, text: str) -> str:
-        """Return an entry with the texts of its pastes; files keep their labels."""
+        """Replace the labels in an entry by the pasted texts. Files keep their labels."""
         return _LABEL.sub(lambda found: self._texts.get(found[0], found[0]), text)
 
     def expand(self, text: str) -> str:
-        """Return an entry in the form that is sent: with the texts of its pastes, and files as `@"path"`."""
+        """Return an entry as it is sent: with the pasted texts, and files as `@"path"`."""
 
         def whole(found: re.Match[str]) -> str:
             path = self._files.get(found[0])
@@ -94,11 +94,11 @@ class Pastes:
         return _LABEL.sub(whole, text)
 
     def has_file(self, text: str) -> bool:
-        """True if an entry refers to a paste that became a file."""
+        """Return True if an entry contains a paste that became a file."""
         return any(label in text for label in self._files)
 
     def fold_again(self, text: str) -> str:
-        """Return what `expand` returned as the prompt showed it."""
+        """Undo `expand`: return an entry as the prompt showed it."""
         for label, whole in self._texts.items():
             text = text.replace(whole, label)
         for label, path in self._files.items():

@@ -1,4 +1,4 @@
-"""Input of a session: the prompt of a full terminal, plain lines elsewhere, and the history."""
+"""Input of a session: a full prompt where the terminal allows it, plain lines elsewhere; and the history."""
 
 from __future__ import annotations
 
@@ -46,36 +46,36 @@ if TYPE_CHECKING:
 
 
 LONGEST_ENTRY = 20_000
-"""Characters of an entry that the history keeps with its pastes; of a longer one it keeps their labels."""
+"""Above this length, in characters, the history keeps only the labels of an entry's pastes."""
 
 
 class Prompted(Protocol):
-    """A session as its prompt shows it."""
+    """A session, as the prompt needs it."""
 
     screen: Screen
     mode: ApprovalMode
     pastes: Pastes
 
     def status(self) -> str:
-        """Return the line below the prompt."""
+        """Return the status line below the prompt."""
 
     def next_mode(self) -> None:
-        """Switch to the next way of keeping tools."""
+        """Switch to the next approval mode for new tools."""
 
 
 class Interrupted(Exception):
-    """Ctrl-C at a prompt. A KeyboardInterrupt would end the event loop when it leaves a task."""
+    """Ctrl-C at the prompt. A KeyboardInterrupt that left a task would stop the event loop."""
 
 
 class History(FileHistory):
-    """Earlier entries, without keys, in a file that only its owner can read."""
+    """Earlier entries, with keys removed, in a file that only its owner can read."""
 
     def __init__(self, folder: Path, redactor: Redactor) -> None:
         super().__init__(folder / "history")
         self._path = folder / "history"
         self._redactor = redactor
         self.expand: Callable[[str], str] = str
-        """Returns an entry with its pastes."""
+        """Replaces labels in an entry by the pasted texts."""
 
     def append_string(self, string: str) -> None:
         """Append an entry with its pastes."""
@@ -83,17 +83,17 @@ class History(FileHistory):
         super().append_string(whole if len(whole) <= LONGEST_ENTRY else string)
 
     def load_history_strings(self) -> Iterable[str]:
-        """The newest first; none when there is no file."""
+        """Return earlier entries, newest first."""
         try:
             return super().load_history_strings()
         except OSError:
             return []
 
     def store_string(self, string: str) -> None:
-        """Appends an entry. Entries that begin with a blank or are empty are not kept."""
+        """Append an entry, unless it is empty or begins with a space."""
         if not string.strip() or string.startswith((" ", "\t")):
             return
-        with contextlib.suppress(OSError):  # then it is not remembered in the next session
+        with contextlib.suppress(OSError):  # the next session will not remember it
             private_folder(self._path.parent)
             os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
             self._path.chmod(0o600)
@@ -101,7 +101,7 @@ class History(FileHistory):
 
 
 class LineReader:
-    """Reads lines as the terminal gives them; read aloud, readline edits them. Prompts go to the stream."""
+    """Reads plain lines. For screen readers, readline edits them. Prompts are written to the stream."""
 
     def __init__(self, terminal: Prompted, history: History, stream: TextIO) -> None:
         self._terminal = terminal
@@ -110,13 +110,13 @@ class LineReader:
         self._edits = terminal.screen.spoken and sys.stdout.isatty()
         if self._edits:
             with contextlib.suppress(ImportError):
-                import readline  # which `input` uses from now on
+                import readline  # `input` uses readline once it is imported
 
                 for entry in reversed(list(history.load_history_strings())):
                     readline.add_history(entry.replace("\n", " "))
 
     async def read(self, begun: str = "") -> str:
-        """One entry; see `PromptReader.read`."""
+        """Read one entry; see `PromptReader.read`."""
         text = begun + self._line(f"alita ({self._terminal.mode})> ")
         if text.strip():
             self._history.append_string(text)
@@ -140,7 +140,7 @@ class LineReader:
 
 
 class PasteParser(Vt100Parser):
-    """A parser that reads a paste in linear time; its base class searches the whole text again for every kilobyte."""
+    """Reads a paste in linear time. The base class searches all text again after every kilobyte."""
 
     def __init__(self, feed_key_callback: Callable[[KeyPress], None]) -> None:
         super().__init__(feed_key_callback)
@@ -148,7 +148,7 @@ class PasteParser(Vt100Parser):
         self._tail = ""
 
     def feed(self, data: str) -> None:
-        """Take what was typed or pasted."""
+        """Process typed or pasted text."""
         if not self._in_bracketed_paste:
             super().feed(data)
             return
@@ -174,7 +174,7 @@ STYLE = Style.from_dict(
 
 
 class PromptReader:
-    """The prompt of a full terminal: editing, history, completion, several lines."""
+    """A full prompt: editing, history, completion, several lines."""
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class PromptReader:
         )
 
     async def read(self, begun: str = "") -> str:
-        """Read one entry, which may have several lines; `begun` is its beginning.
+        """Read one entry, which may have several lines and starts as `begun`.
 
         Raises:
             EOFError: Ctrl-D.
@@ -269,7 +269,7 @@ class PromptReader:
 
 
 def _edited(text: str) -> str:
-    """The text as the user's editor saved it; prompt_toolkit's own way would give the editor our keys."""
+    """Return the text as saved in the user's editor. prompt_toolkit's own function would give the editor our keys."""
     from agent.cli.verbs.config import open_editor
 
     with tempfile.TemporaryDirectory(prefix="alita-") as folder:

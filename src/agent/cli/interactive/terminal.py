@@ -1,4 +1,4 @@
-"""The session at the terminal: reads an entry, does what it says, shows the result."""
+"""A session at the terminal: reads an entry, acts on it, and shows the result."""
 
 from __future__ import annotations
 
@@ -44,33 +44,33 @@ if TYPE_CHECKING:
     from agent.material.folder_changes import Changes
 
 _MOST_PICTURES = 8
-"""Maximum number of an answer's files that are shown."""
+"""Maximum number of an answer's files shown as pictures."""
 _BARE = {"exit": "/exit", "quit": "/exit", "/quit": "/exit", "help": "/help"}
-"""Entries typed by habit, which are never questions."""
+"""Entries typed by habit, which are never meant as questions."""
 
 
 OUTPUT_BYTES = 100_000
-"""The most of a command's output that is attached."""
+"""Maximum size of a command's output that is attached, in bytes."""
 END_SECONDS = 15.0
-"""Time in which a command of `alita` ends after Ctrl-C."""
+"""Time that an `alita` command has to end after Ctrl-C."""
 LEAVE_SECONDS = 2.0
-"""Time after a stopped run in which Ctrl-C leaves the session."""
+"""After a stopped run, Ctrl-C leaves the session only within this time."""
 
 
 class SlashCommand(Protocol):
-    """A command of a session."""
+    """A slash command."""
 
     @property
     def run(self) -> Callable[[Terminal, str], Awaitable[None]]:
-        """Carries it out with its argument."""
+        """The function that runs it."""
 
 
 FindCommand = Callable[[str], tuple[SlashCommand, str] | None]
-"""Returns the command that an entry calls, and its argument; None if it calls none."""
+"""Returns the command and argument of an entry, or None if it is not a command."""
 
 
 class Terminal:
-    """A session, on which commands work."""
+    """A session, on which slash commands work."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Terminal:
         settings: Settings,
         session: StoredSession | None = None,
     ) -> None:
-        self.flags = {**flags, "approval": "ask"}  # a run asks; the mode of the session decides then
+        self.flags = {**flags, "approval": "ask"}  # approval is set per session and asked during a run
         self.settings = read_settings(self.flags).model_copy(update={"model": settings.model})
         self.screen = screen
         self.session = session or new_session(settings.model)
@@ -91,36 +91,36 @@ class Terminal:
         self.verbose = False
         self.attached: list[Path] = []
         self.folder: FolderGrant | None = None
-        """The user's folder; None for the one that the last turn had."""
+        """The folder that programs may use; None for that of the last turn."""
         self.leaving = False
         self.undone: Turn | None = None
-        """The turn that was removed last, until another one is added."""
+        """The turn removed by /undo, until another turn is added."""
         self.refused: list[str] = []
         self.waiting: list[str] = []
-        """Messages that were sent while a run worked, and that it did not hear: the next entries."""
+        """Messages sent during a run that no model has seen. They become the next entries."""
         self.begun = ""
-        """The beginning of the next entry, typed while a run worked."""
+        """The start of the next entry, typed during a run."""
         self._stopped_at = -LEAVE_SECONDS
         self._unapplied: Changes | None = None
-        """Changes in a copy of the user's folder that were shown and not applied."""
+        """Changes in the copy of the user's folder that were shown but not applied."""
         self.redactor = Redactor(settings.secrets)
         self.pastes = Pastes(lambda: files_of(self.settings.sessions_dir, self.session.id), self.redactor)
         self._alita: Alita | None = None
         self._turn: RunDisplay | None = None
         self._saved = session is not None
         self._is_lost = False
-        """The user knows that the session cannot be saved."""
+        """True once the user knows that the session cannot be saved."""
         self._command_of = command_of
         self.reader = reader(self)
 
     @property
     def alita(self) -> Alita:
-        """Who answers; there while the session runs."""
+        """The open Alita. Available while the session runs."""
         assert self._alita is not None
         return self._alita
 
     async def run(self) -> None:
-        """Reads entries and does what they say until the session is left."""
+        """Read entries and act on them until the user leaves."""
         self._alita = Alita.open(self.settings, streams=True, confirm=self._confirm)
         with on_interrupt(lambda: None):
             try:
@@ -141,7 +141,7 @@ class Terminal:
         purpose: Purpose = Purpose.ANSWER,
         around: str = "",
     ) -> Answer:
-        """Asks a question, shows what happens and the answer, and keeps the turn; `fresh` passes over the cache."""
+        """Ask a question, show the run and its answer, and keep the turn. `fresh` skips the cache."""
         conversation = self.session.conversation
 
         def work(listen: Listener) -> Coroutine[Any, Any, Answer]:
@@ -152,7 +152,7 @@ class Terminal:
             return await self._take_turn(question, work)
 
     async def go_on(self, run_id: str, question: str) -> Answer:
-        """Goes on with a run that was stopped; what it had paid for is not paid again."""
+        """Continue a stopped run. Finished calls are not paid for again."""
         return await self._take_turn(question, lambda listen: self.alita.resume(run_id, on_event=listen))
 
     async def _take_turn(self, question: str, work: Callable[[Listener], Coroutine[Any, Any, Answer]]) -> Answer:
@@ -170,7 +170,9 @@ class Terminal:
                 self.screen.error(turn.failure)
         finally:
             answer = answer or turn.answer_so_far() or Answer("", "failed")
-            if answer.run_id or answer.status == "answered":  # what was refused before it began is no turn
+            if (
+                answer.run_id or answer.status == "answered"
+            ):  # a question that was refused before its run began is not a turn
                 self.session.conversation.add(Turn.of(self.redactor.text(question), answer))
                 self.undone = None
                 self.save()
@@ -178,7 +180,7 @@ class Terminal:
         return answer
 
     async def _show_end(self, answer: Answer, turn: RunDisplay) -> None:
-        """Show the result of a turn."""
+        """Show the end of a turn."""
         if answer.text and answer.status in {"answered", "limit"}:
             if not turn.has_shown:
                 self.screen.answer(answer.text)
@@ -202,13 +204,13 @@ class Terminal:
             self._unapplied = await offer_changes(self.flags, answer, asks=True, known=self._unapplied)
 
     async def switch(self, settings: Settings) -> None:
-        """Asks with other settings from now on."""
+        """Use other settings from now on."""
         alita = Alita.open(settings, streams=True, confirm=self._confirm)
         await self.alita.aclose()
         self._alita, self.settings = alita, settings
 
     def start(self, session: StoredSession) -> None:
-        """Goes on with another session; the present one is saved already."""
+        """Switch to another session. The current one is already saved."""
         self._discard_unsaved()
         self.session, self.undone = session, None
         self.attached.clear()
@@ -219,7 +221,7 @@ class Terminal:
             self.pastes.discard()
 
     def save(self) -> None:
-        """Save the session; if that fails, it continues."""
+        """Save the session. If that fails, the session continues."""
         try:
             saved = save_session(self.settings, self.session, self.redactor)
         except AlitaError as error:
@@ -233,10 +235,10 @@ class Terminal:
         self.session = saved
 
     def _save_begun(self, turn: Turn) -> None:
-        """Save the turn that begins as an interrupted one, in case that the process is killed."""
+        """Save the new turn as interrupted, in case the process is killed."""
         conversation = self.session.conversation
         begun = replace(conversation, turns=[*conversation.turns, turn])
-        with contextlib.suppress(AlitaError):  # the save at the end of the turn reports it
+        with contextlib.suppress(AlitaError):  # the save at the end of the turn will report the problem
             saved = save_session(self.settings, replace(self.session, conversation=begun), self.redactor)
             if saved.id != self.session.id and self.session.revision:
                 self.screen.note(f"Another alita process continued this session; this one is now {saved.id}.")
@@ -285,7 +287,7 @@ class Terminal:
             await self._ask_as_typed(text)
 
     async def _run_shell(self, command: str, *, is_attached: bool) -> None:
-        """Run a command of the user's shell, which gets the terminal but no keys; its output may be attached."""
+        """Run a shell command on this terminal, without API keys; with `is_attached`, attach its output."""
         keys = {variable for name in KEYS for variable in variables(name)}
         keys |= {model.key for model in self.settings.models.values()}
         environment = {name: value for name, value in os.environ.items() if name not in keys}
@@ -296,16 +298,17 @@ class Terminal:
             if process.stdout is not None:
                 await self._attach_output(command, process.stdout)
             code = await asyncio.to_thread(process.wait)
-        except asyncio.CancelledError:  # Ctrl-C reached the command, too
+        except asyncio.CancelledError:  # Ctrl-C also reached the command
             process.terminate()
             raise
         if code:
             self.screen.note(f"The command ended with status {code}.")
 
     async def run_alita(self, *words: str) -> None:
-        """Run a command of `alita` on this terminal with the settings of the session.
+        """Run an `alita` command on this terminal with the session's settings.
 
-        It is a process: it may ask, open an editor, or exit. Ctrl-C ends it, and it tidies up.
+        It runs as a separate process, since it may ask questions, open an editor or exit. After Ctrl-C it gets time to
+        clean up.
         """
         given = {**self.flags, "approval": self.mode}
         chosen = {f"ALITA_{name.upper()}": str(value) for name, value in given.items() if value is not None}
@@ -314,7 +317,7 @@ class Terminal:
         try:
             if await asyncio.to_thread(process.wait) < 0:
                 self.screen.note(f"The command was ended by signal {-process.returncode}.")
-        except asyncio.CancelledError:  # Ctrl-C reached the command, too
+        except asyncio.CancelledError:  # Ctrl-C also reached the command
             try:
                 await asyncio.to_thread(process.wait, END_SECONDS)
             except (subprocess.TimeoutExpired, asyncio.CancelledError):
@@ -323,7 +326,7 @@ class Terminal:
             raise
 
     async def _attach_output(self, command: str, output: IO[bytes]) -> None:
-        """Show the output of a command, and attach its first part to the next question as a file."""
+        """Show a command's output, and attach its first part to the next question as a file."""
         kept, begun, decode = "", "", codecs.getincrementaldecoder("utf-8")("replace").decode
         with output:
             while data := await asyncio.to_thread(os.read, output.fileno(), 65_536):
@@ -368,14 +371,14 @@ class Terminal:
         return reply
 
     def status(self) -> str:
-        """The line below the prompt."""
+        """The status line below the prompt."""
         turns = count_of(len(self.session.turns), "turn") if self.session.turns else "new session"
         attached = f"{len(self.attached)} attached" if self.attached else ""
         parts = (turns, attached, "/help", "Shift-Tab: approval", self.settings.model)
         return " · ".join(filter(None, parts))
 
     def next_mode(self) -> None:
-        """Shift-Tab."""
+        """Switch to the next approval mode (Shift-Tab)."""
         following: dict[ApprovalMode, ApprovalMode] = {"ask": "auto", "auto": "never", "never": "ask"}
         self.mode = following[self.mode]
 
@@ -383,7 +386,7 @@ class Terminal:
 def _started(
     command: Sequence[str], environment: Mapping[str, str], stdout: int | None = None, stderr: int | None = None
 ) -> subprocess.Popen[bytes]:
-    """A command on this terminal, in the current folder.
+    """Start a command on this terminal, in the current folder.
 
     Raises:
         UsageError: It cannot be started.
@@ -392,6 +395,6 @@ def _started(
         return child.popen(
             command, env=environment, cwd=Path.cwd(), stdin=None, stdout=stdout, stderr=stderr, on_terminal=True
         )
-    except (OSError, ValueError) as error:  # no such folder, too long, or a character that no argument can have
+    except (OSError, ValueError) as error:  # no such folder, or an argument that is too long or has invalid characters
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"The command cannot be started: {why}.") from None

@@ -1,4 +1,4 @@
-"""`alita "question"`, which is `alita ask "question"`, and `alita resume`."""
+"""`alita "question"`, the same as `alita ask "question"`; and `alita resume`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EXAMPLES = """alita "What is the 57th Fibonacci number?"
 alita -c "And the 60th?"
 cat report.txt | alita "Sum this up in three lines" -o summary.txt"""
 STDIN = "-"
-"""In place of words: the question is read from standard input."""
+"""Given instead of words to read the question from standard input."""
 
 
 @app.command(epilog=EXAMPLES)
@@ -185,7 +185,7 @@ def _read_question(words: Sequence[str]) -> str:
 
 
 def _piped(*, typed: bool) -> str:
-    """Return the text of standard input; typed text only if requested."""
+    """Return the text of standard input. From a keyboard, only if `typed`."""
     if sys.stdin is None or sys.stdin.closed or (_at_keyboard() and not typed):
         return ""
     try:
@@ -199,7 +199,7 @@ def _piped(*, typed: bool) -> str:
     try:
         return read.decode()
     except UnicodeDecodeError as error:
-        if error.start > 4 * LONGEST_QUESTION:  # cut within a character; it is too long anyway
+        if error.start > 4 * LONGEST_QUESTION:  # cut within a character; the text is too long anyway
             return read.decode(errors="ignore")
         raise UsageError(
             f"Standard input is not UTF-8 text (byte {error.start}).", remedy='Attach it as a file: alita -f FILE "…"'

@@ -1,4 +1,4 @@
-"""`alita changes [RUN]`: shows and applies the changes that programs made in a copy of the user's folder."""
+"""`alita changes [RUN]`: show and apply what programs changed in a copy of the user's folder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MAY_BE_RUN = re.compile(r"[\da-z-]+")
 _SEARCHED = 200
 _LISTED = 50
 _LONGEST_DIFF = 2_000
-"""Lines that are shown of all differences together."""
+"""Maximum lines shown of all differences together."""
 
 
 @app.command()
@@ -68,7 +68,7 @@ def changes(
 
 
 def copy_of_run(settings: Settings, run_id: str | None) -> FolderCopy:
-    """The copy that a run worked on; without an id, of the newest run with one.
+    """Return the copy that a run worked on; without an id, that of the newest run that has one.
 
     Raises:
         RunError: There is no such run, it has no copy, or was not made here.
@@ -93,7 +93,7 @@ def copy_of_run(settings: Settings, run_id: str | None) -> FolderCopy:
 
 
 def summary(files: Sequence[Change], found: Changes) -> list[str]:
-    """A line for each changed file, and for what is not applied."""
+    """Return a line for each changed file, and for each that is never applied."""
     lines = [f"  {_line(one)}" for one in files[:_LISTED]]
     lines += [f"  … and {count_of(len(files) - _LISTED, 'more file')}"] if len(files) > _LISTED else []
     never = [f"  never applied: {shown_name(name)} ({why})" for name, why in found.never]
@@ -129,7 +129,7 @@ def _by_name(files: Any) -> list[str]:
 async def offer_changes(
     flags: Mapping[str, Any], answer: Answer, *, asks: bool, known: Changes | None = None
 ) -> Changes | None:
-    """Show the changes in the copy of the user's folder, and ask which to apply; without a terminal, none is.
+    """Show the changes in the copy of the user's folder, and ask which to apply. Without a terminal, apply none.
 
     Args:
         flags: The settings of the command.

@@ -92,7 +92,7 @@ _FOR_AN_EDITOR = (
 
 
 def open_editor(file: Path) -> None:
-    """Opens the user's editor on a file, without keys in its environment, and waits until it is left.
+    """Open the user's editor on a file, without API keys in its environment, and wait until it exits.
 
     Raises:
         UsageError: It cannot be started, or failed.
@@ -155,7 +155,7 @@ def set_key(
         return _set_host_key(name, host)
     known = {variable for key in KEYS for variable in variables(key)}
     known |= {model.key for model in options.settings().models.values() if model.key}
-    if name not in known:  # it would be kept in vain
+    if name not in known:  # no service would read it
         usual = ", ".join(sorted(name for name in known if not name.startswith("ALITA_")))
         raise UsageError(f"No service uses a key named {name!r}.", remedy=f"One of: {usual}")
     keys = _keys()
@@ -185,7 +185,7 @@ def _set_host_key(name: str, host: str) -> Result:
     if of.scheme != "https" and not of.is_local:
         raise UsageError(f"A key is sent over https only, and {of} is not.", remedy=f"Use --host {of.name}")
     value = _typed_key(name)
-    if len(value) < SHORTEST_SECRET:  # it could not be masked
+    if len(value) < SHORTEST_SECRET:  # too short to be masked in output
         raise UsageError(f"A key for a host has at least {SHORTEST_SECRET} characters.")
     keys = _keys()
     place = keys.keep(f"{name}{OF_HOST}{of}", value)
@@ -196,7 +196,7 @@ def _set_host_key(name: str, host: str) -> Result:
 
 
 def _of_hosts(keys: StoredKeys, name: str) -> set[str]:
-    """Return the file's names of keys of hosts with this name."""
+    """Return the stored keys with this name that belong to a host."""
     return {kept for kept in keys.places() if kept.startswith(f"{name}{OF_HOST}")}
 
 

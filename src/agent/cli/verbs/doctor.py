@@ -1,4 +1,4 @@
-"""`alita doctor`: whether everything is there, and for each ✗ what to do about it."""
+"""`alita doctor`: checks the installation, and says how to fix each problem."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _NAMED_TOOLS = 5
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     ok: bool
@@ -73,7 +73,7 @@ class Finding(NamedTuple):
 
 
 def diagnose(settings: Settings) -> list[Finding]:
-    """Looks at everything; nothing here raises for what it finds."""
+    """Run all checks. Problems become findings and are never raised."""
     python = f"{platform.python_version()} on {platform.system()} {platform.release()}"
     looks = (
         _packages,
@@ -119,7 +119,7 @@ def _network(settings: Settings) -> Iterator[Finding]:
 
 
 def model_findings(settings: Settings) -> Iterator[Finding]:
-    """Return True if the model can be asked."""
+    """Check that the model can be used."""
     by_name = settings.model != FIRST_LISTED
     try:
         require_allowed(settings)
@@ -203,7 +203,7 @@ def _search(settings: Settings) -> Iterator[Finding]:
 
 
 def _addresses(settings: Settings) -> Iterator[Finding]:
-    """Report allowed private addresses, if there are any."""
+    """Report the private addresses that may be opened."""
     if settings.allow_private:
         yield Finding("addresses", True, "all of this machine and its network may be opened (allow_private)")
         return
@@ -233,7 +233,7 @@ def _browser(settings: Settings) -> Iterator[Finding]:
 
 
 def _folders(settings: Settings) -> Iterator[Finding]:
-    """Return True if files can be made in them, or where they would be made; permissions alone do not tell."""
+    """Check that files can be created in each folder. Permissions alone do not tell."""
     remedy = "Fix its permissions, or set ALITA_HOME (or --tools-dir) to another folder."
     for name in ("tools_dir", "data_dir", "runs_dir", "cache_dir", "runtime_dir"):
         folder: Path = getattr(settings, name)
@@ -248,7 +248,7 @@ def _folders(settings: Settings) -> Iterator[Finding]:
 
 
 def _library(settings: Settings) -> Iterator[Finding]:
-    """Report tools that MCP clients do not get, if there are any."""
+    """Report tools that are withheld from MCP clients."""
     if not settings.tools_dir.is_dir():
         return
     try:
@@ -266,7 +266,7 @@ def _library(settings: Settings) -> Iterator[Finding]:
 
 
 def _policy(settings: Settings) -> Iterator[Finding]:
-    """Yield the error in the policy file, if it has one."""
+    """Report an invalid policy file."""
     try:
         Policy.read(settings.config_dir)
     except PolicyError as error:
@@ -292,7 +292,7 @@ def _servers(settings: Settings) -> Iterator[Finding]:
 
 
 def verdict(settings: Settings, findings: Sequence[Finding]) -> str:
-    """Return what the findings come to, as a sentence."""
+    """Summarise the findings in a sentence."""
     if lacking := [finding.name for finding in findings if finding.needed and not finding.ok]:
         return f"Not ready: {', '.join(lacking)}."
     unlisted = ", which its endpoint does not list" if not all(f.ok for f in findings if f.name == "model") else ""

@@ -1,4 +1,4 @@
-"""`alita gaia run|report|compare|learn`, which is `gaia-benchmark` and `python src/gaia_benchmark.py`."""
+"""`alita gaia run|report|compare|learn`, also started by `gaia-benchmark` and `python src/gaia_benchmark.py`."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 
 class _Benchmark(options.Commands):
-    """Runs a benchmark unless another command is named: the question file comes first."""
+    """Runs a benchmark if the first argument is a question file and not a command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Add the command if it is left out."""
+        """Insert the command `run` if none is named."""
         if not args or args[0] not in self.commands:
             args = ["run", *args]
         parsed: list[str] = super().parse_args(ctx, args)
@@ -190,7 +190,9 @@ def learn(
         return stem.with_name(f"{stem.name}.{part}")
 
     settings = options.settings()
-    digest = hashlib.sha256(os.fsencode(stem.resolve())).hexdigest()[:24]  # no database of a folder is opened
+    digest = hashlib.sha256(os.fsencode(stem.resolve())).hexdigest()[
+        :24
+    ]  # never opens a database from the results folder, which may be someone else's
     gaps_file = settings.data_dir / "learning" / f"{digest}.sqlite"
     ids = [task.task_id for task in load_questions(jsonl_file, settings).tasks]
     parts = split_questions(ids, split, seed, max_questions)
@@ -221,12 +223,12 @@ def learn(
 
 
 _CLOSING = 30.0
-"""Seconds between stopping all questions and the end of the process, even if something hangs."""
+"""Seconds from stopping all questions until the process is ended, even if something hangs."""
 _CODES = {"finished": 0, "limit": 124, "interrupted": exits.INTERRUPTED, "stopped": 1}
 
 
 def benchmark(flags: dict[str, Any], choices: Choices) -> int:
-    """Runs a benchmark and gives the exit code.
+    """Run a benchmark and return the exit code.
 
     Raises:
         UserError: It cannot begin, or the ledger cannot be written.
@@ -251,7 +253,7 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
         interrupt()
 
     def last_words() -> int:
-        """Its ledger is on the disk."""
+        """Report a benchmark that did not stop in time. Its ledger is already on disk."""
         print_note(
             "alita: The benchmark did not stop in time and was ended. Continue with the same command and --resume."
         )
@@ -310,7 +312,7 @@ def compare(
 
 
 def _require_other(output: Path | None, *read: Path | None) -> None:
-    """Refuses to write a report over what it is made from."""
+    """Refuse to overwrite a file that the report is made from."""
     if output is not None and output.resolve() in [path.resolve() for path in read if path is not None]:
         raise UsageError(f"{output} is the file that the report is made from.", remedy="Choose another --output.")
 
@@ -324,7 +326,7 @@ def _give(report: Report, form: str = "terminal", output: Path | None = None) ->
         "html": lambda: as_html(report),
         "terminal": lambda: as_terminal(report, width=width),
     }[form]()
-    text = redactor.text(printable(text))  # a key that invisible characters cut is whole now
+    text = redactor.text(printable(text))  # removing invisible characters may have completed a key
     if output is not None:
         write_file(output, text.rstrip("\n") + "\n")
     print_text(text if output is None else str(output))

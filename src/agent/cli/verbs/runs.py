@@ -1,4 +1,4 @@
-"""Past questions: `alita runs …`, `alita sessions …`, `alita cache …`, `alita stats` and `alita traces …`."""
+"""Past questions: `alita runs`, `alita sessions`, `alita cache`, `alita stats` and `alita traces`."""
 
 from __future__ import annotations
 
@@ -452,10 +452,10 @@ def open_(
 
 
 def _open_browser(address: str) -> bool:
-    """Starts the user's browser, which inherits no key and none of our streams."""
+    """Start the user's browser, without our API keys and streams."""
     code = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
     process = child.popen([sys.executable, "-I", "-c", code, address], env=child.environment(*_DESKTOP))
     try:
         return process.wait(5.0) == 0
     except subprocess.TimeoutExpired:
-        return True  # a browser that stays in the foreground
+        return True  # a browser that runs in the foreground

@@ -1,4 +1,4 @@
-"""`alita serve`: the tool library for every MCP client, over stdio or HTTP."""
+"""`alita serve`: serves the tool library to MCP clients over stdio or HTTP."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def serve(
         print_note(
             "To add alita to a client: alita mcp install CLIENT. To serve over HTTP: alita serve --http HOST:PORT"
         )
-    gc.disable()  # nothing that starting makes is garbage: looking for it takes a tenth of the start
+    gc.disable()  # collecting garbage from imports would take a tenth of the start-up time
     settings = options.settings()
     if not tools.strip():
         raise UsageError("--tools is empty.", remedy="Use all, meta, or a pattern such as 'convert_*'.")
@@ -82,7 +82,7 @@ def serve(
 
         listen = listen_options(
             http,
-            token=os.environ.pop(SERVE_TOKEN, ""),  # no process that is started later gets it
+            token=os.environ.pop(SERVE_TOKEN, ""),  # child processes must not inherit it
             token_file=token_file,
             no_token=no_token,
             host_names=tuple(allow_host or ()),
@@ -93,7 +93,7 @@ def serve(
 
 
 def _granted(settings: Settings, folder: Path | None, write: bool) -> FolderGrant | None:
-    """Return the folder that clients' programs may read; programs of `ask` may change a copy of it."""
+    """Return the folder that programs of clients may read. Programs of `ask` may change a copy of it."""
     from agent.material.folder import checked_folder
     from agent.question import FolderGrant
 
@@ -106,7 +106,7 @@ def _granted(settings: Settings, folder: Path | None, write: bool) -> FolderGran
 
 
 class Own(NamedTuple):
-    """The tools that are served instead of the user's."""
+    """Tools to serve instead of the user's."""
 
     library: Library
     extra: Extra
@@ -119,7 +119,7 @@ def run(
     own: Own | None = None,
     grant: FolderGrant | None = None,
 ) -> None:
-    """Serves the user's tools, or a library of the caller's, until the client leaves or a signal ends it.
+    """Serve the user's tools, or `own`, until the client leaves or a signal arrives.
 
     Raises:
         UserError: The machine offers no isolation, or the address is taken.
@@ -132,7 +132,7 @@ async def _serve(
 ) -> None:
     from agent.resources import open_for
 
-    # the protocol takes longest to import: meanwhile the sandbox starts
+    # importing the protocol takes longest, so the sandbox starts meanwhile
     importing = asyncio.create_task(asyncio.to_thread(import_module, "mcp_tools.server"))
     sandbox = await open_for(settings)
     try:
@@ -183,7 +183,7 @@ async def _serve(
 
 
 async def _shielded(ending: Coroutine[Any, Any, None]) -> None:
-    """Let an ending finish, even if other tasks end."""
+    """Wait for a clean-up to finish, even if this task is cancelled."""
     task = asyncio.create_task(ending)
     while not task.done():
         with contextlib.suppress(asyncio.CancelledError):

@@ -52,7 +52,7 @@ def web(
 
     listen = listen_options(
         http,
-        token=os.environ.pop(SERVE_TOKEN, ""),  # no process that is started later gets it
+        token=os.environ.pop(SERVE_TOKEN, ""),  # child processes must not inherit it
         token_file=token_file,
         no_token=no_token,
         host_names=tuple(allow_host or ()),

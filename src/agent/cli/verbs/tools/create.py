@@ -1,4 +1,4 @@
-"""`alita tools create|wrap`: tools made from one question that they are to answer."""
+"""`alita tools create|wrap`: make a tool from an example question."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def add_to(app: options.App) -> None:
-    """Makes them commands."""
+    """Register the commands."""
     app.command()(create)
     app.command()(wrap)
 
@@ -46,7 +46,7 @@ def create(
     no_isolation: options.NoIsolation = False,
     yes: options.Yes = False,
 ) -> None:
-    """Makes the tool that answers questions of a kind, from one of them, unless the library has it."""
+    """Makes a tool from an example question, unless the library already has one that answers it."""
     files = tuple(file or ())
     require_readable(files)
     raise typer.Exit(_made(" ".join(task), files, "", Output(as_json, quiet=quiet)))
@@ -67,7 +67,7 @@ def wrap(
     no_isolation: options.NoIsolation = False,
     yes: options.Yes = False,
 ) -> None:
-    """Makes a tool around a Python package, or around your own Python code, from a question that it can answer."""
+    """Makes a tool around a Python package or your own Python code, from an example question."""
     task = usable(task)
     requirement, said = wrapped(what, options.settings())
     if not quiet:
@@ -76,7 +76,7 @@ def wrap(
 
 
 def _made(task: str, files: tuple[Path, ...], around: str, output: Output) -> int:
-    """Ask a question to get its tool, report which tool was made or found, and return the exit code."""
+    """Ask the question to get its tool, report the tool, and return the exit code."""
     made: list[Answer] = []
 
     async def work(alita: Alita, listen: Listener) -> Answer:
@@ -102,7 +102,7 @@ def _made(task: str, files: tuple[Path, ...], around: str, output: Output) -> in
 
 
 def wrapped(what: str, settings: Settings) -> tuple[str, str]:
-    """The requirement of a package, or of the user's own code, which is kept now; and a line that says which it is.
+    """Return the requirement to wrap and a line that describes it. The user's own code is stored first.
 
     Raises:
         UsageError: It is neither a package nor pure Python code, or the model is too small.

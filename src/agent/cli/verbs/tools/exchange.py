@@ -57,7 +57,7 @@ def backup(
     tools_dir: options.ToolsDir = None,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Writes all tools with their whole record to a zip. It is private."""
+    """Writes all tools with their complete records to a zip file. Keep it private."""
     return _exported(to, (), "zip", private=True)
 
 
@@ -73,7 +73,7 @@ def import_(
     no_isolation: options.NoIsolation = False,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Takes tools in as drafts: what `export` writes, folders of .py files, modules, and registries of Open-Alita."""
+    """Imports tools as drafts: files written by `export`, folders of .py files, modules, and Open-Alita registries."""
     from mcp_tools.exchange.candidates import candidates
 
     origin = STARTER_FOLDER if path == STARTER else Path(path)
@@ -99,12 +99,12 @@ def restore(
     no_isolation: options.NoIsolation = False,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Takes in the tools of a backup, as `import` does. Those that you approved here, unchanged, stay approved."""
+    """Imports the tools of a backup. Tools that you approved here and that are unchanged stay approved."""
     return import_(str(path.absolute()), replace, tools_dir, no_isolation, as_json)
 
 
 def add_to(app: options.App) -> None:
-    """Makes them commands."""
+    """Register the commands."""
     app.command()(export)
     app.command("import")(import_)
     app.command()(backup)
@@ -145,7 +145,7 @@ def _exported(to: Path, names: Sequence[str], form: str | None, *, private: bool
 
 
 async def _locked(settings: Settings, file: Path) -> str:
-    """Has uv write the lock of a server next to it; returns the reason if it cannot."""
+    """Let uv write the lock file of an exported server. Return the reason if that fails."""
     from mcp_tools.environments.lock import run_uv
 
     later = f"Without a lock, newer packages may be fetched. Later: uv lock --script {file}"
@@ -182,7 +182,7 @@ async def _take_all(settings: Settings, found: Sequence[Any], origin: str, repla
         for one in order(found):
             try:
                 taken.append(await intake.take(one))
-            except LibraryError as error:  # such as a full disk: earlier results are still reported
+            except LibraryError as error:  # such as a full disk; earlier results are still reported
                 taken.append(Taken(one.name, "refused", error.message, error.remedy))
         return taken
 

@@ -1,4 +1,4 @@
-"""`alita packages list|allow|forget|prune`: packages for programs and tools besides alita's own."""
+"""`alita packages list|allow|forget|prune`: packages for programs and tools, apart from alita's own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def list_(as_json: options.AsJson = False) -> Result:
 
 @app.command()
 def allow(names: Names, as_json: options.AsJson = False) -> Result:
-    """Allows packages, with what they need, and installs them for programs and tools."""
+    """Allows packages and their dependencies, and installs them for programs and tools."""
     environments = _environments()
     plan = exits.run(environments.plan(names))
     environments.allow(plan)
@@ -49,7 +49,7 @@ def allow(names: Names, as_json: options.AsJson = False) -> Result:
 
 @app.command()
 def forget(names: Names, as_json: options.AsJson = False) -> Result:
-    """Takes back what you allowed: the packages are asked about again."""
+    """Revokes what you allowed. Programs and tools that need the packages ask again."""
     environments = _environments()
     if missing := [name for name in names if name not in environments.allowed]:
         raise UsageError(f"{one_line(missing[0])} is not allowed.", remedy="`alita packages list` lists what is.")
@@ -62,7 +62,7 @@ def prune(
     days: Annotated[float, opt("--days N", "Keep what was used in the last N days (30).", min=0)] = 30,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Removes installed packages that were not used for a while; they are installed again when they are needed."""
+    """Removes installed packages that have not been used for a while. They are reinstalled when needed."""
     removed = exits.run(_environments().remove_unused(days))
     return done(f"Removed {count_of(len(removed), 'environment')}.", removed=[str(path) for path in removed])
 

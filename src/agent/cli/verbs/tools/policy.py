@@ -1,4 +1,4 @@
-"""`alita policy [TOOL]`: the rules of the policy file, or what decides about a tool."""
+"""`alita policy [TOOL]`: shows the rules of the policy file, or what they decide about a tool."""
 
 from __future__ import annotations
 

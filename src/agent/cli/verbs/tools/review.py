@@ -1,4 +1,4 @@
-"""`alita tools approve|review|edit`: a person looks at tools, and decides about them."""
+"""`alita tools approve|review|edit`: lets a person look at tools and decide about them."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ Form = dict[str, Any]
 _WITH_NEW_TESTS = "correct your text, or drop the older tests: alita tools edit {name} --new-tests"
 _MOST_TESTS, _LONGEST_TEST = 12, 160
 _MOST_SHOWN = 3
-"""If more new tools are approved together, their code is not shown."""
+"""If more new tools than this are approved together, their code is not shown."""
 
 
 def add_to(app: options.App) -> None:
-    """Makes them commands."""
+    """Register the commands."""
     for verb in (approve, review, edit):
         app.command()(verb)
 
@@ -132,7 +132,7 @@ def review(
 
 
 async def _reviewed(desk: _Desk, name: str, verdict: str, *, mutants: bool, asks: bool) -> Form:
-    """One tool: what was shown, and what was decided: `accepted`, `rejected`, `refused` or `open`."""
+    """Show a tool, and ask for a verdict: `accepted`, `rejected`, `refused` or `open`."""
     shown: Form = {"name": name}
     try:
         seen = None if verdict == "n" else await desk.look(name)
@@ -168,7 +168,7 @@ def edit(
     no_isolation: options.NoIsolation = False,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Opens a copy of a tool's source in your editor, tests it, and puts it in the tool's place if you accept it."""
+    """Opens a copy of a tool's source in your editor, tests it, and replaces the tool if you accept."""
     from agent.cli.verbs.config import open_editor
 
     library = _library()
@@ -213,7 +213,7 @@ def edit(
 
 
 class _Desk:
-    """A person's look at tools, one after the other, with one sandbox for all their tests."""
+    """Shows tools to a person one after the other. All their tests share one sandbox."""
 
     def __init__(
         self, settings: Settings, library: Library, read: Sequence[Path], stack: AsyncExitStack, *, only_reviews: bool
@@ -234,9 +234,9 @@ class _Desk:
     async def look(
         self, name: str, source: str | None = None, *, is_one_of_many: bool = False, only_examples: bool = False
     ) -> Review:
-        """Show a tool's capabilities, changes and test results, perhaps with another source.
+        """Show a tool's capabilities, changes and test results, optionally with another source.
 
-        The code of one among many new tools is not shown.
+        With `is_one_of_many`, the code of a new tool is not shown.
         """
         for use, decider in await self._uses(
             as_written(self.library, name) if source is None else edited(self.library, name, source)
@@ -308,18 +308,18 @@ class _Desk:
         return await uses_of(self.library, tool, self._consent, is_new=True)
 
     def accept(self, seen: Review) -> None:
-        """Approves what was looked at."""
+        """Approve the tool that was shown."""
         _require_consent(seen)
         approving.approve(self.library, seen)
 
     def end_of(self, name: str) -> str:
-        """The outcome of a rejection, as the question says it."""
+        """Describe the effect of a rejection, for the question to the user."""
         approved = self.library.approvals.read().by_name.get(name)
         return "put the approved version back" if approved and not approved.quarantined else "remove it"
 
 
 def _cases(seen: Review) -> list[tuple[str, str]]:
-    """Each test with its result: failed ones first. An approved tool passed its tests when it was approved."""
+    """Return each test with its result, failed ones first. Tests of an approved tool count as passed."""
     tests, name = seen.tests, seen.tool.name
     kept = tests_of(seen.tool) if seen.is_approved else ()
     found = [("failed", failure) for failure in tests.failed] + [("not run", case) for case in tests.not_run]
@@ -343,7 +343,7 @@ async def _desk(library: Library, read: Sequence[Path], *, only_reviews: bool = 
 
 
 def _refusal(name: str, error: UserError | NotPermittedError) -> Form:
-    """An error about one of several tools; one about the policy file is about all.
+    """Report an error about one of several tools. An invalid policy file affects all of them, so it is raised.
 
     Raises:
         PolicyError: It is that.
@@ -360,16 +360,16 @@ def _library() -> Library:
 
 
 def consent_of(settings: Settings) -> CallConsent:
-    """Decides about calls outside of a run: on a terminal, the user is asked."""
+    """Return the consent for calls outside a run. At a terminal, the user is asked."""
     ask = (lambda asked: ask_about_call(asked, print_note)) if has_keyboard() else None
     return call_consent(settings, ask, print_note)
 
 
 def _needed_first(library: Library, names: Sequence[str]) -> Sequence[str]:
-    """Return the names, imported tools before the tools that import them."""
+    """Sort the names so that imported tools come before the tools that import them."""
     needs: dict[str, set[str]] = {name: set() for name in names}
     for name in names:
-        with suppress(UserError):  # it is reported later
+        with suppress(UserError):  # reported later
             needs[name] = {*module_names(library.source(name).decode(errors="replace"))} & needs.keys()
     try:
         return [*TopologicalSorter(needs).static_order()]
@@ -378,7 +378,7 @@ def _needed_first(library: Library, names: Sequence[str]) -> Sequence[str]:
 
 
 def _require_consent(seen: Review) -> None:
-    """Refuses a tool with warnings, unless a person who has seen them agrees."""
+    """Refuse a tool with warnings unless a person at a terminal has seen them and agrees."""
     name, warnings = seen.tool.name, [flag for flag in seen.flags if flag.severity == "warning"]
     if not warnings or seen.obstacles or seen.is_approved:
         return

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 app = options.App("The library of created tools.")
 _MOST_NOTES = 3
-"""More tools that are withheld for one reason are counted, not named."""
+"""If more tools than this are withheld for the same reason, they are counted and not named."""
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The tool's name.", autocompletion=tool_names)]
 NameOrFile = Annotated[
@@ -83,7 +83,7 @@ def list_(tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -
 
 
 def _about_withheld(withheld: Sequence[Withheld]) -> list[str]:
-    """A note for each tool, or one for many with the same reason."""
+    """Return a note for each withheld tool, or one for many with the same reason."""
     notes: list[str] = []
     by_reason: dict[str, list[Withheld]] = defaultdict(list)
     for one in withheld:
@@ -102,10 +102,10 @@ def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson
     settings = options.settings()
     library = _library(settings)
     with contextlib.suppress(AlitaError):
-        name = library.get(name).name  # also by another name that it has
+        name = library.get(name).name  # resolves an alias
     standing, path, warnings = library.tool_or_flaw(name), str(library.path(name)), []
     form: dict[str, Any]
-    if isinstance(standing, Flaw):  # its source may be what is wrong with it
+    if isinstance(standing, Flaw):  # the source may be the problem
         try:
             source = library.source(name).decode(errors="replace")
         except UserError:
@@ -139,7 +139,7 @@ def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson
 
 
 def _takes(schema: dict[str, Json]) -> str:
-    """The parameters of a schema, which may be anything if the file was edited; optional ones with their defaults."""
+    """List a schema's parameters, optional ones with their defaults. An edited file may hold any schema."""
     properties, required = schema.get("properties"), schema.get("required")
     needed = required if isinstance(required, list) else ()
     taken = []
@@ -191,7 +191,7 @@ def run(
 
 
 async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...], out: Path | None) -> dict[str, Json]:
-    """Runs a tool of the library, or a source; what the tool or its caller did wrong is in the result.
+    """Run a tool of the library or a source file. Errors of the tool or its caller are part of the result.
 
     The files that it makes are copied to the folder `out`.
     """

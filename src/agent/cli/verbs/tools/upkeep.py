@@ -27,7 +27,7 @@ Days = Annotated[float, opt("--days N", "Days without a call after which a tool 
 
 
 def add_to(app: options.App) -> None:
-    """Makes them commands."""
+    """Register the commands."""
     for verb in (versions, diff, rollback, stats, gc):
         app.command()(verb)
 
@@ -37,7 +37,7 @@ def versions(name: Name, tools_dir: options.ToolsDir = None, as_json: options.As
     library = _library()
     kept, standing = library.versions(name), _standing(library, name)
     if not kept and standing is None:
-        library.tool_or_flaw(name)  # lists the versions
+        library.tool_or_flaw(name)  # raises if the tool is unknown
     form, rows = [], []
     for version in kept:
         is_current = standing is not None and version.source_hash == standing.source_hash
@@ -72,7 +72,7 @@ def rollback(
     tools_dir: options.ToolsDir = None,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Puts an old version in the place of a tool, which is kept. It is a draft unless you approved it here before."""
+    """Replaces a tool by an old version. It is a draft unless you approved it before; the replaced version is kept."""
     library = _library()
     wanted = library.version(name, version)
     library.restore(name, wanted.source_hash)
@@ -112,12 +112,12 @@ def gc(
     tools_dir: options.ToolsDir = None,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Retires tools that were not used for a while. They stay among the versions; trusted tools stay where they are."""
+    """Retires tools that have not been used for a while. Trusted tools stay. Retired tools are kept as old versions."""
     library = _library()
     before = time.time() - timedelta(days=days).total_seconds()
     form: list[dict[str, Any]] = []
     kept, waiting, is_less = list[str](), [*_unused(library, before)], True
-    while is_less:  # a tool retires after those that import it
+    while is_less:  # a tool can only retire after the tools that import it
         count, kept = len(waiting), []
         for one in [*waiting]:
             name, version, since = one
@@ -138,7 +138,7 @@ def gc(
 
 
 def _unused(library: Library, before: float) -> Sequence[tuple[str, str, float]]:
-    """Tools that were not used since a moment, with their version, oldest first."""
+    """Return tools that were not used since `before`, with version and last use, oldest first."""
     found = []
     for tool in library.list():
         if (since := library.unused_since(tool.name)) < before and library.trust(tool.name) != "trusted":
