@@ -1,4 +1,4 @@
-"""`python src/gaia_benchmark.py questions.jsonl`: the GAIA benchmark; the same as `gaia-benchmark` and `alita gaia`."""
+"""The GAIA benchmark as a script: `python src/gaia_benchmark.py questions.jsonl`. The same as `alita gaia`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _CHECKOUT = Path(__file__).resolve().parents[1]
 
 
 def main() -> int:
-    """Runs the benchmark's command line; where its packages are missing, with the checkout's own interpreter."""
+    """Run the benchmark. If packages are missing, restart it with the checkout's own interpreter."""
     try:
-        import typer  # noqa: F401 - tells whether the packages are there
+        import typer  # noqa: F401 - checks that it is installed
     except ModuleNotFoundError:
         return _elsewhere()
     from agent.cli.main import main_of
@@ -22,7 +22,7 @@ def main() -> int:
 
 
 def _elsewhere() -> int:
-    """Goes on in the environment that `make` sets up beside the sources."""
+    """Restart in the environment that `make` created in the checkout."""
     interpreter = _CHECKOUT / ".venv" / "bin" / "python"
     if interpreter.exists() and Path(sys.prefix).resolve() != interpreter.parents[1].resolve():
         os.execv(interpreter, [str(interpreter), __file__, *sys.argv[1:]])  # noqa: S606 - our own interpreter

@@ -1,1 +1,1 @@
-"""The GAIA benchmark: questions, files, answers, scores, and what is handed in."""
+"""The GAIA benchmark: questions, files, runs, scores and submissions."""

@@ -1,4 +1,4 @@
-"""Finds the file of a question: in the folders of the user, else fetched once and kept."""
+"""Finds the file of a question in the user's folders, or downloads it once."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from mcp_tools.text import one_line
 
 _USUAL_FOLDER = Path("gaia_files")
 _SPLITS = ("2023/validation", "2023/test")
-"""Folder of the dataset's files; a copy of the whole dataset may have them, too."""
+"""Folders of the dataset's files. A copy of the whole dataset has them too."""
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """The file of a question, or why there is none."""
+    """The file of a question, or the reason why it is missing."""
 
     path: Path | None
     status: Literal["none", "found", "missing"]
     message: str = ""
-    """When it is missing: where it was looked for, and what to do."""
+    """If the file is missing: where it was looked for, and what to do."""
 
 
 class Attachments:
-    """Looks for files in a fixed order: folders, what was fetched before, hub, course. It keeps what it fetches."""
+    """Looks for files in this order: folders, earlier downloads, the hub, the course. Downloads are kept."""
 
     def __init__(
         self, folders: Sequence[Path], cache: Path, *, hub: Hub | None = None, course: CourseApi | None = None
@@ -48,12 +48,12 @@ class Attachments:
         self._hub = hub
         self._course = course
         self._no_access: NoAccess | None = None
-        """Why the hub gives nothing at all: found out once, not once a question."""
+        """Why the hub refuses all files. Asked only once per run."""
 
     def resolve(self, task: Task) -> Attachment:
-        """The file of a task. It may wait for the network; it never raises.
+        """Find the file of a task, over the network if needed. Never raises.
 
-        A name leads nowhere but into the folders: one with `..`, a drive or a root counts as missing.
+        A file name cannot lead out of the folders: with `..`, a drive or a root, the file counts as missing.
         """
         if not task.file_name:
             return Attachment(None, "none")
@@ -68,10 +68,10 @@ class Attachments:
         return Attachment(None, "missing", message=message)
 
     def _places(self, task: Task, name: Path, reasons: list[str]) -> Iterator[Path]:
-        """Every file that may be the one, the first first; why a place has none goes to the reasons."""
+        """Yield possible paths of a file, best first. The reasons why other places have none are added to `reasons`."""
         for folder in self._folders:
             for place in (folder, *(folder / split for split in _SPLITS)):
-                if not os.path.isfile(place / name):  # noqa: PTH113 - False for a name that is too long
+                if not os.path.isfile(place / name):  # noqa: PTH113 - unlike Path.is_file, False for a name that is too long
                     continue
                 if any(not leads_out(place / name, root) for root in _roots(folder)):
                     yield place / name
@@ -115,7 +115,7 @@ class Attachments:
         return self._course is not None
 
     def place_of(self, task: Task) -> Path:
-        """Return the path of a task's downloaded file."""
+        """Return where a task's downloaded file is kept."""
         digest = hashlib.sha256(task.task_id.encode(errors="surrogatepass")).hexdigest()[:32]
         folder = task.task_id if _SAFE_ID.fullmatch(task.task_id) else digest
         return self._cache / folder / (plain_name(task.file_name) or "file")
@@ -129,7 +129,7 @@ def usual_attachments(
     revision: str = REVISION,
     course: CourseApi | None = None,
 ) -> Attachments:
-    """Return the attachments of a run: in `attached`, `gaia_files/`, and the folder of the questions.
+    """Return the attachments of a benchmark, from `attached`, `gaia_files/` and the questions' folder.
 
     Raises:
         DatasetError: `attached` is no folder.
@@ -144,8 +144,8 @@ def usual_attachments(
 
 
 def _roots(folder: Path) -> list[Path]:
-    """Return allowed targets of links in a folder: inside it, and the shared files of the hub's cache."""
-    if folder == _USUAL_FOLDER:  # the project may have made it a link
+    """Return where links in a folder may lead: into the folder, or to the shared files of the hub's cache."""
+    if folder == _USUAL_FOLDER:  # a project could make this folder a link
         return [Path.cwd()]
     real = Path(os.path.realpath(folder))
     shared = (place.parent / "blobs" for place in real.parents if place.name == "snapshots")
@@ -153,7 +153,7 @@ def _roots(folder: Path) -> list[Path]:
 
 
 def _relative(name: str) -> Path | None:
-    """The name as a path inside a folder; None if it could lead out of the folder or is no name."""
+    """Return a name as a path inside a folder, or None if it is invalid or could lead outside."""
     parts = name.split("/")
     if (
         any(unicodedata.category(sign) in {"Cc", "Cs"} for sign in name)

@@ -1,4 +1,4 @@
-"""The configuration of a benchmark: what makes attempts comparable, what questions get, and where its files are."""
+"""Configuration of a benchmark: its options, its fingerprint, the settings of its questions, and its files."""
 
 from __future__ import annotations
 
@@ -29,25 +29,27 @@ if TYPE_CHECKING:
 
 
 LibraryMode = Literal["cold", "warm", "read-only"]
-"""`cold`: each attempt begins with a separate empty library, so that the order does not matter. `warm`: all share
-one that grows. `read-only`: all share one to which nothing is added."""
+"""`cold`: each attempt starts with its own empty library, so the order of questions does not matter. `warm`: all share
+one library that grows. `read-only`: all share one library that does not change."""
 
 LearningMode = Literal["off", "use", "grow"]
-"""`off`: the planner sees no gap records. `use`: it sees those that are there. `grow`: the overseer adds to them."""
+"""`off`: the planner sees no gap records. `use`: it sees existing ones. `grow`: the overseer also adds new ones."""
 
 USUAL_SECONDS = 1800.0
-"""Work on one question at most, where the user names no other limit: nothing may hang for ever."""
+"""Default time limit of a question, so that nothing hangs forever."""
 _PATIENT_RETRIES = 30
-"""A benchmark waits longer than a person would."""
+"""A benchmark waits longer for a busy endpoint than a person would."""
 
 
 def with_limit(settings: Settings) -> Settings:
-    """Return the settings with a time limit."""
+    """Return the settings, with the default time limit if there is none."""
     return settings if settings.max_seconds else settings.model_copy(update={"max_seconds": USUAL_SECONDS})
 
 
 def rules_of(settings: Settings, mode: Mode) -> str:
     """Return the rules for the form of the coordinator's answers.
+
+    Empty with the small strategy: the longer prompt costs small models more than `in_asked_format` gains them.
 
     Empty with the small strategy: such a prompt would cost small models more than the form that
     `in_asked_format` gives their answers.
@@ -61,7 +63,7 @@ def rules_of(settings: Settings, mode: Mode) -> str:
 def fingerprint_of(
     dataset: Dataset, settings: Settings, library: LibraryMode, mode: Mode, learning: LearningMode = "off"
 ) -> Fingerprint:
-    """Return the common configuration of a benchmark's attempts."""
+    """Return what all attempts of a benchmark have in common."""
     configuration: dict[str, Json] = {
         **configuration_of(settings),
         **ConfiguredServers(settings, Path.cwd()).configuration,
@@ -83,21 +85,21 @@ def fingerprint_of(
 
 
 ExecutorName = Literal["local", "ray"]
-"""Place of questions: this process, or a Ray cluster."""
+"""Where questions run: in this process, or on a Ray cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The user's selection; empty levels and ids mean all."""
+    """The questions to run. Empty levels and ids mean all."""
 
     levels: tuple[int, ...] = ()
     ids: tuple[str, ...] = ()
     max_questions: int | None = None
-    """Maximum number of open questions."""
+    """Run at most this many unfinished questions."""
     epochs: int = 1
 
     def tasks(self, tasks: Sequence[Task]) -> list[Task]:
-        """The chosen tasks, in the order of the set.
+        """Return the chosen tasks, in the order of the set.
 
         Raises:
             UsageError: An id or a level that the set does not have.
@@ -120,7 +122,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Limits of one run of the benchmark; None is no limit. No question is begun beyond them."""
+    """Limits of one run of the benchmark; None means no limit. When one is reached, no new question begins."""
 
     seconds: float | None = None
     tokens: int | None = None
@@ -130,7 +132,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """Options of a benchmark besides settings."""
+    """Options of a benchmark, in addition to settings."""
 
     output: Path
     selection: Selection = field(default_factory=Selection)
@@ -138,32 +140,32 @@ class RunOptions:
     mode: Mode = "gaia"
     learning: LearningMode = "off"
     concurrency: int | None = None
-    """Questions to run in parallel; None for what is usual with the model and the executor."""
+    """Questions to run in parallel; None for the executor's default."""
     executor: ExecutorName = "local"
     ray_address: str = ""
-    """The cluster's address; empty to start Ray on this machine."""
+    """Address of the cluster; empty to start Ray on this machine."""
     totals: Totals = field(default_factory=Totals)
     resume: bool = False
 
     @property
     def places(self) -> Places:
-        """Paths of results and ledger."""
+        """Paths of the results and related files."""
         return Places(self.output)
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The settings, limit and rules of every question of a benchmark."""
+    """What all questions of a benchmark share: settings, time limit and answer rules."""
 
     settings: Settings
     hard_seconds: float
-    """Work after which a question is cancelled; the agent's own limit comes before."""
+    """Working time after which a question is cancelled. The agent's own limit is shorter."""
     rules: str = ""
-    """For the form of the answers."""
+    """Rules for the form of the answers."""
 
 
 def setup_of(options: RunOptions, settings: Settings, at_once: int) -> Setup:
-    """Return the setup of the questions, `at_once` of which run in parallel."""
+    """Return what the questions share when `at_once` of them run in parallel."""
     assert settings.max_seconds is not None
     is_default = any(line.name == "concurrency" and line.source == "default" for line in settings.explain())
     own = {
@@ -180,13 +182,13 @@ def setup_of(options: RunOptions, settings: Settings, at_once: int) -> Setup:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The files and folders of one benchmark, named after its results."""
+    """Paths of a benchmark's files and folders, derived from the path of its results."""
 
     output: Path
 
     @property
     def ledger(self) -> Path:
-        """The truth, from which the results are derived."""
+        """The ledger, from which the results are derived."""
         return self.output.with_name(f"{self.output.stem}.ledger.jsonl")
 
     @property
@@ -196,17 +198,17 @@ class Places:
 
     @property
     def library(self) -> Path:
-        """The library that all questions share, where they share one that began empty."""
+        """The library that all questions share if they start without tools."""
         return self.output.with_name(f"{self.output.stem}.tools")
 
     def library_of(self, task_id: str, epoch: int) -> Path:
-        """The folder that holds the library of one attempt, where each has its own."""
+        """The library of a single attempt, if each has its own."""
         plain = re.sub(r"[^A-Za-z0-9_-]", "_", task_id)[:60]
         exact = "" if plain == task_id else f"-{hashlib.sha256(task_id.encode()).hexdigest()[:8]}"
         return self.library / f"{plain}{exact}-{epoch}"
 
 
 def ledger_meant(named: Path) -> Path:
-    """Return the ledger, or the ledger next to a results file."""
+    """Return the ledger next to a results file; any other path is returned unchanged."""
     beside = Places(named).ledger if named.name else named
     return beside if beside.exists() else named

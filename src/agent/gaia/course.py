@@ -1,4 +1,4 @@
-"""A client of the Agents Course's scoring server (unit 4): its questions, their files, and handing in answers."""
+"""Client of the Agents Course's scoring server (unit 4): questions, files and submissions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 COURSE_URL = "https://agents-course-unit4-scoring.hf.space"
 WAITS = (1.0, 4.0)
-"""Seconds before a question or a file is asked for again."""
+"""Seconds before each retry of a download."""
 _SECONDS = 60.0
 _LONGEST_NAME = 200
 _BUSY = frozenset({429, 502, 503, 504})
@@ -32,11 +32,11 @@ _ASLEEP = "The server sleeps when nobody uses it: try again in a minute."
 
 @dataclass(frozen=True, slots=True)
 class SubmissionResult:
-    """The server's result of a submission."""
+    """The server's reply to a submission."""
 
     username: str
     score: float
-    """Percent of all questions, not of those that were answered."""
+    """Percentage of all questions, not only of answered ones."""
     correct_count: int
     total_attempted: int
     message: str = ""
@@ -44,7 +44,7 @@ class SubmissionResult:
 
 
 class CourseApi:
-    """The server. Methods raise `CourseError` where it refuses, fails, cannot be reached, or cannot be understood."""
+    """The course's server. Methods raise `CourseError` if it fails or cannot be understood."""
 
     def __init__(self, base: str = COURSE_URL, *, waits: Sequence[float] = WAITS) -> None:
         if urlsplit(base).scheme not in {"http", "https"} or not urlsplit(base).hostname:
@@ -53,7 +53,7 @@ class CourseApi:
         self._waits = tuple(waits)
 
     def questions(self) -> Dataset:
-        """All questions; the server keeps the true answers to itself."""
+        """Download all questions. The server does not give out the true answers."""
         found = self._json("GET", "/questions")
         if not isinstance(found, list):
             raise self._strange("/questions", "no list")
@@ -64,13 +64,13 @@ class CourseApi:
         return dataset
 
     def fetch_file(self, task_id: str, target: Path) -> None:
-        """Writes a question's file, whole or not at all.
+        """Download a question's file, completely or not at all.
 
         Raises:
             CourseError: The server does not give it.
             OSError, StorageError: The folder cannot be made or written.
         """
-        if not task_id.strip("."):  # it would be a step in the address
+        if not task_id.strip("."):  # it would change the address
             raise CourseError(f"The course cannot be asked for the file of {task_id!r}.")
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         response = self._asked("GET", f"/files/{quote(task_id, safe='', errors='replace')}")
@@ -78,7 +78,7 @@ class CourseApi:
             out.write(response.content)
 
     def submit(self, submission: dict[str, Json]) -> SubmissionResult:
-        """Hands answers in, once: what fails is not sent again by itself."""
+        """Submit answers once, without retries."""
         said = self._json("POST", "/submit", json=submission)
         try:
             return from_line(SubmissionResult, said)
@@ -92,7 +92,7 @@ class CourseApi:
             raise self._strange(path, "no JSON") from None
 
     def _asked(self, method: str, path: str, **more: Any) -> httpx2.Response:
-        """A good answer; what is only asked for is asked for again while the server is busy or asleep."""
+        """Send a request and return a successful response. Downloads are retried while the server is busy or asleep."""
         import httpx2
 
         for wait in (*(self._waits if method == "GET" else ()), None):
@@ -112,7 +112,7 @@ class CourseApi:
         raise self._refused(response, path)
 
     def _refused(self, response: httpx2.Response, path: str) -> CourseError:
-        """With what the server says about the error: `{"detail": …}`; a web page says nothing."""
+        """Return an error with the server's explanation, if it sent one as `{"detail": …}`."""
         status = response.status_code
         try:
             said = response.json()
@@ -131,7 +131,7 @@ class CourseApi:
 
 
 def plain_name(name: str) -> str:
-    """The last part of a file's name that somebody else chose; empty when nothing safe is left."""
+    """Return the last part of an untrusted file name; empty if nothing safe is left."""
     last = re.split(r"[/\\]", printable(name))[-1].strip().encode("utf-8", "replace")[-_LONGEST_NAME:]
     plain = last.decode("utf-8", "ignore")
     return "" if plain.strip(". ") == "" else plain

@@ -1,4 +1,4 @@
-"""Sources of questions: a JSONL file, or GAIA's gated dataset on the model hub at a pinned revision."""
+"""Loads questions from a JSONL file, or from GAIA's gated dataset at a pinned revision on the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 REPOSITORY = "gaia-benchmark/GAIA"
 REVISION = "682dd723ee1e1697e00360edccf2366dc8418dd9"
-"""Revision of October 2025, with questions in Parquet."""
+"""Revision of October 2025, which has questions in Parquet."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ACCESS = (
     f"Open https://huggingface.co/datasets/{REPOSITORY}, sign in and accept the terms; then make a token of the same "
@@ -33,26 +33,26 @@ _NETWORK = "Check the network and try again in a few minutes, or use a question 
 
 
 class NoAccess(DatasetError):
-    """There is no token, or its account may not read the dataset: asking again changes nothing."""
+    """There is no token, or its account may not read the dataset. A retry would not help."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """The dataset at one revision. `HF_ENDPOINT` names another hub."""
+    """The dataset at one revision on the hub, or on another hub named by `HF_ENDPOINT`."""
 
     cache: Path
     token: str | None = field(default=None, repr=False)
-    """Default of `hf auth login` stored when not given."""
+    """If None, the token stored by `hf auth login` is used."""
     revision: str = REVISION
 
     @classmethod
     def of(cls, settings: Settings, revision: str = REVISION) -> Hub:
-        """The dataset as a run reads it, with the user's token."""
+        """Return the dataset, read with the user's token."""
         token = settings.hf_token.get_secret_value() if settings.hf_token else None
         return cls(settings.cache_dir / "gaia" / "hub", token, revision)
 
     def fetch(self, path: str) -> Path:
-        """A file of the dataset, from the cache if it was fetched before.
+        """Return a file of the dataset, downloaded unless it is in the cache.
 
         Raises:
             NoAccess: No token, or terms not accepted.
@@ -106,11 +106,11 @@ class Hub:
         endpoint = (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
         if not os.environ.get("HF_ENDPOINT") and not (self.token or get_token()):
             raise NoAccess(f"{REPOSITORY} is gated, and no token is set.", remedy=_ACCESS)
-        try:  # in seconds; the hub's library finds it out in a minute of retries
+        try:  # fails within seconds; the hub's library would retry for a minute
             require_reachable(endpoint)
         except SourceError as error:
             raise DatasetError(f"The hub {error}.", remedy=_NETWORK) from None
-        network_client(httpx.Client).close()  # the hub's library takes the same proxies and certificates
+        network_client(httpx.Client).close()  # makes the hub's library use our proxies and certificates
         return Path(
             hf_hub_download(
                 REPOSITORY,
@@ -125,23 +125,23 @@ class Hub:
 
 
 CONFIG, SPLIT = "2023_all", "validation"
-"""Default part of a local copy."""
+"""Default configuration and split of a local copy."""
 _FIELDS = frozenset({"task_id", "question", "level", "final_answer", "file_name"})
 _LONGEST_ID = 200
-"""Characters: ids are names of folders and of rows in reports."""
+"""In characters. Ids become names of folders and rows in reports."""
 _NO_TRUTH = frozenset({"", "?"})
-"""Placeholder of an unpublished answer."""
+"""Placeholders for an answer that is not published."""
 Row = tuple[str, Mapping[str, Any] | str]
-"""A record's place, for people, and the record or the reason why it is invalid, without its text, which may hold a true
-answer."""
+"""Position of a record, for people; and the record, or why it is invalid. The reason never quotes the record, which may
+hold a true answer."""
 
 
 class _Unusable(ValueError):
-    """Why a record is left out."""
+    """Raised with the reason why a record is left out."""
 
 
 def dataset_from(rows: Iterable[Row], origin: str) -> Dataset:
-    """The tasks of the records that can be used, and what was wrong with the others."""
+    """Build a dataset from the valid records. The others become problems."""
     tasks: dict[str, Task] = {}
     truths: dict[str, str] = {}
     places: dict[str, str] = {}
@@ -197,21 +197,21 @@ def _text_field(fields: Mapping[str, Any], name: str) -> str:
 
 
 _DUMMY = "0-0-0-0-0"
-"""A row of the test split that is no question."""
+"""A placeholder row in the test split."""
 _ON_THE_HUB = re.compile(r"gaia-(validation|test)(?:@(.+))?")
 _FORM = 'Each line is one JSON object such as {"task_id": "1", "Question": "…", "Level": 1, "file_name": ""}.'
 
 
 def load_questions(source: Path, settings: Settings) -> Dataset:
-    """Reads questions as a command line names them: a file, a folder, or a split on the hub.
+    """Load questions by the name given on a command line: a file, a folder, or a split on the hub.
 
     Args:
-        source: A JSONL file; a local copy of the dataset as `FOLDER`, `FOLDER:SPLIT` or `FOLDER:CONFIG:SPLIT`; else
-            `gaia-validation` or `gaia-test`, with `@REVISION` at its end for another one.
-        settings: The hub's token, and where the cache is.
+        source: A JSONL file; a local copy of the dataset as `FOLDER`, `FOLDER:SPLIT` or `FOLDER:CONFIG:SPLIT`; or
+            `gaia-validation` or `gaia-test`, optionally followed by `@REVISION`.
+        settings: Name the hub's token and the cache.
 
     Raises:
-        DatasetError: They are unavailable.
+        DatasetError: The questions cannot be loaded.
     """
     place = str(source.absolute())
     if copy := local_copy(source):
@@ -223,7 +223,7 @@ def load_questions(source: Path, settings: Settings) -> Dataset:
 
 
 def local_copy(source: Path) -> tuple[Path, str, str] | None:
-    """Return folder, configuration and split (perhaps empty) of a local copy; None if no local copy is meant."""
+    """Return folder, configuration and split (possibly empty) if a local copy of the dataset is named, else None."""
     if source.exists() and not source.is_dir():
         return None
     for number in range(3):
@@ -234,13 +234,13 @@ def local_copy(source: Path) -> tuple[Path, str, str] | None:
 
 
 def revision_of(source: Path) -> str:
-    """The hub's revision that a command line names; files of questions are fetched at the same."""
+    """Return the hub revision that a command line names. Files of questions come from the same revision."""
     named = _ON_THE_HUB.fullmatch(str(source))
     return named[2] if named and named[2] and not source.exists() else REVISION
 
 
 def load_jsonl(path: Path) -> Dataset:
-    """Read a question file, one JSON object a line; invalid lines are reported and left out.
+    """Read a question file with one JSON object per line. Invalid lines are reported and left out.
 
     Raises:
         DatasetError: It cannot be read, or holds no question.
@@ -261,10 +261,9 @@ def _not_empty(dataset: Dataset, what: str) -> Dataset:
 
 
 def load_hub(split: str, hub: Hub) -> Dataset:
-    """Reads the dataset from the hub: `validation`, which has true answers, or `test`, which has none.
+    """Load the dataset from the hub: `validation`, which has true answers, or `test`, which has none.
 
-    The table is fetched at its revision, since `datasets` reads it: where `datasets` asks the hub itself and fails, it
-    takes whatever revision it finds in its cache.
+    We download the table ourselves: if `datasets` cannot reach the hub, it silently uses any cached revision.
 
     Raises:
         DatasetError: No network, no token, terms not accepted, or no such revision.
@@ -274,29 +273,31 @@ def load_hub(split: str, hub: Hub) -> Dataset:
         file = hub.fetch(path)
     except FileNotFoundError:
         raise DatasetError(f"{REPOSITORY} has no {path} at {hub.revision!r}.", remedy=f"Use {REVISION}.") from None
-    parts = file.parts  # the cache names the commit that a branch or a tag stands for
+    parts = file.parts  # the cache resolves a branch or tag to its commit
     commit = parts[parts.index("snapshots") + 1] if "snapshots" in parts else hub.revision
     rows = _rows(file, CONFIG, split, hub.cache, "Delete it; it will be downloaded again.")
     return dataset_from(rows, f"{REPOSITORY} {split} at {commit}")
 
 
 def load_folder(folder: Path, config: str, split: str, cache: Path) -> Dataset:
-    """Reads a local copy of the dataset: in the hub's layout, as `save_to_disk` wrote it, or any that `datasets` reads.
+    """Load a local copy of the dataset: in the hub's layout, from `save_to_disk`, or any that `datasets` reads.
 
     Args:
-        folder: The configuration of the copy.
-        config: Its configuration, such as `2023_level1`; without a meaning where `save_to_disk` wrote the copy.
-        split: `validation` unless named; of a copy that holds one split alone, that one.
+        folder: The copy.
+        config: Configuration such as `2023_level1`; ignored for a copy written by `save_to_disk`.
+        split: Defaults to `validation`, or to the only split of the copy.
         cache: Where `datasets` may write.
 
     Raises:
-        DatasetError: It is not there, or holds no question.
+        DatasetError: It does not exist, or contains no question.
     """
     level = "" if config == CONFIG else f".{config.removeprefix('2023_')}"
     table = folder / "2023" / (split or SPLIT) / f"metadata{level}.parquet"
     remedy = f"Name a split, or a configuration and a split, that it has: {folder}:SPLIT or {folder}:CONFIG:SPLIT."
     tables = [str(path.relative_to(folder)) for path in sorted(folder.glob("2023/*/metadata*.parquet"))]
-    if tables and not table.is_file() and not (folder / "README.md").is_file():  # which would name configurations
+    if (
+        tables and not table.is_file() and not (folder / "README.md").is_file()
+    ):  # a README could define other configurations
         missing = table.relative_to(folder)
         raise DatasetError(f"{folder} has no {missing}. It has: {', '.join(tables)}.", remedy=remedy)
     rows = _rows(table if table.is_file() else folder, config, split, cache, remedy)
@@ -305,9 +306,9 @@ def load_folder(folder: Path, config: str, split: str, cache: Path) -> Dataset:
 
 
 def _rows(source: Path, config: str, split: str, cache: Path, remedy: str) -> Iterator[Row]:
-    """The rows of a table or a folder, in the columns that are needed: how people solved a question is left out.
+    """Yield the rows of a table or folder, without the columns that tell how people solved a question.
 
-    Default of `datasets` reports about a row is not shown, since it may hold a true answer.
+    Error messages of `datasets` about a row are not shown, since they may hold a true answer.
     """
     try:
         import datasets  # type: ignore[import-untyped]
@@ -319,7 +320,7 @@ def _rows(source: Path, config: str, split: str, cache: Path, remedy: str) -> It
     datasets.disable_progress_bars()
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)
     failures = (ValueError, OSError, RuntimeError, pyarrow.ArrowException, datasets.exceptions.DatasetsError)
-    how = {"split": split or SPLIT, "streaming": True, "cache_dir": str(cache)}  # streaming: no copy is made
+    how = {"split": split or SPLIT, "streaming": True, "cache_dir": str(cache)}  # streaming avoids a copy in the cache
     try:
         if source.is_file():
             rows = datasets.load_dataset("parquet", data_files={how["split"]: str(source)}, **how)

@@ -1,4 +1,4 @@
-"""The course's questions and files on disk, and answers that are handed in: as shown first, then sent."""
+"""Downloads the course's questions and files, and submits answers after they were shown."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def task_record(task: Task) -> dict[str, Any]:
-    """Return a question as question files and `--json` have it."""
+    """Return a question in the form of question files and `--json`."""
     return {"task_id": task.task_id, "question": task.question, "level": task.level, "file_name": task.file_name}
 
 
 def write_questions(path: Path, data: bytes) -> None:
-    """Write a question file, unless another one is in its place.
+    """Write a question file, unless the path already holds other questions.
 
     Raises:
         UsageError: Another one is.
@@ -47,14 +47,14 @@ def write_questions(path: Path, data: bytes) -> None:
 
 
 def question_lines(dataset: Dataset) -> bytes:
-    """Return the content of a question file."""
+    """Return a dataset as a question file."""
     return "".join(f"{json.dumps(task_record(task))}\n" for task in dataset.tasks).encode()
 
 
 def put_files(
     dataset: Dataset, folder: Path, api: CourseApi, settings: Settings, tell: Callable[[str], None]
 ) -> dict[str, dict[str, Any]]:
-    """Copy the files of questions into a folder; missing files are reported."""
+    """Copy the questions' files into a folder. Missing files are reported to `tell`."""
     looking, found = usual_attachments(settings, course=api), {}
     with os_errors_as(StorageError, f"{folder} cannot be written", "Choose another folder."):
         folder.mkdir(parents=True, exist_ok=True)
@@ -75,17 +75,17 @@ def put_files(
 def course_run(
     api: CourseApi, output: Path, settings: Settings, tell: Callable[[str], None], **more: Any
 ) -> tuple[Choices, Path]:
-    """Fetch the questions and their files, and return the benchmark over them with its ledger.
+    """Download the questions and their files, and return the options of their benchmark and its ledger.
 
     Args:
         api: The course's server.
-        output: The results file; questions, files and ledger are next to it.
-        settings: The settings with the folders of files.
-        tell: Told of what is missing.
-        more: Other choices: `resume`, `verbose`, `concurrency`, `max_questions`.
+        output: The results file. Questions, files and ledger are written next to it.
+        settings: Name the folders to look for files.
+        tell: Called with a message about each missing file.
+        more: Other options: `resume`, `verbose`, `concurrency`, `max_questions`.
 
     Raises:
-        UserError: The questions are unavailable or cannot be written.
+        UserError: The questions cannot be downloaded or written.
     """
     names = ("questions.jsonl", "files", "ledger.jsonl")
     questions, files, ledger = (output.with_name(f"{output.stem}.{name}") for name in names)
@@ -107,7 +107,7 @@ def course_run(
 
 
 def fetch_questions(api: CourseApi, tell: Callable[[str], None]) -> Dataset:
-    """Return the course's questions; `tell` gets what is wrong with some.
+    """Return the course's questions, and report invalid ones to `tell`.
 
     Raises:
         CourseError: They are unavailable.
@@ -120,7 +120,7 @@ def fetch_questions(api: CourseApi, tell: Callable[[str], None]) -> Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """Answers to hand in."""
+    """Answers to submit."""
 
     payload: dict[str, Any]
     unanswered: tuple[str, ...]
@@ -128,16 +128,16 @@ class Submission:
 
     @property
     def lacking(self) -> str:
-        """A sentence on questions without an answer, if there are any."""
+        """A sentence about questions without an answer; empty if there are none."""
         ids = self.unanswered
         return f"{len(ids)} questions have no answer and count as wrong: {', '.join(ids)}" if ids else ""
 
 
 def submission_from(api: CourseApi, answers: Path, username: str, agent_code: str) -> Submission:
-    """Return what a ledger or a leaderboard file gives to hand in; it is in the log before it is sent.
+    """Return the submission made from a ledger or a leaderboard file.
 
     Raises:
-        UserError: An answer cannot be handed in, or the profile is incomplete.
+        UserError: An answer cannot be submitted, or the profile is incomplete.
     """
     questions = api.questions()
     given, asked = read_answers(answers, questions), [task.task_id for task in questions.tasks]
@@ -146,10 +146,10 @@ def submission_from(api: CourseApi, answers: Path, username: str, agent_code: st
 
 
 def hand_in(api: CourseApi, submission: Submission, *, send: bool) -> SubmissionResult | None:
-    """Log a submission, and send it if wanted; then the log has the server's reply, too.
+    """Log a submission, send it if `send`, and log the server's reply.
 
     Raises:
-        CourseError: The server refuses it, or cannot be reached.
+        CourseError: The server refuses it or cannot be reached.
         StorageError: The log cannot be written; nothing is sent.
     """
     log = Path(PAYLOAD_LOG)

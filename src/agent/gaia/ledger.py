@@ -1,4 +1,4 @@
-"""The ledger of a benchmark: append-only JSON lines, one for each attempt, the only truth about what was done.
+"""The ledger of a benchmark: an append-only file of JSON lines, from which all results are derived.
 
     {"kind": "header", "ledger": 1, "alita": "…", "created": "…", "fingerprint": "…", "dataset": "…", …}
     {"kind": "selection", "epochs": 1, "fingerprint": "…", "tasks": [{"task_id": "…", "level": 1, …}, …]}
@@ -29,28 +29,28 @@ from mcp_tools.small_files import JOURNAL, read_small
 from mcp_tools.tool import Json
 
 VERSION = 1
-"""Version of the ledger's form: within a version, members are only added."""
+"""Version of the ledger's format. Within a version, members are only added."""
 _BEGINNING = b'{"kind":'
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """The question set and the configuration of a benchmark."""
+    """Identifies a question set and the configuration of a benchmark."""
 
     dataset: str
     configuration: dict[str, Json] = field(default_factory=dict)
-    """Everything an answer depends on: models, roles, limits, library, excluded actions."""
+    """Everything that answers depend on: models, roles, limits, library, excluded actions."""
 
     @property
     def digest(self) -> str:
-        """16 hexadecimal digits, equal for equal questions and configurations only."""
+        """A hash of 16 hexadecimal digits over the questions and the configuration."""
         text = json.dumps([self.dataset, self.configuration], sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Common configuration of the following attempts."""
+    """The first line: the configuration of all attempts in the ledger."""
 
     fingerprint: str = ""
     dataset: str = ""
@@ -61,16 +61,16 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class CountedTasks:
-    """The questions that count, as selected at a start."""
+    """A line with the questions that count from now on."""
 
     tasks: tuple[Task, ...]
     epochs: int = 1
     fingerprint: str = ""
     source: str = ""
-    """The question file or folder, or its name on the hub."""
+    """Question file or folder, or its name on the hub."""
 
     def as_json(self) -> dict[str, Json]:
-        """The line of the ledger."""
+        """Return the ledger line."""
         tasks = [{"task_id": task.task_id, "level": task.level, "file_name": task.file_name} for task in self.tasks]
         told: dict[str, Json] = {"kind": "selection", "epochs": self.epochs, "fingerprint": self.fingerprint}
         return told | {"source": self.source, "tasks": tasks}
@@ -81,20 +81,20 @@ class Records:
     """Contents of a ledger."""
 
     header: Header | None = None
-    """None while the file is empty."""
+    """None if the file is empty."""
     chosen: CountedTasks | None = None
-    """All that was ever chosen, in the order of the newest choice; None if nothing was."""
+    """All questions that were ever selected, in the order of the newest selection; None if there are none."""
     attempts: tuple[Attempt, ...] = ()
-    """In the order of writing; where a question and epoch has several, the last one counts."""
+    """In the order of writing. Of several for a question and epoch, the last one counts."""
     begun: tuple[Begun, ...] = ()
-    """Runs of which no attempt follows: the runner was killed, or is at work on them."""
+    """Runs without an attempt yet: they are in progress, or their process was killed."""
     lessons: tuple[Lesson, ...] = ()
     problems: tuple[str, ...] = ()
-    """Unreadable lines, a sentence each; they are kept."""
+    """A sentence for each unreadable line. These lines are kept."""
 
 
 def read_ledger(path: Path) -> Records:
-    """Return the contents of a ledger, even while it is written; a partial last line is left out.
+    """Read a ledger, even while it is being written. An incomplete last line is ignored.
 
     Raises:
         RunError: It does not exist, is no ledger, or a later version wrote it.
@@ -153,7 +153,7 @@ def _require_known(header: dict[str, Any], path: Path) -> None:
 
 
 def object_in(text: bytes) -> dict[str, Any] | None:
-    """The JSON object that a line is, with a mark for half a character; None if the line is invalid."""
+    """Parse a line as a JSON object, with lone surrogates replaced. Return None if it is invalid."""
     try:
         whole = text.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         value = json.loads(whole)
@@ -163,7 +163,7 @@ def object_in(text: bytes) -> dict[str, Any] | None:
 
 
 def is_ledger(path: Path) -> bool:
-    """Return True if a file is empty or begins as a ledger does."""
+    """Return True if a file is empty or starts like a ledger."""
     if path.exists() and not path.is_file():
         return False
     with os_errors_as(StorageError, f"{path} cannot be read"), path.open("rb") as file:
@@ -171,9 +171,9 @@ def is_ledger(path: Path) -> bool:
 
 
 class Ledger:
-    """A ledger that this process alone writes. Close it, or use it in a `with`.
+    """A ledger that only this process writes. Close it, or use it in a `with` statement.
 
-    A failed write is a `StorageError`, and leaves the ledger unchanged.
+    A failed write raises a `StorageError` and leaves the ledger unchanged.
     """
 
     def __init__(self, file: AppendedLines, records: Records, fingerprint: str) -> None:
@@ -188,7 +188,7 @@ class Ledger:
 
     @classmethod
     def open(cls, path: Path, *, fingerprint: Fingerprint) -> Self:
-        """Opens or creates a ledger, takes it for this process, and cuts what a crash left behind its last whole line.
+        """Open or create a ledger and lock it. An incomplete last line, left by a crash, is removed.
 
         Raises:
             RunError: Another runner has it, it is no ledger, a later version wrote it, or it holds attempts of other
@@ -196,7 +196,7 @@ class Ledger:
             StorageError: It cannot be written.
         """
         if path.is_file() and not is_ledger(path):
-            # it is not ours to be repaired
+            # do not repair another program's file
             raise RunError(f"{path} is not a ledger: it has no header.", remedy="Choose another --output.")
         try:
             lines = AppendedLines.open(path)
@@ -214,19 +214,19 @@ class Ledger:
         return ledger
 
     def append(self, *attempts: Attempt) -> None:
-        """Adds a line for each; they are on the disk when this returns."""
+        """Add a line for each attempt, and sync them to disk."""
         self._write(*(attempt.as_json() for attempt in attempts))
         self.attempts += attempts
 
     async def record(self, attempt: Attempt) -> None:
-        """Add the line of an attempt; it is on the disk when this returns, and other tasks continue in the meantime."""
+        """Add the line of an attempt. Returns when it is on disk; other tasks continue meanwhile."""
         with _telling():
             self._file.append([attempt.as_json()])
             await self._file.synced()
         self.attempts += (attempt,)
 
     def select(self, tasks: Sequence[Task], epochs: int, source: str = "") -> None:
-        """Writes down which questions count under this fingerprint, so that none leaves the denominator unseen."""
+        """Record which questions count, so that none can silently leave the denominator."""
         kept = tuple(Task(task.task_id, "", task.level, task.file_name) for task in tasks)
         chosen = CountedTasks(kept, epochs, self._fingerprint, source)
         if self.chosen != chosen:
@@ -234,16 +234,16 @@ class Ledger:
             self.chosen = chosen
 
     def learn(self, lesson: Lesson) -> None:
-        """Adds what was learned from an attempt."""
+        """Add what was learned from an attempt."""
         self._write({"kind": "lesson", **asdict(lesson)})
 
     def begin(self, begun: Begun) -> None:
-        """Adds the line of a run that begins. It is not synced, and left out if there is no space."""
-        with contextlib.suppress(StorageError):  # the line of the attempt will tell
+        """Note that a run begins. The line is not synced, and is skipped if the disk is full."""
+        with contextlib.suppress(StorageError):  # writing the attempt will report it
             self._file.append([{"kind": "begun", **asdict(begun)}])
 
     def close(self) -> None:
-        """Gives the file back."""
+        """Close the file and release its lock."""
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -274,7 +274,7 @@ class Ledger:
 
 @contextlib.contextmanager
 def _telling() -> Iterator[None]:
-    """Say what to do where a ledger cannot be written."""
+    """Add to a storage error what the user can do."""
     try:
         yield
     except StorageError as error:

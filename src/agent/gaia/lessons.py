@@ -1,4 +1,4 @@
-"""Learning in a benchmark: each wrong attempt goes to the overseer while the next questions are answered."""
+"""Learning during a benchmark: the overseer studies wrong attempts while further questions are answered."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _WIDTH = 200
 
 
 class Split(NamedTuple):
-    """Ids of the questions that are learned from, and of those that are scored."""
+    """Ids of the questions to learn from, and of those to score."""
 
     learned: tuple[str, ...]
     scored: tuple[str, ...]
 
 
 def split_questions(ids: Sequence[str], share: float, seed: int, most: int | None = None) -> Split:
-    """Splits questions by a hash of their ids: the same seed gives the same parts in any order.
+    """Split questions by a hash of their ids. The same seed gives the same split in any order.
 
     Raises:
-        UsageError: There are fewer than two.
+        UsageError: There are fewer than two questions.
     """
     shuffled = sorted(ids, key=lambda task_id: hashlib.sha256(f"{seed} {task_id}".encode()).digest())[:most]
     if len(shuffled) < 2:
@@ -50,9 +50,9 @@ def split_questions(ids: Sequence[str], share: float, seed: int, most: int | Non
 
 
 class Lessons:
-    """The overseer of a benchmark; with learning off it does nothing.
+    """Runs the overseer of a benchmark. Does nothing if learning is off.
 
-    When a benchmark is resumed, wrong attempts without a lesson are learned from.
+    A resumed benchmark also learns from earlier wrong attempts that have no lesson yet.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Lessons:
         self._models: Models | None = None
         self._working: asyncio.Task[None] | None = None
         self.unlearned: list[str] = []
-        """Why nothing was learned from an attempt, a sentence for each."""
+        """A sentence for each attempt from which nothing was learned."""
         if options.learning == "off":
             return
         from agent.learning.gap_records import GapRecords
@@ -89,7 +89,7 @@ class Lessons:
                     self._put(attempt)
 
     def heard(self, attempt: Attempt) -> None:
-        """Take a scored attempt, and return immediately."""
+        """Queue a scored attempt for learning."""
         task = self._tasks.get(attempt.task_id)
         if self._records is None or task is None or attempt.correct is None or attempt.status not in DONE:
             return
@@ -150,14 +150,14 @@ class Lessons:
         self._display.tell(attempt.task_id, f"nothing is learned: {one_line(why, 200)}")
 
     async def finish(self, *, stopped: bool) -> None:
-        """Waits for what is still being learned; after an interruption nothing is waited for."""
+        """Wait until everything is learned, unless the benchmark was stopped."""
         if not stopped and self._working is not None:
             waiting = asyncio.create_task(self._queue.join())
             await asyncio.wait({waiting, self._working}, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()
 
     async def aclose(self) -> None:
-        """End the overseer; remaining attempts are learned from when the benchmark is resumed."""
+        """Stop the overseer. A resumed benchmark learns from the remaining attempts."""
         if self._working is not None:
             self._working.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""Files made from a ledger: the results as JSON, the leaderboard's file, and the course's submission."""
+"""Files made from a ledger: results as JSON, the leaderboard's file, and the course's submission."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _ERRORS = re.compile(
     re.IGNORECASE,
 )
 _ENDED = {"ok", "limit", "missing-file"}
-"""With an answer, if there is one."""
+"""Statuses with which an attempt may have an answer."""
 RESULTS_SCHEMA = 1
-"""Version of the results: within a version, members are only added."""
+"""Version of the results file. Within a version, members are only added."""
 _TRACED = 300
-"""Characters of what a step worked on, and of what it found, in a `reasoning_trace`."""
+"""Maximum characters of each input and each finding in a `reasoning_trace`."""
 PAYLOAD_LOG = "submission_payload.log"
 _FORM = '{"task_id": "…", "model_answer": "…"}'
 
@@ -49,9 +49,9 @@ def results_of(
     epochs: int,
     wall: float | None = None,
 ) -> dict[str, Json]:
-    """The results as JSON: no question and no true answer is in them. All selected questions count, answered or not.
+    """Return the results as JSON, without questions and true answers. All selected questions count, answered or not.
 
-    `seconds` is the sum over attempts, which may run in parallel; `wall_seconds` is the time of the last command.
+    `seconds` is the sum over attempts, which may run in parallel. `wall_seconds` is the duration of the last command.
     """
     is_scored = any(attempt.correct is not None for attempt in attempts)
     group = group_of("all", counted(attempts, selected, epochs), is_scored=is_scored)
@@ -79,14 +79,14 @@ def results_of(
 
 
 class Steps:
-    """The steps of attempts, from their journals, without keys."""
+    """Reads the steps of attempts from their journals, with keys removed."""
 
     def __init__(self, runs: Path, redactor: Redactor) -> None:
         self._runs = runs
         self._redactor = redactor
 
     def of(self, attempt: Attempt) -> list[TraceStep]:
-        """The actions before the answer; none where the run's folder is gone."""
+        """Return the actions before the answer; none if the run's folder is gone."""
         if not attempt.run_id:
             return []
         try:
@@ -100,7 +100,7 @@ class Steps:
         ]
 
     def in_words(self, attempt: Attempt) -> str:
-        """A line for each action, as a leaderboard file has them."""
+        """Return a line for each action, for a leaderboard file."""
         return "\n".join(
             f"{number}. {step.action}: {one_line(step.input, _TRACED)} → {one_line(step.found, _TRACED)}"
             for number, step in enumerate(self.of(attempt), 1)
@@ -108,7 +108,7 @@ class Steps:
 
 
 def write_details(path: Path, dataset: Dataset, attempts: Iterable[Attempt], steps: Steps) -> None:
-    """Write a line for each attempt with all details: the only file with true answers.
+    """Write a line with all details of each attempt. Only this file contains true answers.
 
     Raises:
         StorageError: The file cannot be written; the old file is unchanged.
@@ -139,7 +139,7 @@ def write_details(path: Path, dataset: Dataset, attempts: Iterable[Attempt], ste
 
 
 class Taken(NamedTuple):
-    """Contents of a submission file."""
+    """The contents of a submission file."""
 
     answers: dict[str, str]
     problems: tuple[str, ...]
@@ -147,7 +147,7 @@ class Taken(NamedTuple):
 
 
 def read_submission(path: Path, dataset: Dataset) -> Taken:
-    """Return the answers of a leaderboard file for the questions of a set; invalid ones are reported.
+    """Read the answers of a leaderboard file. Invalid ones are reported.
 
     Raises:
         StorageError: It cannot be read.
@@ -177,10 +177,10 @@ def read_submission(path: Path, dataset: Dataset) -> Taken:
 def write_answers(
     path: Path, dataset: Dataset, attempts: Sequence[Attempt], trace: Callable[[Attempt], str] | None = None
 ) -> tuple[str, ...]:
-    """Writes the leaderboard's file: the answers of the first epoch in the order of the questions, and no error.
+    """Write the leaderboard's file: answers of the first epoch, in the order of the questions, without errors.
 
     Returns:
-        Ids of the questions that have no answer and are left out, which the leaderboard counts as wrong.
+        Ids of questions without an answer. They are left out, and the leaderboard counts them as wrong.
 
     Raises:
         StorageError: The file cannot be written; the old file is unchanged.
@@ -197,17 +197,17 @@ def write_answers(
 
 
 def _is_answer(text: str) -> bool:
-    """Return False for an empty text or an error's text."""
+    """Return False for an empty text or an error message."""
     return bool(text.strip()) and not _ERRORS.match(text)
 
 
 def submission_of(username: str, agent_code: str, answers: Mapping[str, str], asked: Iterable[str]) -> dict[str, Json]:
-    """Return the submission in the server's form. It scores a question without an answer as wrong.
+    """Return a submission in the server's format. The server counts a missing answer as wrong.
 
-    Text before `FINAL ANSWER:` is removed, since the server wants the bare answer.
+    Text before `FINAL ANSWER:` is removed, since the server expects the bare answer.
 
     Raises:
-        SubmissionError: A name or an address is missing, or an answer is unknown, empty or an error.
+        SubmissionError: The name or address is missing, or an answer is unknown, empty or an error message.
     """
     require_person(username, agent_code)
     known, given = set(asked), list[Json]()
@@ -229,7 +229,7 @@ def submission_of(username: str, agent_code: str, answers: Mapping[str, str], as
 
 
 def require_person(username: str, agent_code: str) -> None:
-    """Checks who hands in.
+    """Check the submitter's profile.
 
     Raises:
         SubmissionError: The name or the address of the code is missing.
@@ -237,7 +237,7 @@ def require_person(username: str, agent_code: str) -> None:
     if not username.strip():
         raise SubmissionError("The Hugging Face user name is missing.", remedy="Add --username NAME")
     code = agent_code.strip()
-    if len(code) < 10 or not code.startswith(("https://", "http://")):  # the server wants ten characters
+    if len(code) < 10 or not code.startswith(("https://", "http://")):  # the server requires ten characters
         raise SubmissionError(
             f"{code!r} is not a URL of the agent's code.",
             remedy="Use your Space: --agent-code https://huggingface.co/spaces/NAME/SPACE/tree/main",
@@ -245,11 +245,11 @@ def require_person(username: str, agent_code: str) -> None:
 
 
 def read_answers(path: Path, dataset: Dataset) -> dict[str, str]:
-    """Answers by task id from a benchmark's ledger (of its first epoch) or a leaderboard file.
+    """Read answers by task id from a leaderboard file or from the first epoch of a ledger.
 
     Raises:
-        SubmissionError: A line has another form, or answers no question.
-        RunError, StorageError: It cannot be read.
+        SubmissionError: A line is invalid or belongs to no question.
+        RunError, StorageError: The file cannot be read.
     """
     if not is_ledger(path):
         taken = read_submission(path, dataset)
@@ -264,7 +264,7 @@ def read_answers(path: Path, dataset: Dataset) -> dict[str, str]:
 
 
 def log_submission(path: Path, **entry: Json) -> None:
-    """Adds what is (or, in a dry run, would be) sent, before it is sent; or its result.
+    """Log a submission before it is sent, or its result. A dry run is logged too.
 
     Raises:
         StorageError: The log cannot be written.

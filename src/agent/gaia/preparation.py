@@ -1,4 +1,4 @@
-"""A benchmark as a command or the page starts it: its files are checked before, and its results written after it."""
+"""Prepares a benchmark for the command line or the page: checks its files, runs it, and writes its results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LOOKED_AT = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices(RunOptions):
-    """Options of a command line or a form for a benchmark, besides settings."""
+    """Options of a benchmark, including the files to read and write."""
 
     questions: Path
     attached: Path | None = None
@@ -47,7 +47,7 @@ class Choices(RunOptions):
 
 
 def library_mode(output: Path, *, resume: bool) -> LibraryMode:
-    """Return the default library mode: the continued run's, else `warm`.
+    """Return the library mode to use by default: that of the continued run, otherwise `warm`.
 
     Raises:
         RunError: The ledger cannot be read.
@@ -59,16 +59,16 @@ def library_mode(output: Path, *, resume: bool) -> LibraryMode:
 
 
 class Prepared:
-    """A benchmark with checked files.
+    """A benchmark whose files have been checked.
 
     Args:
-        settings: As the user gave them; nothing of a benchmark is in them yet.
+        settings: The user's settings, without changes for the benchmark.
         choices: The options.
-        display: Shows what happens.
-        has_library: True if the user named the library that a warm benchmark uses.
+        display: Shows progress.
+        has_library: True if the user chose the library of a warm benchmark.
 
     Raises:
-        UserError: It cannot begin.
+        UserError: The benchmark cannot start.
     """
 
     def __init__(self, settings: Settings, choices: Choices, display: Display, *, has_library: bool = False) -> None:
@@ -103,10 +103,10 @@ class Prepared:
         self.benchmark = Benchmark(choices, self._dataset, settings, attachments, display, taken.answers)
 
     async def run(self) -> BenchmarkOutcome:
-        """Run it, and write what is derived from its ledger.
+        """Run the benchmark and write its results.
 
         Raises:
-            UserError: It cannot continue, or a file cannot be written.
+        UserError: The benchmark cannot continue, or a file cannot be written.
         """
         outcome = await self.benchmark.run()
         if told := _derive(outcome, self._dataset, self._choices, self._redactor):
@@ -132,7 +132,7 @@ def _settings(settings: Settings, choices: Choices, *, own_library: bool) -> Set
 def _require_ours(choices: Choices) -> None:
     places, submission, ledger = choices.places, choices.submission, choices.places.ledger
     named = {"the questions": choices.questions, "--output": places.output, "the ledger": ledger}
-    marks = {"--output": b'"schema"'}  # what the beginning of such a file holds
+    marks = {"--output": b'"schema"'}  # each file starts with its mark if a benchmark wrote it
     for option, path, mark in (
         ("--submission", submission, b'"model_answer"'),
         ("--details", choices.details, b'"expected_answer"'),
@@ -153,11 +153,11 @@ def _require_ours(choices: Choices) -> None:
         if not path.exists():
             continue
         begins = b"?"
-        if path.is_file() and os.access(path, os.R_OK):  # a pipe would be waited for
+        if path.is_file() and os.access(path, os.R_OK):  # reading a pipe would block
             with path.open("rb") as file:
                 begins = file.read(_LOOKED_AT)
         goes_on = ledger.exists() or (choices.resume and option == "--submission")
-        if not goes_on or (begins and mark not in begins):  # one without a byte has nothing to lose
+        if not goes_on or (begins and mark not in begins):  # an empty file can be overwritten
             problem = f"{path} already exists and was not written by a benchmark with the ledger {ledger}."
             more = ", or keep its answers: --resume" if option == "--submission" and mark in begins else ""
             raise RunError(problem, remedy=f"Move it, or choose another {option}{more}.")
@@ -167,9 +167,9 @@ def _require_ours(choices: Choices) -> None:
 
 
 def _taken(choices: Choices, dataset: Dataset) -> Taken:
-    """The answers of a submission file that has no ledger, or one without an attempt.
+    """Return the answers of a submission file whose ledger is missing or empty.
 
-    If rewriting would lose data, a copy is kept.
+    If rewriting the file would lose data, a copy is kept.
     """
     path, ledger = choices.submission, choices.places.ledger
     if not choices.resume or path is None or not path.exists() or (ledger.exists() and read_ledger(ledger).attempts):
@@ -203,7 +203,7 @@ def _derive(outcome: BenchmarkOutcome, dataset: Dataset, choices: Choices, redac
 
 
 def summary(outcome: BenchmarkOutcome, choices: Choices) -> list[str]:
-    """Return the outcome of a benchmark in lines for people."""
+    """Return a benchmark's outcome as lines of text."""
     group = group_of("all", counted(outcome.attempts, outcome.selected, outcome.epochs))
     latest = outcome.attempts
     is_scored = any(attempt.correct is not None for attempt in latest)

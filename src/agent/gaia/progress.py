@@ -1,4 +1,4 @@
-"""The progress of a benchmark, shown on stderr."""
+"""Shows the progress of a benchmark on stderr."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ANSWER_WIDTH = 60
 
 
 class Display:
-    """A line on stderr for each attempt. Each question and epoch counts once, as it was last."""
+    """Prints a line for each attempt. Of several at a question and epoch, only the last counts."""
 
     def __init__(self, *, verbose: bool = False) -> None:
         self._verbose = verbose
@@ -26,7 +26,7 @@ class Display:
         self._began = time.monotonic()
 
     def plan(self, selected: Sequence[Task], done: Sequence[Attempt], todo: int, epochs: int = 1) -> None:
-        """The attempts to make are known; `done` are the last ones of earlier runs, with and without a result."""
+        """Announce the planned attempts. `done` holds the last attempts of earlier runs, with and without a result."""
         self._tasks = {task.task_id for task in selected}
         self._latest = {attempt.key: attempt for attempt in done if attempt.task_id in self._tasks}
         self._epochs, self._todo, self._began = epochs, todo, time.monotonic()
@@ -36,7 +36,7 @@ class Display:
         self.say(f"{asked}{before}; {count_of(todo, 'attempt')} to make.")
 
     def start(self) -> None:
-        """Start the clock of the time estimate: the executor is ready, and the first question begins."""
+        """Start the clock for the time estimate, now that the first question begins."""
         self._began = time.monotonic()
 
     def tell(self, task_id: str, text: str) -> None:
@@ -45,20 +45,20 @@ class Display:
             self.say(f"  {task_id}: {text}")
 
     def end(self, attempt: Attempt) -> None:
-        """An attempt ended and is in the ledger."""
+        """Show a finished attempt."""
         self._latest[attempt.key] = attempt
         self._made += 1
         self.say(self._line_of(attempt))
 
     def say(self, text: str) -> None:
-        """Print a sentence; if nobody reads it any more, the benchmark continues."""
+        """Print a line. If stderr is closed, the benchmark continues."""
         text = one_line(text, 500)
         encoding = sys.stderr.encoding or "utf-8"
         with contextlib.suppress(OSError):
             print(text.encode(encoding, "replace").decode(encoding), file=sys.stderr, flush=True)
 
     def _left(self) -> str:
-        """As long as so far for each attempt that is left."""
+        """Estimate the remaining time from the average so far."""
         left = (time.monotonic() - self._began) / self._made * (self._todo - self._made) if self._made else 0
         return f", about {seconds_text(left)} left" if left >= 1 else ""
 
@@ -79,7 +79,7 @@ class Display:
 
 
 def score_text(attempts: Iterable[Attempt], of: int) -> str:
-    """Return the number of right answers; without true answers, the number of answers."""
+    """Return how many answers are right, or how many there are if true answers are unknown."""
     latest = list(attempts)
     if any(attempt.correct is not None for attempt in latest):
         return f"{sum(attempt.correct is True for attempt in latest)} right of {of}"

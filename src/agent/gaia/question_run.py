@@ -1,7 +1,6 @@
-"""One question of the benchmark, from its job to an attempt without a score.
+"""Runs one question of a benchmark and returns an attempt without a score.
 
-Several run in one process, each with its own Alita. A run knows a question and its file, and
-none of the true answers.
+Several questions run in one process, each with its own Alita. A run never sees true answers.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     from agent.gaia.configuration import RunOptions, Setup
 
 _CHECK_SECONDS = 1.0
-"""Maximum time between two checks of a question's clock, which is paused during rate limits."""
+"""Maximum time between checks of a question's clock, which stops during rate-limit waits."""
 _CANCEL_SECONDS = 5.0
-"""Time that a cancelled question has to end."""
+"""Time for a cancelled question to end."""
 _STATUS: dict[str, AttemptStatus] = {
     "answered": "ok",
     "no_answer": "ok",
@@ -45,16 +44,16 @@ _FOR_ALL = (SettingsError, ModelAuthError, ModelUnknownError, IsolationError, We
 
 @dataclass(frozen=True, slots=True)
 class AttemptJob:
-    """One attempt to be made."""
+    """An attempt to make."""
 
     task_id: str
     epoch: int
     question: str
     file: Path | None = None
     own_folder: Path | None = None
-    """Folder of a separate library, empty at first; None for the shared library."""
+    """Folder for a separate, initially empty library; None for the shared library."""
     run_id: str = ""
-    """An interrupted run to continue."""
+    """Id of an interrupted run to continue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class AttemptResult:
     attempt: Attempt
     """Not scored yet."""
     stops: str = ""
-    """Why no other question can succeed: a wrong key, no sandbox. Empty if others can."""
+    """Why every further question would fail too, such as an invalid key or no sandbox; otherwise empty."""
 
 
 Listener = Callable[[events.Event], None]
@@ -74,7 +73,7 @@ class StartedQuestion(Protocol):
     """A question under way."""
 
     def cancel(self) -> None:
-        """Cancel the question. Its result then says how far it came."""
+        """Cancel the question. Its result is what it reached."""
         ...
 
     async def result(self) -> AttemptResult:
@@ -104,12 +103,14 @@ class LocalExecutor:
     @classmethod
     @contextlib.asynccontextmanager
     async def open(cls, options: RunOptions, settings: Settings, at_once: int) -> AsyncIterator[LocalExecutor]:
-        """Open what the questions share."""
+        """Open the resources that all questions share."""
         from agent.active_run import import_ahead
         from agent.alita import Alita
 
         setup = setup_of(options, settings, at_once)
-        await asyncio.to_thread(import_ahead, setup.settings)  # else it would cost the first questions their time
+        await asyncio.to_thread(
+            import_ahead, setup.settings
+        )  # otherwise the import would count as time of the first questions
         async with Alita.open(setup.settings) as alita:
             yield cls(alita, setup, at_once)
 
@@ -131,10 +132,10 @@ class QuestionRun:
     def __init__(self, alita: Alita, job: AttemptJob, setup: Setup, listen: Listener) -> None:
         own: dict[str, Any] = {}
         if job.own_folder:
-            # Databases and approvals next to the results may be somebody else's.
+            # Databases and approvals in the results folder may come from someone else.
             data = data_folder_of(job.own_folder, setup.settings.data_dir / "benchmarks")
             own = {"tools_dir": job.own_folder / "tools", "data_dir": data, "database_url": None}
-        if setup.settings.seed is not None:  # epochs that repeat each other would tell nothing
+        if setup.settings.seed is not None:  # otherwise all epochs would be identical
             own["seed"] = setup.settings.seed + 1000 * (job.epoch - 1)
         self._job = job
         self._alita = alita.beside(**own)
@@ -145,11 +146,11 @@ class QuestionRun:
         self._work = asyncio.create_task(self._answer())
 
     def cancel(self) -> None:
-        """Cancel the question. Its result then says how far it came."""
+        """Cancel the question. Its result is what it reached."""
         self._work.cancel()
 
     async def result(self) -> AttemptResult:
-        """Wait for the answer, and cancel the question at its limit of time."""
+        """Wait for the answer. Cancel the question when its time is over."""
         limit = self._setup.hard_seconds
         try:
             while not self._work.done() and (left := limit - self._alita.seconds) > 0:
@@ -168,7 +169,7 @@ class QuestionRun:
             answer = self._alita.newest or Answer("", "interrupted")
         except AlitaError as failure:
             error, stops = failure.message, str(failure) if isinstance(failure, _FOR_ALL) else ""
-        except Exception as bug:  # noqa: BLE001 - the other questions must not suffer; the run's folder has its traceback
+        except Exception as bug:  # noqa: BLE001 - other questions go on; the run's folder has the traceback
             error = f"a bug: {answer.error or type(bug).__name__}"
         status = "error" if error else _STATUS.get(answer.status, "error")
         if is_overdue:
@@ -178,7 +179,9 @@ class QuestionRun:
     def _attempt(self, answer: Answer, status: AttemptStatus, error: str) -> Attempt:
         job, noted = self._job, {name: tuple(dict.fromkeys(texts)) for name, texts in self._noted.items()}
         created = noted.get("tools_created", ())
-        reused = dict.fromkeys((*noted.get("tools_reused", ()), *answer.tools_used))  # programs call tools, too
+        reused = dict.fromkeys(
+            (*noted.get("tools_reused", ()), *answer.tools_used)
+        )  # includes tools that programs call
         return Attempt(
             job.task_id,
             job.epoch,
@@ -209,7 +212,7 @@ class QuestionRun:
     async def _answer(self) -> Answer:
         job = self._job
         if job.run_id:
-            # If its folder is gone, or it has its answer, the question is asked again.
+            # A run that is gone or finished is asked again.
             with contextlib.suppress(RunError):
                 return await self._alita.resume(job.run_id, on_event=self._hear)
         if job.own_folder:
@@ -224,7 +227,7 @@ class QuestionRun:
                 noted["routes"].append(event.action)
             case events.ToolRegistered():
                 noted["tools_created"].append(event.name)
-            case events.ToolCalled() if noted["routes"][-1:] != ["run_code"]:  # which runs programs, and attached ones
+            case events.ToolCalled() if noted["routes"][-1:] != ["run_code"]:  # its calls are made by programs
                 noted["tools_reused" if event.ok else "tools_failed"].append(event.name)
                 if event.server and not event.ok:
                     noted["servers_failed"].append(event.server)
@@ -236,7 +239,7 @@ class QuestionRun:
 
 
 def empty_library(own_folder: Path, data: Path) -> None:
-    """Remove an earlier attempt's separate library and its data."""
+    """Remove the library and data of an earlier attempt."""
     for folder in (own_folder, data):
         shutil.rmtree(folder, ignore_errors=True)
     note_owner(data, own_folder)

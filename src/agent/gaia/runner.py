@@ -1,4 +1,4 @@
-"""Runs a benchmark: every attempt that is to be made, each scored and in the ledger before the next takes its place."""
+"""Runs a benchmark: makes every missing attempt, scores it, and writes it to the ledger."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ USUAL_CONCURRENCY = 4
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """One attempt that is to be made."""
+    """A missing attempt."""
 
     task: Task
     epoch: int
@@ -41,14 +41,14 @@ class Todo:
 
 
 def newest(attempts: Iterable[Attempt]) -> dict[tuple[str, int], Attempt]:
-    """The attempt that counts for each question and epoch: the last one."""
+    """Return the last attempt for each question and epoch."""
     return {attempt.key: attempt for attempt in attempts}
 
 
 def still_to_do(selection: Selection, tasks: Sequence[Task], done: Done) -> list[Todo]:
-    """Return the missing attempts of at most this many questions: begun ones, new ones, then failed ones.
+    """Return the missing attempts: interrupted ones first, then new ones, then failed ones.
 
-    Repeated failures come last, so that they do not block a limited run.
+    Failed ones come last so that repeated failures cannot block a run with `max_questions`.
     """
     left = [
         Todo(task, epoch, done.get((task.task_id, epoch)))
@@ -68,8 +68,8 @@ def _lacks_file(attempt: Attempt | None) -> bool:
 
 
 How = Literal["finished", "limit", "interrupted", "stopped"]
-"""`finished`: nothing chosen is left. `limit`: one of the whole benchmark is reached. `interrupted`: by Ctrl-C.
-`stopped`: by a failure that every question would meet."""
+"""`finished`: all selected questions are done. `limit`: a total limit was reached. `interrupted`: the user pressed
+Ctrl-C. `stopped`: every further question would fail too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,31 +78,31 @@ class BenchmarkOutcome:
 
     how: How
     selected: tuple[Task, ...]
-    """Questions that count: selected now or in an earlier run of this ledger, done or open."""
+    """All questions that count: selected now or in an earlier run, done or not."""
     epochs: int
     attempts: tuple[Attempt, ...]
-    """The attempt that counts for each question and epoch, including earlier runs."""
+    """The attempt that counts for each question and epoch, also from earlier runs."""
     left: int
     reachable: int
-    """Number of open questions in the same selection."""
+    """Unfinished questions that the same command would run."""
     fingerprint: Fingerprint
     message: str = ""
     unlearned: tuple[str, ...] = ()
-    """Why nothing was learned from wrong attempts of this run, a sentence for each."""
+    """A sentence for each wrong attempt of this run from which nothing was learned."""
     wall: float = 0.0
-    """Seconds of this run, in which attempts were made in parallel."""
+    """Duration of this run in seconds."""
 
 
 class Benchmark:
-    """A benchmark that can be interrupted.
+    """A benchmark that can be interrupted and resumed.
 
     Args:
         options: The options.
         dataset: The questions.
-        settings: The settings for each question.
-        attachments: Finds their files.
-        display: Shows what happens.
-        taken: Answers of a submission file by task id, with which a ledger begins.
+        settings: The settings of each question.
+        attachments: Finds the questions' files.
+        display: Shows progress.
+        taken: Answers from a submission file, by task id, to start the ledger with.
     """
 
     def __init__(
@@ -133,10 +133,10 @@ class Benchmark:
         self._lessons: Lessons
 
     def interrupt(self) -> bool:
-        """The first time lets the running questions end and begins no other; the second time ends them too.
+        """Stop after the running questions. On a second call, cancel them.
 
         Returns:
-            True the first time.
+        True on the first call.
         """
         first = self._how != "interrupted"
         self._how = "interrupted"
@@ -147,12 +147,12 @@ class Benchmark:
         return first
 
     async def run(self) -> BenchmarkOutcome:
-        """Makes every attempt that is still to be made.
+        """Make every missing attempt.
 
         Raises:
-            RunError: There is a ledger already and it is not to be gone on with, or it cannot be.
-            StorageError: The ledger cannot be written; what stands in it is safe.
-            UsageError: A chosen question is not in the set.
+        RunError: The ledger exists but `resume` is off, or it cannot be continued.
+        StorageError: The ledger cannot be written. Its existing lines are safe.
+        UsageError: A selected question is not in the set.
         """
         options, selection, digest = self._options, self._options.selection, self._fingerprint.digest
         chosen = selection.tasks(self._dataset.tasks)
@@ -183,7 +183,7 @@ class Benchmark:
                 await self._lessons.finish(stopped=self._how in {"interrupted", "stopped"})
             except AlitaError:
                 if is_new and not self._can_ask and not ledger.attempts:
-                    self._places.ledger.unlink(missing_ok=True)  # nothing is in it, and it would be in the way
+                    self._places.ledger.unlink(missing_ok=True)  # an empty ledger would only block the next try
                 raise
             finally:
                 await self._lessons.aclose()
@@ -204,10 +204,10 @@ class Benchmark:
         )
 
     def _counting(self, before: CountedTasks | None, done: Done) -> tuple[tuple[Task, ...], int]:
-        """The questions and epochs that count from now on: chosen before, done, or to be done now.
+        """Return the questions and epochs that count: selected earlier, done, or to do now.
 
-        A ledger is one benchmark: selections of earlier runs stay in the denominator. Questions selected now but beyond
-        `--max-questions` are not in it yet.
+        A ledger is one benchmark, so earlier selections stay in the denominator. Questions beyond `--max-questions` are
+        not in it yet.
         """
         ids = {task_id for task_id, _ in done} | {todo.task.task_id for todo in self._queue}
         ids |= {task.task_id for task in before.tasks} if before else set()
@@ -259,7 +259,7 @@ class Benchmark:
         found = await asyncio.to_thread(resolve, task) if task.file_name else resolve(task)
         if found.status == "missing":
             attempt = Attempt(task.task_id, todo.epoch, status="missing-file", error=found.message, cost=0.0)
-            if before is None or before.status != "missing-file":  # else the ledger has it
+            if before is None or before.status != "missing-file":  # otherwise the ledger already has this line
                 await self._keep(self._scored(task, attempt), ledger)
             self._display.end(attempt)
             return
@@ -300,7 +300,7 @@ class Benchmark:
             question_sha256=hashlib.sha256(task.question.encode("utf-8", "surrogatepass")).hexdigest(),
         )
         if truth is not None and attempt.status != "interrupted":
-            # No answer is no prediction: it must not be right where the truth is the word None or empty.
+            # An empty answer must not match an empty truth or the word None.
             correct, path, reason = score(attempt.answer, truth, self._options.mode)
             attempt = replace(attempt, correct=correct and bool(attempt.answer), score_path=path, reason=reason)
         return replace(attempt, resolution=resolution_of(attempt, truth))

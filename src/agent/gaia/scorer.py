@@ -1,7 +1,7 @@
-"""Scores an answer as GAIA's leaderboard does, or as the course does.
+"""Scores answers like GAIA's leaderboard or like the Agents Course.
 
-The truth alone chooses the path: a number, else a list, else a string. Rules and pitfalls were measured against six
-public copies of GAIA's scorer; `docs/benchmark.md` tells them.
+The true answer alone decides how to compare: as a number, a list or a string. The rules were checked against six public
+copies of GAIA's scorer; see `docs/benchmark.md`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class Score(NamedTuple):
-    """True if an answer is right, by which rule, and why. The reason never holds the truth."""
+    """The score of an answer, the rule that decided, and a reason that never quotes the true answer."""
 
     correct: bool
     path: Literal["number", "list", "string", "course"]
@@ -29,10 +29,10 @@ class Score(NamedTuple):
 
 
 def score(prediction: object, truth: object, mode: Mode = "gaia") -> Score:
-    """Compares an answer with the truth. Never raises.
+    """Compare an answer with the true answer. Never raises.
 
     Args:
-        prediction: The answer; what is no text becomes text first, None the word `None`.
+        prediction: The answer. Other types are converted to text, None to `None`.
         truth: The true answer.
         mode: `gaia` for the leaderboard's rules, `course` for the Agents Course's.
     """
@@ -59,7 +59,7 @@ def score(prediction: object, truth: object, mode: Mode = "gaia") -> Score:
 
 
 def _same_number(said: str, wanted: str) -> bool:
-    """Compare as numbers; a text that is no number counts as infinity, as in GAIA's scorers."""
+    """Compare as numbers. Text that is not a number counts as infinity, as in GAIA's scorers."""
     given = _number(said.translate(_NUMBER_SIGNS))
     return (float("inf") if given is None else given) == _number(wanted)
 
@@ -78,22 +78,23 @@ def _number(text: str) -> float | None:
 def _safe_str(value: object) -> str:
     try:
         return str(value)
-    except Exception:  # noqa: BLE001 - an object may raise anything when it is asked for its text
+    except Exception:  # noqa: BLE001 - `__str__` of an arbitrary object may raise anything
         return "<unprintable>"
 
 
 def resolution_of(attempt: Attempt, truth: str | None) -> str:
-    """Return the kind of a scored attempt's result; empty if unknown.
+    """Classify the result of a scored attempt; empty if unknown.
 
-    correct, format_error, server_tool_use (a tool of an external server failed), tool_limit, retrieval_failure or
-    reasoning_gap.
+    Returns:
+        correct, format_error, server_tool_use (a tool of an external server failed), tool_limit, retrieval_failure or
+        reasoning_gap.
     """
     if attempt.status in {"error", "interrupted"} or truth is None or attempt.correct is None:
         return ""
     if attempt.correct:
         return "correct"
     said, wanted = (" ".join(re.findall(r"[\w.]+", part.lower())) for part in (attempt.raw_answer, truth))
-    if wanted and f" {wanted} " in f" {said} ":  # as separate words
+    if wanted and f" {wanted} " in f" {said} ":  # compares whole words
         return "format_error"
     if attempt.servers_failed:
         return "server_tool_use"

@@ -1,1 +1,1 @@
-"""Other programs that use MCP servers, and their settings files, into which alita's server is entered."""
+"""Adds alita to the settings of other programs that use MCP servers."""

@@ -1,4 +1,4 @@
-"""The table of clients: where each keeps its settings, in which format, and how it writes alita's server down."""
+"""The table of clients: where each keeps its settings, in which format, and how it describes a server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Scope = Literal["user", "project"]
 FormatName = Literal["json", "toml", "yaml"]
 
 _LONG_CALL_SECONDS = 600
-"""Writing a tool takes minutes with a small model: longer than clients wait that wait for a minute."""
+"""Creating a tool with a small model takes minutes, which is longer than the usual timeout of clients."""
 _START_SECONDS = 30
 _WITHOUT_SCRIPT = "from agent.cli.main import main; main()"
 
@@ -28,36 +28,36 @@ class ServerCommand:
     command: str
     args: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict)
-    """alita's folder and model, if they differ from the default. Never a key."""
+    """alita's folder and model if they differ from the defaults. Never a key."""
 
     def as_json(self) -> dict[str, Any]:
-        """The entry as most clients write it."""
+        """Return the entry in the form that most clients use."""
         entry: dict[str, Any] = {"command": self.command, "args": list(self.args)}
         return entry | {"env": dict(self.env)} if self.env else entry
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """One client of MCP servers."""
+    """A program that uses MCP servers."""
 
     name: str
     title: str
     format: FormatName
     key: str
-    """The top-level key of the servers."""
+    """Top-level key of the servers in the settings."""
     folder: str | None
-    """Path of the user's settings, in the home folder; None for where desktop programs keep theirs."""
+    """Folder of the user's settings, below the home folder; None for the platform's folder for desktop programs."""
     file: str
-    """The user's settings in that folder."""
+    """Name of the settings file in that folder."""
     project_file: str | None
-    """Relative to the project; None where the client has none."""
+    """Path of the project's settings file within the project, or None if the client has none."""
     entry: Callable[[ServerCommand, str], dict[str, Any]]
     afterwards: str
-    """The user's steps to activate it."""
+    """What the user must do afterwards, so that the client notices."""
     variable: str = ""
 
     def path(self, scope: Scope, project: Path) -> Path:
-        """The settings file.
+        """Return the path of the settings file.
 
         Raises:
             UsageError: The client has no settings for a project.
@@ -77,7 +77,7 @@ class Host:
 
     @property
     def told(self) -> str:
-        """The user's file for people, on each platform."""
+        """Describe the user's settings file on each platform."""
         if self.folder is None:
             return f"`{self.file}` in `~/.config` or `~/Library/Application Support`"
         moved = f", or in `${self.variable}`" if self.variable else ""
@@ -157,12 +157,12 @@ HOSTS: tuple[Host, ...] = (
     ),
     Host("goose", "Goose", "yaml", "extensions", ".config", "goose/config.yaml", None, _goose, *_GOOSE),
 )
-"""The one registry: the commands, their help and the documentation come from it."""
+"""The registry of clients. Commands, help and documentation are derived from it."""
 NAMES = tuple(host.name for host in HOSTS)
 
 
 def find_host(name: str) -> Host:
-    """The client of that name.
+    """Return the client with a name.
 
     Raises:
         UsageError: There is no such client.
@@ -179,12 +179,12 @@ def find_host(name: str) -> Host:
 def server_command(
     tools_dir: Path | None, *, tools: str | None = None, environment: Mapping[str, str] | None = None
 ) -> ServerCommand:
-    """The command of `alita serve`, with what the client's own environment would not tell it.
+    """Return the `alita serve` command, with the environment variables that the client would not pass on.
 
     Args:
-        tools_dir: The library to serve; None leaves it to the default.
-        tools: Which tools are offered, as `alita serve --tools` takes it.
-        environment: By default this process's environment.
+        tools_dir: The library to serve; None for the default.
+        tools: Which tools to offer, as in `alita serve --tools`.
+        environment: Defaults to this process's environment.
     """
     environment = os.environ if environment is None else environment
     python = Path(sys.executable)
@@ -200,15 +200,15 @@ def server_command(
 
 
 _CHOICES = ("ALITA_BASE_URL", "ALITA_MODEL")
-"""Variables that decide which model answers: a client that a desktop starts does not see what a shell exports."""
+"""Variables that choose the model. A client started from the desktop does not see variables exported in a shell."""
 
 
 def _is_harmless(value: str) -> bool:
-    """Return True if a value cannot hold a key: an address may, in its user or its query."""
+    """Return True if a value cannot contain a key. A URL can, in its user or query part."""
     return not ("://" in value and any(sign in value for sign in "@?#"))
 
 
 def uncarried(environment: Mapping[str, str]) -> str:
-    """Return a sentence about variables that choose the model and are not written; empty if there are none."""
+    """Return a sentence about variables that choose the model but are not written; empty if there are none."""
     left = [name for name in _CHOICES if not _is_harmless(environment.get(name, ""))]
     return f"{', '.join(left)} is not written, since it may hold a key: set base_url in config.toml." if left else ""

@@ -1,4 +1,4 @@
-"""Changes one entry of a client's settings file: nothing else in it, never without a backup, whole or not at all."""
+"""Changes a single entry of a client's settings file, atomically and with a backup."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ _YAML_COMMENT = re.compile(r"(?:^|\s)#", re.MULTILINE)
 
 
 class _UneditableError(ValueError):
-    """A text that only its owner can edit without a loss."""
+    """A text that cannot be edited automatically without losing something."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A changed settings file."""
+    """A planned change to a settings file."""
 
     path: Path
-    """The file itself, behind any links."""
+    """The file itself, with links resolved."""
     before: str | None
-    """None without a file."""
+    """None if the file does not exist."""
     after: str
 
     @property
     def is_needed(self) -> bool:
-        """True if the file would change."""
+        """True if the text differs."""
         return (self.before or "") != self.after
 
 
 def read_text(form: FormatName, text: str) -> dict[str, Any]:
-    """The settings in a text; an empty one has none.
+    """Parse settings. An empty text has none.
 
     Raises:
-        ValueError: It is not of this format; the message says where.
+        ValueError: The text is invalid; the message says where.
     """
     loads = {"json": lambda text: load_jsonc(text) if text.strip() else {}, "toml": tomllib.loads}
     try:
@@ -66,10 +66,10 @@ def read_text(form: FormatName, text: str) -> dict[str, Any]:
 
 
 def edited(form: FormatName, text: str, key: str, name: str, entry: dict[str, Any] | None) -> str:
-    """The text with an entry under a top-level key, in the place of one of that name; None takes it out.
+    """Return the text with an entry added or replaced under a top-level key, or removed if `entry` is None.
 
     Raises:
-        ValueError: The text has comments that would be lost; comments in TOML are kept.
+        ValueError: Comments would be lost. Comments in TOML are kept.
     """
     if form == "yaml":
         return _edited_yaml(text, key, name, entry)
@@ -90,7 +90,7 @@ def edited(form: FormatName, text: str, key: str, name: str, entry: dict[str, An
 
 
 def _edited_yaml(text: str, key: str, name: str, entry: dict[str, Any] | None) -> str:
-    """Change only the entry's nodes, so that all other values keep their spelling."""
+    """Change only the entry's nodes, so that all other values keep their formatting."""
     if _YAML_COMMENT.search(text):
         raise _UneditableError("it seems to have comments, which would be lost")
     root = yaml.compose(text) or yaml.compose("{}")
@@ -109,15 +109,15 @@ def _edited_yaml(text: str, key: str, name: str, entry: dict[str, Any] | None) -
 
 
 def snippet(host: Host, name: str, entry: dict[str, Any]) -> str:
-    """Return the entry alone, for pasting into the client's settings."""
+    """Return only the entry, to be pasted into the client's settings."""
     return edited(host.format, "", host.key, name, entry)
 
 
 def planned(host: Host, path: Path, name: str, entry: dict[str, Any] | None) -> Change:
-    """Return the file with alita's entry in place of an older one; without it for None.
+    """Plan to add or replace alita's entry, or to remove it if `entry` is None.
 
     Raises:
-        SettingsError: The file is damaged, or written in a way that only its owner can edit.
+        SettingsError: The file is invalid, or cannot be edited automatically.
     """
     before = _read(path)
     text = before or ""
@@ -146,17 +146,17 @@ def planned(host: Host, path: Path, name: str, entry: dict[str, Any] | None) -> 
 
 
 def write(change: Change) -> Path | None:
-    """Puts the new text in place.
+    """Write the planned change.
 
     Returns:
-        The copy of the old file, if there was one.
+        The backup of the old file, if there was one.
 
     Raises:
         SettingsError: The file is read-only, or was changed since it was read.
-        StorageError: It cannot be written.
+        StorageError: The file cannot be written.
     """
     path = change.path
-    # Also for an administrator, whom the system lets write what is read-only.
+    # Checked explicitly, because root can write read-only files.
     if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
         raise SettingsError(f"{path} is read-only.", remedy=f"chmod u+w {path}, or paste what --print prints.")
     remedy = "Make the folder writable, or paste what --print prints."

@@ -1,1 +1,1 @@
-"""`alita web`: alita in a browser. It calls `Alita` and shows its events, and decides nothing itself."""
+"""`alita web`: alita in a browser. The page shows `Alita`'s events and makes no decisions of its own."""

@@ -1,4 +1,4 @@
-"""The door of the page: it lets in who has the token, and keeps visitors apart, in front of all of Gradio's routes."""
+"""Access to the page: checks the token, keeps visitors apart, and opens only the Gradio routes that the page needs."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_UPLOADED = 200_000_000
-"""Bytes of one upload."""
+"""Maximum size of an upload, in bytes."""
 MOST_KEPT = 1_000_000_000
-"""Bytes of all uploads of one visitor."""
+"""Maximum size of all uploads of a visitor, in bytes."""
 _MOST_MESSAGE = 1_000_000
 _OPEN = re.compile(
     r"/|/config/?|/theme\.css|/favicon\.ico|/(assets|static|svelte)/.+"
     r"|/gradio_api/(startup-events|queue/data|upload_progress|theme\.css|heartbeat/[^/]+|file=.+)"
 )
-"""The paths of Gradio that the page reads. Its others are closed: a proxy, recordings, monitoring, an editor."""
+"""Gradio routes that the page reads. All others are closed, such as its proxy, monitoring and editor."""
 _TAKEN = re.compile(r"/gradio_api/(queue/join|cancel|reset)/?")
-"""The paths that it posts to, in addition to uploads."""
+"""Gradio routes that the page posts to, in addition to uploads."""
 _UPLOAD, _FILE, _ENTER = "/gradio_api/upload", "/gradio_api/file=", "/enter"
 _POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; script-src-attr 'none'; "
@@ -37,8 +37,8 @@ _POLICY = (
     "img-src 'self' data: blob:; media-src 'self' blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' "
     "blob:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-src 'none'; frame-ancestors 'none'"
 )
-"""Nothing is loaded from elsewhere, and no attribute is a script. Gradio's HTML needs `unsafe-eval` for its template.
-It is a constant, since a value in double braces would become code."""
+"""Nothing may be loaded from elsewhere, and no attribute may hold a script. Gradio's HTML component needs `unsafe-eval`
+for its templates. Keep our templates constant, since a value in double braces would become code."""
 _OF_FILE = "default-src 'none'; sandbox"
 _HEADERS = {
     "x-content-type-options": "nosniff",
@@ -57,14 +57,14 @@ _ASKS = "This page needs the token that `alita web` printed, or that its owner g
 
 
 class PageAccess:
-    """Answers requests that may not come in, and hands every other on to the page."""
+    """ASGI middleware that rejects requests without access and passes the others on to the page."""
 
     def __init__(self, page: ASGIApp, listen: ListenOptions, visitors: Visitors, uploads: Path) -> None:
         self._page, self._listen, self._visitors, self._uploads = page, listen, visitors, uploads
         self._uploading = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request, or hands it on."""
+        """Answer a request or pass it on."""
         from starlette.datastructures import Headers
         from starlette.responses import PlainTextResponse
 
@@ -102,13 +102,13 @@ class PageAccess:
         given = parse_qs(query.decode("latin-1")).get("token", [""])[0]
         if self._listen.token and not hmac.compare_digest(given.encode(), self._listen.token.encode()):
             return HTMLResponse(_FORM.format(why="That is not the token." if given else _ASKS), 401)
-        response = RedirectResponse("/", 303)  # so that the token stays in no address
+        response = RedirectResponse("/", 303)  # keeps the token out of the address bar
         if not is_known:
             response.set_cookie(cookie, self._visitors.admit(), httponly=True, samesite="strict", path="/")
         return response
 
     async def _read(self, visitor: Visitor, scope: Scope, receive: Receive, send: Send) -> None:
-        """A page, a script, the stream of a tab's events, or a file that the visitor sent."""
+        """Serve the page, a script, a tab's event stream, or a file that the visitor uploaded."""
         from starlette.responses import PlainTextResponse
 
         path = scope["path"]
@@ -122,7 +122,7 @@ class PageAccess:
             await self._page(scope, receive, send)
 
     async def _message(self, visitor: Visitor, scope: Scope, receive: Receive, send: Send) -> None:
-        """An action of a tab, in its own session, with files that its visitor sent."""
+        """Pass on an action of the visitor's own tab, if all its files were uploaded by this visitor."""
         from starlette.responses import PlainTextResponse
 
         body = await _body(receive, _MOST_MESSAGE)
@@ -150,7 +150,7 @@ class PageAccess:
         await self._page(scope, again, send)
 
     async def _upload(self, visitor: Visitor, scope: Scope, receive: Receive, send: Send) -> None:
-        """Files, which are counted while they come."""
+        """Accept an upload, and count its bytes as they arrive."""
         from starlette.datastructures import Headers
         from starlette.responses import PlainTextResponse
 
@@ -175,7 +175,7 @@ class PageAccess:
                 answered.extend(message.get("body", b""))
                 await send(message)
 
-        visitor.kept += room  # so that uploads at the same time do not have it twice
+        visitor.kept += room  # reserve it, so that parallel uploads cannot both use it
         self._uploading += 1
         try:
             await self._page(scope, counted, heard)
@@ -185,14 +185,14 @@ class PageAccess:
         finally:
             visitor.kept += min(came, room) - room
             self._uploading -= 1
-            if not self._uploading:  # Gradio leaves the pieces of a broken upload in the folder itself
+            if not self._uploading:  # Gradio leaves parts of a broken upload in this folder
                 _remove_pieces(self._uploads)
         if is_full:
             await too_large(scope, receive, send)
             return
         try:
             visitor.uploads.update(path for path in json.loads(bytes(answered)) if isinstance(path, str))
-        except (ValueError, TypeError):  # it was refused
+        except (ValueError, TypeError):  # Gradio refused the upload
             return
 
 
@@ -203,13 +203,13 @@ def _remove_pieces(folder: Path) -> None:
 
 
 def _crossing(scope: Scope, headers: Headers) -> Response | None:
-    """The refusal of a request that another page makes; a link to this one is allowed."""
+    """Return a refusal if another site made the request. A plain link to the page is allowed."""
     from starlette.responses import PlainTextResponse
 
     origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
     is_own = origin is None or origin.partition("://")[2] == headers.get("host")
     is_link = scope["method"] == "GET" and scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate"
-    is_link &= headers.get("sec-fetch-dest", "document") == "document"  # in a frame it is the other page that opens it
+    is_link &= headers.get("sec-fetch-dest", "document") == "document"  # a frame is opened by the page around it
     if is_own and (site in {"same-origin", "none"} or is_link):
         return None
     return PlainTextResponse("this origin may not use the page\n", 403)
@@ -221,7 +221,7 @@ def _cookies(headers: Headers) -> dict[str, str]:
 
 
 async def _body(receive: Receive, most: int) -> bytes | None:
-    """The body of a request; None if it is too long."""
+    """Return a request's body, or None if it is too long."""
     found = bytearray()
     while True:
         message = await receive()
@@ -233,7 +233,7 @@ async def _body(receive: Receive, most: int) -> bytes | None:
 
 
 def _paths(data: Any) -> Iterator[Any]:
-    """The files that a message names, at any depth."""
+    """Yield the paths of files in a message, at any depth."""
     waiting = [data]
     while waiting:
         one = waiting.pop()
@@ -249,7 +249,7 @@ _SHOWN_AS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", "
 
 
 def _output(visitor: Visitor, key: str) -> Response:
-    """A file that a run made: a picture as one, everything else to be saved."""
+    """Serve a file made by a run: pictures inline, everything else as a download."""
     from starlette.responses import FileResponse, PlainTextResponse
 
     path = visitor.outputs.get(key)
@@ -265,7 +265,7 @@ def _output(visitor: Visitor, key: str) -> Response:
 
 
 def _dressed(send: Send, policy: str) -> Send:
-    """Sends answers with the headers that confine them, and without those with which Gradio opens them to others."""
+    """Add our security headers to responses, and drop the CORS headers that Gradio sets."""
 
     async def dressed(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -1,4 +1,4 @@
-"""Questions of a run, as the page asks them."""
+"""Questions that a run asks its user, as HTML."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def described(asked: Asked) -> str:
-    """A question with all that decides about it: nothing is left out."""
+    """Render a question with everything that matters for the decision, uncut."""
     title, facts, code = _parts(asked)
     listed = "".join(f"<li>{text(fact, whole=True)}</li>" for fact in facts if fact)
     source = f"<details open><summary>Code</summary><pre>{text(code, whole=True)}</pre></details>" if code else ""
@@ -27,12 +27,12 @@ def described(asked: Asked) -> str:
 
 
 def scopes_of(asked: Asked, *, lasting: bool) -> dict[Scope, str]:
-    """Return the scopes in which a question may be allowed, each with the words of its button.
+    """Return the possible scopes of a permission, each with the label of its button.
 
-    `lasting`: also beyond the conversation, which is for the user of this machine alone.
+    With `lasting`, a permission may outlive the conversation. Only the owner of this machine gets that choice.
     """
     if isinstance(asked, PackagesToInstall) and not lasting:
-        return {}  # what is installed is allowed for good
+        return {}  # installed packages stay allowed
     scopes: dict[Scope, str] = {"once": "Allow"}
     if isinstance(asked, ToolToApprove):
         return scopes | {"always": "Allow all in this conversation"}

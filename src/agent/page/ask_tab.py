@@ -1,4 +1,4 @@
-"""The conversation on the page: question, files, live steps, answer, and what a run asks its user."""
+"""The tab for questions: conversation, files, live steps, answers, and requests for permission."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _EMPTY = '<p class="empty">Ask a question, with files if you like. Steps are sho
 _SCOPES: tuple[Scope, ...] = ("once", "always", "folder")
 _STORE = "key => { sessionStorage.setItem('alita', key) }"
 _READ = "() => [sessionStorage.getItem('alita') || '']"
-"""A tab keeps the key of its conversation, and gives it back when the page is loaded again."""
+"""A tab stores the key of its conversation in the browser, and finds it again after a reload."""
 
 
 class AskTab:
-    """The parts of the tab, which are added to the page in this order."""
+    """The components of the tab, added to the page in the order of their creation."""
 
     def __init__(self, gr: Any, visits: Visits) -> None:
         settings = visits.settings
@@ -51,7 +51,7 @@ class AskTab:
                 self.new = gr.Button("New conversation")
 
     def connect(self, blocks: Any) -> None:
-        """Let the parts work."""
+        """Connect the components to their handlers."""
         parts = [self.shown, self.asking, self.asked, self.stop, self.message, self.reason, self.key]
         parts += [self.earlier, *self.allow.values()]
         happens: list[tuple[Any, Any, list[Any], dict[str, Any]]] = [

@@ -1,4 +1,4 @@
-"""Tools that a visitor takes along, in the forms of `alita tools export`, without what is private."""
+"""Exports tools for a visitor, in the formats of `alita tools export`, without private data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMES = {"skill": "{dashed}", "server": "{name}.py", "wheel": "{name}_tools-1.0
 
 
 def exported(settings: Settings, visitor: Visitor, folder: Path, name: str | None, form: str) -> str:
-    """A link to a tool with those that it imports, in a form. The link of the visitor's export before ends."""
+    """Export a tool and the tools it imports, and return a link. The visitor's previous export is removed."""
     if not name or form not in _NAMES:
         return '<p class="empty">No tool is chosen.</p>'
     place = Path(tempfile.mkdtemp(prefix="export-", dir=folder))

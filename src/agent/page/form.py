@@ -1,6 +1,6 @@
-"""The form of a tool's arguments, made from its inputSchema: a field for each parameter.
+"""Builds a form for a tool's arguments from its inputSchema, with one field per parameter.
 
-A field takes text. If the parameter is a text, this is its value; else it is read as JSON.
+All fields take text. A text parameter uses it unchanged; other parameters parse it as JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 MOST = 40
-"""Fields of one form; a tool with more parameters takes one JSON object."""
+"""Maximum number of fields. A tool with more parameters gets a single field for a JSON object."""
 _LIMITS = {
     "minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most", "exclusiveMaximum": "less than",
     "minLength": "at least this many characters:", "maxLength": "at most this many characters:", "pattern": "like",
@@ -31,37 +31,37 @@ class Field:
 
     name: str
     kinds: tuple[str, ...]
-    """The JSON types that it takes; empty for any."""
+    """JSON types that it accepts; empty for any."""
     is_required: bool
     about: str
-    """Type, limits and description, on one line."""
+    """Type, limits and description on one line."""
     default: str = ""
-    """The text that stands in the field at first."""
+    """Initial text of the field."""
     choices: tuple[str, ...] = ()
-    """The values, as JSON, if there are only these."""
+    """The allowed values as JSON, if the schema lists them."""
 
     @property
     def is_text(self) -> bool:
-        """True if the field's text is the value itself."""
+        """True if the text is used as the value, without parsing."""
         return not self.choices and {*self.kinds} - {"null"} == {"string"}
 
     @property
     def is_long(self) -> bool:
-        """True if a value may have several lines."""
+        """True if a value may need several lines."""
         return not self.choices and bool({"array", "object"} & {*self.kinds} or not self.kinds)
 
     @property
     def example(self) -> str:
-        """A value as it may be typed."""
+        """An example value."""
         return next((_EXAMPLES[kind] for kind in self.kinds if kind in _EXAMPLES), "" if self.kinds else "JSON")
 
 
 WHOLE = Field("arguments", ("object",), True, "all arguments, as one JSON object", "{}")
-"""The one field of a tool that takes what no form has."""
+"""The single field of a tool whose parameters do not fit a form."""
 
 
 def fields_of(schema: dict[str, Json]) -> list[Field] | None:
-    """The fields for a tool's inputSchema; None if it takes what no form has."""
+    """Return the fields for an inputSchema, or None if it does not fit a form."""
     properties, required = schema.get("properties", {}), schema.get("required", [])
     if not isinstance(properties, dict) or not isinstance(required, list) or len(properties) > MOST:
         return None
@@ -91,7 +91,7 @@ _ALL = {"null", "boolean", "integer", "number", "string", "array", "object"}
 
 
 def _values(schema: dict[str, Json]) -> list[Json]:
-    """The values that a schema allows, if it lists them."""
+    """Return the allowed values if the schema lists them."""
     if isinstance(listed := schema.get("enum"), list):
         return [*listed]
     if "const" in schema:
@@ -111,10 +111,10 @@ def _default(field: Field, schema: dict[str, Json]) -> str:
 
 
 def arguments_of(fields: Sequence[Field], texts: Sequence[object]) -> dict[str, Json]:
-    """The arguments that a filled form gives. An optional field that is empty is left out.
+    """Return the arguments entered in a form. Empty optional fields are left out.
 
     Raises:
-        ArgumentsError: A required field is empty, or a text is no JSON; the message names each.
+        ArgumentsError: A required field is empty, or a text is invalid JSON. The message names every such field.
     """
     found: dict[str, Json] = {}
     problems = []

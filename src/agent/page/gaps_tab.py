@@ -1,4 +1,4 @@
-"""Gap records on the page: read, approved and rejected."""
+"""The tab for gap records: read, approve and reject them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def found(settings: Settings) -> tuple[list[tuple[str, str]], str]:
 
 
 def described(settings: Settings, record: str | None) -> str:
-    """A record, and how questions planned with it turned out."""
+    """Render a record, and the results of questions planned with it."""
     if not record:
         return _NONE
     try:
@@ -53,7 +53,7 @@ def described(settings: Settings, record: str | None) -> str:
 
 
 def marked(settings: Settings, record: str | None, status: str) -> str:
-    """The record with another status: `approved` or `rejected`."""
+    """Set a record's status to `approved` or `rejected`, and render it."""
     if not record:
         return _NONE
     try:
@@ -65,7 +65,7 @@ def marked(settings: Settings, record: str | None, status: str) -> str:
 
 
 def show(gr: Any, visits: Visits, tab: Any) -> None:
-    """Add the list, the chosen record and its review to the page."""
+    """Add the list, the chosen record and its buttons to the page."""
     told = gr.HTML(padding=False)
     ids = gr.Radio([], label="Gap records", elem_id="gaps")
     chosen = gr.HTML(_NONE, padding=False, elem_id="gap")

@@ -1,4 +1,4 @@
-"""HTML of what the page shows. Every text is foreign: nothing in it is markup, and nothing in it is loaded."""
+"""Renders what the page shows as HTML. All text is untrusted: it is escaped and loads nothing."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 _TITLE = 160
 _MOST = 20_000
-"""Characters of one text."""
+"""Maximum characters of a text unless it must be whole."""
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif")
 
 
 def text(words: str, *, whole: bool = False) -> str:
-    """Return a text with its lines as HTML; by default only its beginning."""
+    """Escape a text as HTML, cut to `_MOST` characters unless `whole`."""
     most = len(words) if whole else _MOST
     return escape(printable(words[:most]) + (f"\n… {len(words) - most:,} more characters" if len(words) > most else ""))
 
 
 def bad(error: AlitaError) -> str:
-    """An error, with what to do."""
+    """Render an error with its remedy."""
     return f'<p class="bad">{text(f"{error.message} {error.remedy}".strip())}</p>'
 
 
 def answer(words: str) -> str:
-    """An answer: Markdown without HTML and pictures."""
+    """Render an answer from Markdown, without raw HTML or pictures."""
     from markdown_it import MarkdownIt
 
     rendered = MarkdownIt("commonmark", {"html": False}).disable("image").enable("table").render(printable(words))
@@ -44,13 +44,13 @@ REL = '<a target="_blank" rel="noopener noreferrer nofollow" '
 
 
 def question(words: str, names: Sequence[str] = ()) -> str:
-    """A question with the names of its files."""
+    """Render a question with the names of its files."""
     files = "".join(f'<span class="file">{escape(one_line(name, 80))}</span>' for name in names)
     return f'<div class="question">{text(words)}{files}</div>'
 
 
 def step(event: e.Event) -> str:
-    """An event as a line, which opens if there is more; empty if it has none."""
+    """Render an event as a line that expands to its details; empty if it has no line."""
     line = line_of(event)
     if line is None or isinstance(event, e.RunFinished):
         return ""
@@ -66,7 +66,7 @@ def step(event: e.Event) -> str:
 
 
 def _more(event: e.Event) -> list[tuple[str, str]]:
-    """The parts of an event that its line has no room for."""
+    """Return the details of an event that do not fit its line."""
     if isinstance(event, e.ToolCalled):
         given = [(name, value if isinstance(value, str) else repr(value)) for name, value in event.arguments.items()]
         return [*given, ("result" if event.ok else "error", event.preview)]
@@ -80,14 +80,14 @@ def _more(event: e.Event) -> list[tuple[str, str]]:
 
 
 def diff(words: str) -> str:
-    """A unified diff, whole, with its added and removed lines marked."""
+    """Render a complete unified diff with its added and removed lines marked."""
     moods = {"+": "good", "-": "bad"}
     lines = (f'<span class="{moods.get(line[:1], "")}">{text(line, whole=True)}</span>' for line in words.split("\n"))
     return f'<pre class="diff">{chr(10).join(lines)}</pre>'
 
 
 def outputs(files: Sequence[OutputFile], addresses: Sequence[str]) -> str:
-    """The files that a run made, the pictures as pictures."""
+    """Render links to the files of a run; pictures are shown."""
     parts = []
     for file, address in zip(files, addresses, strict=True):
         name, at = escape(one_line(file.name, 120)), escape(address)
@@ -98,7 +98,7 @@ def outputs(files: Sequence[OutputFile], addresses: Sequence[str]) -> str:
 
 
 def ending(found: Answer) -> str:
-    """The end of a run: its status, cost and sources."""
+    """Render the end of a run: status, cost and sources."""
     line = line_of(e.RunFinished(found))
     sources = "".join(
         f'<li>{REL}href="{escape(one.url)}">{escape(one.title or one.url)}</a></li>'
@@ -112,7 +112,7 @@ def ending(found: Answer) -> str:
 
 
 def settings_table(settings: Settings) -> str:
-    """Each setting with its value and its source; keys are masked."""
+    """Render each setting with its value and source. Keys are masked."""
     rows = "".join(
         f"<tr><th>{text(line.name)}</th><td>{text(line.value)}</td><td>{text(line.source)}</td></tr>"
         for line in settings.explain()
@@ -122,6 +122,6 @@ def settings_table(settings: Settings) -> str:
 
 
 def with_request(gr: Any, handler: Any) -> Any:
-    """A handler that gets the request of its tab; Gradio looks for its type among the annotations."""
+    """Annotate a handler so that Gradio passes it the request of its tab."""
     handler.__annotations__["request"] = gr.Request
     return handler

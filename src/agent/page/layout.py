@@ -1,4 +1,4 @@
-"""The page itself: its tabs, and the server that shows it."""
+"""The page: its tabs and its server."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 
 async def serve_page(read: Read, check: Check, listen: ListenOptions, listening: Callable[[str], None]) -> None:
-    """Serve the page until it is cancelled.
+    """Serve the page until cancelled.
 
     Args:
-        read: Reads the settings, with those that are given.
-        check: The checks of `alita doctor`.
-        listen: Who comes in.
-        listening: Gets the address.
+        read: Reads the settings, with overrides.
+        check: Runs the checks of `alita doctor`.
+        listen: The address, and who may connect.
+        listening: Called with the page's address.
 
     Raises:
         UsageError: Gradio is not installed, or the address is unavailable.
@@ -67,7 +67,7 @@ def _sweep(folder: Path) -> None:
             os.kill(int(number), 0)
         except (ProcessLookupError, ValueError):
             shutil.rmtree(left, ignore_errors=True)
-        except (PermissionError, OverflowError):  # somebody else's
+        except (PermissionError, OverflowError):  # another user's
             continue
 
 
@@ -76,7 +76,7 @@ def _apply(visits: Visits, benches: Benches, settings: Settings) -> None:
 
 
 def page_of(visits: Visits, benches: Benches, listen: ListenOptions, read: Read, check: Check) -> ASGIApp:
-    """The page without its listen. If it is open to others, it has no tab that decides for its owner."""
+    """Build the page, without access control. A page open to others has no tabs that act for its owner."""
     try:
         import gradio as gr
     except ImportError:
@@ -112,7 +112,7 @@ def page_of(visits: Visits, benches: Benches, listen: ListenOptions, read: Read,
                 visits.leave(request.session_hash)
 
         blocks.unload(with_request(gr, left))
-    for function in blocks.fns.values():  # there are no other clients, and a description for them doubles the page
+    for function in blocks.fns.values():  # the page is the only client, and API descriptions would double its size
         function.api_visibility = "private"
     blocks.queue(default_concurrency_limit=None, max_size=200)
     page: ASGIApp = gr.mount_gradio_app(

@@ -1,4 +1,4 @@
-"""Tools on the page are looked at, approved and rejected; only on a page that is not open to others."""
+"""Reviews tools on the page: show, approve and reject them. Only on a page that is not open to others."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class Desk:
-    """The look at tools of one tab: what is approved is what was shown."""
+    """The review in one tab. A tool is approved exactly as it was shown."""
 
     def __init__(self, settings: Callable[[], Settings]) -> None:
         self._settings = settings
         self._seen: Review | None = None
 
     async def look(self, name: str | None) -> str:
-        """Return a tool's changes since its approval, its test results, and obstacles."""
+        """Render a tool's changes since its approval, its test results, and what prevents its approval."""
         self._seen = None
         if not name:
             return ""
@@ -51,7 +51,7 @@ class Desk:
         return _described(seen)
 
     async def bugs(self, name: str | None) -> str:
-        """Count the deliberate bugs that the tests of a tool catch, and show some that they miss."""
+        """Render how many deliberate bugs a tool's tests catch, and some that they miss."""
         if not name:
             return ""
         settings = self._settings()
@@ -73,7 +73,7 @@ class Desk:
         return f'<div class="tool"><pre class="{"bad" if missed else "good"}">{text(told)}</pre></div>'
 
     def accept(self, name: str | None) -> str:
-        """Approve the tool that was looked at last."""
+        """Approve the tool that was shown last."""
         if self._seen is None or self._seen.tool.name != name:
             return '<p class="bad">Review the tool first.</p>'
         try:
@@ -84,7 +84,7 @@ class Desk:
         return f'<p class="good">{text(name)} is approved.</p>'
 
     def reject(self, name: str | None) -> str:
-        """Put the approved version of a tool back, or else remove the tool."""
+        """Restore the approved version of a tool, or else remove it."""
         if not name:
             return ""
         try:

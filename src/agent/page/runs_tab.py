@@ -1,4 +1,4 @@
-"""Runs on the page: found by words, each with its trace, and replayed."""
+"""The tab for runs: search them, show their traces, compare and replay them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from agent.page.visits import Visits
 
 MOST = 50
-"""Runs of one list; words narrow it down."""
+"""Maximum number of listed runs. A search narrows the list."""
 _WIDTH = 110
 _NONE = '<p class="empty">No run is chosen.</p>'
 
 
 def found(settings: Settings, words: str, own: Container[str] | None) -> tuple[list[tuple[str, str]], str]:
-    """The newest runs that words find, or all, as labels and ids, and what cannot be read; of `own` alone, if given."""
+    """Return the newest matching runs as labels and ids, and a note on unreadable ones. With `own`, only those."""
     most = MOST if own is None else 20 * MOST
     try:
         with indexed(settings) as (index, problems):
@@ -46,7 +46,7 @@ def _label(run: dict[str, Any]) -> str:
 
 
 def described(settings: Settings, run_id: str | None) -> str:
-    """A run as a tree of steps and calls."""
+    """Render a run as a tree of steps and calls."""
     if not run_id:
         return _NONE
     try:
@@ -61,7 +61,7 @@ def described(settings: Settings, run_id: str | None) -> str:
 
 
 def compared(settings: Settings, one: str | None, other: str | None) -> str:
-    """Two runs side by side, and where their steps differ."""
+    """Render two runs side by side, and the differences of their steps."""
     if not one or not other:
         return '<p class="empty">Choose the run to compare with.</p>'
     try:
@@ -78,7 +78,7 @@ def compared(settings: Settings, one: str | None, other: str | None) -> str:
 
 
 async def replayed(settings: Settings, run_id: str) -> str:
-    """The answer of a run, made again from its journal without a call of a model."""
+    """Replay a run from its journal, without calling a model, and render its answer."""
     try:
         async with Alita.open(settings) as alita:
             answer = await alita.replay(run_id)

@@ -1,4 +1,4 @@
-"""Settings and the checks of `alita doctor` on the page; only on a page that is not open to others."""
+"""The tabs for settings and for the checks of `alita doctor`. Only on a page that is not open to others."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ CHANGEABLE = (
     *("approval", "packages", "hosts", "servers", "without", "engines", "robots"),
     *("gaps", "replan_steps", "use_cache", "keep_runs", "log_days", "download"),
 )
-"""The settings that the page changes: no key, no folder, no endpoint, no program, and nothing that isolates less."""
+"""Settings that the page may change: no keys, folders, endpoints or programs, and nothing that weakens isolation."""
 
 
 class SettingsDesk:
-    """Changes settings in the user's own file, as `alita config set` does."""
+    """Changes the user's settings file like `alita config set`."""
 
     def __init__(self, read: Read, apply: Callable[[Settings], None]) -> None:
         self._read, self._apply = read, apply
 
     def change(self, name: str | None, value: str | None) -> str:
-        """Write a setting, or remove it if the value is None; it applies from the next question on."""
+        """Write a setting, or remove it if the value is None. It applies from the next question."""
         if name not in CHANGEABLE:
             return '<p class="bad">Choose a setting.</p>'
         try:
@@ -56,7 +56,7 @@ class SettingsDesk:
 
 
 def described(settings: Settings, name: str | None) -> tuple[str, str]:
-    """Return the value of a setting, as a user types it, and its description."""
+    """Return a setting's value as a user would type it, and its description."""
     if name not in CHANGEABLE:
         return "", ""
     value = next(line.value for line in settings.explain() if line.name == name)
@@ -68,7 +68,7 @@ def described(settings: Settings, name: str | None) -> tuple[str, str]:
 
 
 def checked(settings: Settings, check: Check) -> str:
-    """Return what `alita doctor` finds, as a table."""
+    """Render the findings of `alita doctor` as a table."""
     findings, verdict = check(settings)
     rows = "".join(
         f"<tr><th>{'✓' if one.ok else '✗' if one.needed else '–'} {text(one.name)}</th>"
@@ -81,7 +81,7 @@ def checked(settings: Settings, check: Check) -> str:
 
 
 def show(gr: Any, visits: Visits, desk: SettingsDesk, tab: Any) -> None:
-    """Add the settings and their change to the page."""
+    """Add the settings and the form that changes them to the page."""
     with gr.Row():
         name = gr.Dropdown(CHANGEABLE, value=None, label="Setting")
         value = gr.Textbox(label="Value", placeholder="12, true, text, a list as a, b", max_lines=1)

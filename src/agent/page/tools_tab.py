@@ -1,4 +1,4 @@
-"""The tools of the library on the page: found by words, shown with their proof and use, and run."""
+"""The tab for tools: search them, show their proof and use, run, compare, export and review them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from mcp_tools.tool import Tool
 
 MOST = 50
-"""Tools of one list; words narrow it down."""
+"""Maximum number of listed tools. A search narrows the list."""
 _NONE = '<p class="empty">No tool is chosen.</p>'
 
 
 def found(settings: Settings, words: str) -> tuple[list[tuple[str, str]], str]:
-    """The tools that words find, or all, as labels and names; and a sentence about those that are not shown."""
+    """Return matching tools as labels and names, and a note on tools that are not listed or withheld."""
     with closing(open_library(settings)) as library:
         tools = [hit.tool for hit in library.search(words, MOST)] if words.strip() else library.list()
         waiting = len(library.withheld())
@@ -47,7 +47,7 @@ def found(settings: Settings, words: str) -> tuple[list[tuple[str, str]], str]:
 
 
 async def described(settings: Settings, name: str | None) -> str:
-    """A tool: what it does, what it may use, how it was proved and used, its code and its tests."""
+    """Render a tool: purpose, capabilities, proof, use, code and tests."""
     if not name:
         return _NONE
     with closing(open_library(settings)) as library:
@@ -63,7 +63,7 @@ async def described(settings: Settings, name: str | None) -> str:
         facts += [("last call", time.strftime("%Y-%m-%d %H:%M", time.localtime(stats.last)) if stats.last else "")]
         try:
             uses = await uses_of(library, tool, call_consent(settings, None, lambda _: None))
-        except AlitaError as error:  # the policy file is wrong
+        except AlitaError as error:  # the policy file is invalid
             uses = [(error.message, error.remedy)]
         facts += [("may", "\n".join(f"{use} ({decider})" for use, decider in uses))]
         facts += [("withheld", f"{withheld.reason}; {withheld.remedy}")] if withheld else []
@@ -102,7 +102,7 @@ def _folded(parts: Sequence[tuple[str, str]]) -> str:
 
 
 def fields(settings: Settings, name: str | None) -> list[Field] | None:
-    """The form of a tool's arguments; None for one JSON object instead."""
+    """Return the fields for a tool's arguments, or None if it takes a single JSON object."""
     with closing(open_library(settings)) as library:
         try:
             return fields_of(library.get(name or "").input_schema)
@@ -111,7 +111,7 @@ def fields(settings: Settings, name: str | None) -> list[Field] | None:
 
 
 async def run(settings: Settings, name: str | None, form: list[Field] | None, texts: Sequence[Any]) -> str:
-    """A call of a tool in the sandbox. It gets no files, and nobody is asked: what is not allowed yet is refused."""
+    """Run a tool in the sandbox, without files. Nobody is asked, so uses that are not allowed yet are refused."""
     if not name:
         return _NONE
     try:
@@ -132,7 +132,7 @@ async def run(settings: Settings, name: str | None, form: list[Field] | None, te
 
 
 def versions(settings: Settings, name: str | None) -> list[tuple[str, str]]:
-    """The versions of a tool that are kept, the newest first, as labels and hashes."""
+    """Return the stored versions of a tool as labels and hashes, newest first."""
     if not name:
         return []
     with closing(open_library(settings)) as library:
@@ -153,16 +153,16 @@ def _day(version: Tool) -> str:
 def compared(
     settings: Settings, name: str | None, old: str | None, new: str | None, *, with_record: bool = True
 ) -> str:
-    """The difference of two versions of a tool; by default, of the current one and the one before.
+    """Render the difference between two versions of a tool, by default the current one and the one before.
 
-    `with_record`: also what the record says of the user, such as the question behind the tool.
+    With `with_record`, include records about the user, such as the question behind the tool.
     """
     if not name:
         return ""
     try:
         with closing(open_library(settings)) as library:
             before, now, found = version_difference(library, name, old or "", new or "")
-        if not with_record and now.input_schema:  # else only the source is shown
+        if not with_record and now.input_schema:  # without a definition, only the source is compared
             labels = before.source_hash[:HASH_SHOWN], now.source_hash[:HASH_SHOWN] if new else "now"
             found = difference(_public(before), _public(now), labels)
     except AlitaError as error:
@@ -179,7 +179,7 @@ def _bad(words: str) -> str:
 
 
 def show(gr: Any, visits: Visits, tab: Any) -> Any:
-    """Add the list, its search and the chosen tool to the page; returns what holds the chosen name."""
+    """Add the list, its search and the chosen tool to the page. Return the component that holds the chosen name."""
     words = gr.Textbox(label="Search", placeholder="What should the tool do?", max_lines=1)
     told = gr.HTML(padding=False)
     names = gr.Radio([], label="Tools", elem_id="tools")
@@ -229,7 +229,7 @@ def show(gr: Any, visits: Visits, tab: Any) -> Any:
 
 
 def show_review(gr: Any, visits: Visits, names: Any) -> None:
-    """Add the buttons that review the chosen tool; they work once a tool is chosen."""
+    """Add the buttons for a review. They are enabled once a tool is chosen."""
     with gr.Row():
         look, bugs = gr.Button("Review", interactive=False), gr.Button("Try deliberate bugs", interactive=False)
         accept, reject = gr.Button("Approve", interactive=False), gr.Button("Reject", interactive=False)
@@ -256,7 +256,7 @@ def show_review(gr: Any, visits: Visits, names: Any) -> None:
 
 
 def _form(gr: Any, visits: Visits, name: str) -> None:
-    """A field for each parameter of a tool, and the button that runs it."""
+    """Add a field for each parameter of a tool, and a button that runs it."""
     form = fields(visits.settings, name)
     parts = [_part(gr, field) for field in ([WHOLE] if form is None else form)]
     call = gr.Button("Run")

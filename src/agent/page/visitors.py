@@ -1,4 +1,4 @@
-"""The browsers that were let in, with their tabs and files."""
+"""The browsers that were admitted, with their tabs and files."""
 
 from __future__ import annotations
 
@@ -17,47 +17,47 @@ _TAB = re.compile(r"[A-Za-z0-9_-]{6,64}")
 
 @dataclass(eq=False)
 class Visitor:
-    """One browser: no other one sees its tabs and its files."""
+    """A browser. No other browser can see its tabs and files."""
 
     tabs: dict[str, str] = field(default_factory=dict)
-    """The sessions that Gradio gave its tabs, the oldest first, each with the conversation that it shows."""
+    """Gradio's session ids of its tabs, oldest first, each with the key of the conversation shown."""
     uploads: set[str] = field(default_factory=set)
-    """Paths of the files that it sent."""
+    """Paths of uploaded files."""
     outputs: dict[str, Path] = field(default_factory=dict)
-    """Files that runs made for it, or that it exports, by the key in their address."""
+    """Files from runs and exports, by the key in their URL."""
     runs: set[str] = field(default_factory=set)
-    """Ids of the runs that it started."""
+    """Ids of the runs it started."""
     conversations: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Its conversations, the newest last: the session in the store and its title, by what its tabs call them."""
+    """Session id and title of its conversations, by key, newest last."""
     export: Path | None = None
-    """The folder of its newest export."""
+    """Folder of its latest export."""
     kept: int = 0
-    """Bytes of its uploads."""
+    """Total size of its uploads in bytes."""
 
     def remember(self, key: str, session_id: str, title: str) -> None:
-        """Take a conversation for the one that was used last."""
+        """Make a conversation the most recently used one."""
         self.conversations.pop(key, None)
         self.conversations[key] = session_id, title
         while len(self.conversations) > _MOST_TABS:
             del self.conversations[next(iter(self.conversations))]
 
     def offer(self, path: Path) -> str:
-        """The address of a file that a run made for this visitor."""
+        """Return the URL of a file for this visitor."""
         key = next((key for key, known in self.outputs.items() if known == path), "") or secrets.token_urlsafe(16)
         self.outputs[key] = path
         return f"{OUTPUTS}{key}"
 
 
 class Visitors:
-    """All that were let in. If there are too many, the oldest is forgotten."""
+    """All admitted browsers. If there are too many, the oldest is removed."""
 
     def __init__(self) -> None:
         self.by_cookie: dict[str, Visitor] = {}
         self.left: Callable[[str], None] = lambda _: None
-        """Told of a tab that is forgotten."""
+        """Called with each tab that is removed."""
 
     def admit(self) -> str:
-        """Let a browser in; its cookie."""
+        """Admit a browser and return its cookie."""
         while len(self.by_cookie) >= _MOST:
             for tab in self.by_cookie.pop(next(iter(self.by_cookie))).tabs:
                 self.left(tab)
@@ -66,11 +66,11 @@ class Visitors:
         return cookie
 
     def of_tab(self, tab: str) -> Visitor | None:
-        """The visitor that has this tab."""
+        """Return the visitor that has a tab."""
         return next((one for one in self.by_cookie.values() if tab in one.tabs), None)
 
     def owns(self, visitor: Visitor, tab: Any) -> bool:
-        """True if a tab is the visitor's; a new tab becomes the visitor's."""
+        """Return True if a tab belongs to the visitor. A new tab is added to the visitor."""
         if not isinstance(tab, str) or not _TAB.fullmatch(tab):
             return False
         if tab not in visitor.tabs:

@@ -1,6 +1,6 @@
-"""The conversations of the page: each has its own `Alita`, opened when it first asks, and is kept in the store.
+"""The conversations of the page. Each has its own `Alita`, opened at its first question, and is stored as a session.
 
-A tab shows one. It finds it again after it was loaded again, also while a run is under way.
+A tab shows one conversation, and finds it again after a reload, even during a run.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from agent.store.sessions import StoredSession
 
 _MOST_STEPS = 400
-"""Lines of one run that are shown."""
+"""Maximum number of lines shown of a run."""
 _PAUSE = 0.1
-"""Seconds between two views of a busy run."""
+"""Seconds between two updates of a running question."""
 _STOPPED = '<p class="bad">Stopped.</p>'
 AWAY = 60.0
-"""Seconds after which a conversation without a tab is closed, and its run ended."""
+"""Seconds after which a conversation without a tab is closed and its run stopped."""
 
 
 class Turn:
-    """A question on the page, and its result so far."""
+    """A question on the page and its result so far."""
 
     def __init__(self, question: str) -> None:
         self._question = question
@@ -61,7 +61,7 @@ class Turn:
         self.is_over = False
 
     def see(self, event: Event) -> None:
-        """Take an event into account."""
+        """Update from an event."""
         if isinstance(event, AnswerWritten):
             self._written += event.text
             return
@@ -79,16 +79,16 @@ class Turn:
                 self._left_out += 1
 
     def end(self, ending: str, answer: str = "") -> None:
-        """Show how the run ended."""
+        """Show the end of the run."""
         self._ending, self._written, self.is_over = ending, answer or self._written, True
 
     def add(self, more: str) -> None:
-        """Show something behind the end."""
+        """Append HTML to the end."""
         self._ending += more
 
     @property
     def html(self) -> str:
-        """The turn."""
+        """The turn as HTML."""
         more = f"<p>… {count_of(self._left_out, 'more line')}</p>" if self._left_out else ""
         is_open = "" if self.is_over else " open"
         told = count_of(len(self._steps) + self._left_out, "step")
@@ -100,7 +100,7 @@ class Turn:
 
 
 class Visit:
-    """One conversation of a visitor."""
+    """A conversation of a visitor."""
 
     def __init__(self, visits: Visits, visitor: Visitor, session: StoredSession, *, key: str) -> None:
         self._visits, self._visitor, self._session, self.key = visits, visitor, session, key
@@ -113,31 +113,31 @@ class Visit:
         self._turns: list[Turn] = []
         self._task: asyncio.Task[None] | None = None
         self._changes = 0
-        """Number of changes that a tab may show."""
+        """Counts changes that tabs should show."""
         self._keeps_all = False
         self._asked: Asked | None = None
         self.asking = ""
-        """HTML of the question that the run asks now."""
+        """HTML of the question that the run is asking its user; empty if none."""
         self._reply: asyncio.Future[UserReply] | None = None
 
     @property
     def html(self) -> str:
-        """The conversation."""
+        """The conversation as HTML."""
         return self._earlier + "".join(turn.html for turn in self._turns)
 
     @property
     def is_busy(self) -> bool:
-        """True while a run is under way."""
+        """True during a run."""
         return self._task is not None and not self._task.done()
 
     async def recall(self) -> None:
-        """Show the turns that the store has."""
+        """Show the stored turns."""
         turns = [await asyncio.to_thread(self._recalled, turn) for turn in self._session.turns]
         self._earlier = "".join(turns)
 
     def _recalled(self, turn: StoredTurn) -> str:
         run = None
-        with contextlib.suppress(RunError):  # plain arithmetic has none, and old ones are removed
+        with contextlib.suppress(RunError):  # arithmetic has no run, and old runs are removed
             run = load_run(self._visits.settings.runs_dir, turn.run_id) if turn.run_id else None
         asked = html.question(turn.question, [Path(file.path).name for file in run.files] if run else [])
         if run is None or run.answer is None:
@@ -152,14 +152,14 @@ class Visit:
         return html.outputs(here, addresses) + html.ending(answer)
 
     def ask(self, question: str, files: Sequence[Path], *, model: str, agent: str) -> None:
-        """Ask a question; `watch` reports what is new."""
-        question = self._redactor.text(question)  # not even its owner sees a key again
+        """Ask a question. `watch` reports its progress."""
+        question = self._redactor.text(question)  # a key is not shown again, not even to its owner
         turn = Turn(html.question(question, [path.name for path in files]))
         self._turns.append(turn)
         self._task = asyncio.create_task(self._answer(turn, question, files, {"model": model, "agent": agent}))
 
     async def watch(self) -> AsyncIterator[None]:
-        """Yield when there is something new to show, until the run is over. Who stops listening ends nothing."""
+        """Yield when there is something new to show, until the run ends. Closing the iterator does not stop the run."""
         seen = -1
         while self.is_busy:
             if seen != self._changes:
@@ -193,7 +193,7 @@ class Visit:
                 turn.add(problem)
 
     def _save(self) -> str:
-        """Keep the conversation in the store; why it cannot be kept."""
+        """Store the conversation. Return HTML of the problem if that fails."""
         if not self._session.turns:
             return ""
         try:
@@ -205,7 +205,7 @@ class Visit:
         return ""
 
     async def _opened(self, choice: dict[str, str]) -> Chat:
-        """The conversation, with the model and the specialist that are chosen now."""
+        """Return the chat, switched to the chosen model and specialist."""
         current = self._visits.settings
         if not self._visits.is_local and choice.get("model", "") not in ("", *self._visits.models):
             raise UsageError(
@@ -236,25 +236,25 @@ class Visit:
             self._changes += 1
 
     def scopes(self) -> dict[Scope, str]:
-        """Return the scopes in which the run's question may be allowed, each with its words."""
+        """Return the possible scopes of the requested permission, with their labels."""
         return {} if self._asked is None else scopes_of(self._asked, lasting=self._visits.is_local)
 
     def reply(self, asked: str, *, scope: Scope | Literal[""] = "", reason: str = "") -> None:
-        """Give the user's reply to a question, as it was shown to the user; an empty scope refuses."""
+        """Answer the run's question `asked`, given as it was shown. An empty scope refuses."""
         if self._reply is None or self._reply.done() or asked != self.asking or scope not in {"", *self.scopes()}:
-            return  # it was about an earlier one
+            return  # the reply was to an earlier question
         self._reply.set_result(UserReply(True, scope=scope) if scope else UserReply(False, reason.strip()))
 
     async def stop(self) -> None:
-        """End the run that is under way; it can be resumed."""
+        """Stop the running question; it can be resumed."""
         if self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-            if not self._turns[-1].is_over:  # it had not begun
+            if not self._turns[-1].is_over:  # the task had not started
                 self._turns[-1].end(_STOPPED)
 
     async def aclose(self) -> None:
-        """End the run, and close what it had opened."""
+        """Stop the run and close the `Alita`."""
         await self.stop()
         await self._close()
 
@@ -265,13 +265,13 @@ class Visit:
 
 
 class Visits:
-    """The conversations that tabs show, and the settings with which they ask.
+    """The conversations of all tabs, and the settings for their questions.
 
     Args:
-        settings: The settings; a change applies from the next question on.
-        visitors: The browsers that were let in.
-        folder: The folder for files that visitors take along.
-        is_local: True if only this machine reaches the page: its visitors are the user, who sees all runs.
+        settings: The settings. A change applies from the next question.
+        visitors: The admitted browsers.
+        folder: Folder for exported files.
+        is_local: True if only this machine can reach the page. Its visitors are then the owner and see all runs.
     """
 
     def __init__(self, settings: Settings, visitors: Visitors, folder: Path, *, is_local: bool) -> None:
@@ -283,7 +283,7 @@ class Visits:
 
     @property
     def models(self) -> list[str]:
-        """The models of the settings, the usual one first. Only the user of this machine names others: scripts, too."""
+        """The configured models, the default first. Only the owner may enter other names, which could be scripts."""
         names = dict.fromkeys([self.settings.model, *self.settings.fallback, *self.settings.models])
         return [name for name in names if name]
 
@@ -294,10 +294,10 @@ class Visits:
         return visitor
 
     async def enter(self, tab: str | None, key: str) -> Visit:
-        """Show a conversation of the tab's visitor in the tab: the one with this key, or else a new one.
+        """Show a conversation in a tab: the one with this key, or a new one.
 
         Raises:
-            LookupError: No visitor has the tab.
+        LookupError: No visitor has the tab.
         """
         visitor = self._visitor_of(tab)
         visit = self._visits.get((visitor, key))
@@ -311,7 +311,7 @@ class Visits:
 
     async def _reopened(self, visitor: Visitor, key: str) -> Visit:
         if key in visitor.conversations:
-            with contextlib.suppress(AlitaError):  # it was deleted meanwhile
+            with contextlib.suppress(AlitaError):  # the session was deleted
                 session_id, _ = visitor.conversations[key]
                 session = require_own(await asyncio.to_thread(load_session, self.settings, session_id))
                 visit = Visit(self, visitor, session, key=key)
@@ -321,10 +321,10 @@ class Visits:
         return Visit(self, visitor, session, key=session.id)
 
     async def of(self, tab: str | None) -> Visit:
-        """The conversation that a tab shows, also after its connection was lost for a while.
+        """Return the conversation that a tab shows, also after a lost connection.
 
         Raises:
-            LookupError: No visitor has the tab.
+        LookupError: No visitor has the tab.
         """
         visitor = self._visitor_of(tab)
         place = visitor, visitor.tabs[str(tab)]
@@ -332,21 +332,21 @@ class Visits:
         return self._visits[place] if is_here else await self.enter(tab, place[1])
 
     def conversations(self, tab: str | None) -> list[tuple[str, str]]:
-        """Title and key of the conversations of the tab's visitor, the newest first."""
+        """Return title and key of the visitor's conversations, newest first."""
         kept = self._visitor_of(tab).conversations
         return [(title, key) for key, (_, title) in reversed(kept.items())]
 
     async def export(self, tab: str | None, tool: str | None, form: str) -> str:
-        """A link to a tool in a form, for the tab's visitor."""
+        """Export a tool for the tab's visitor, and return a link."""
         return await asyncio.to_thread(exported, self.settings, self._visitor_of(tab), self._folder, tool, form)
 
     def seen_by(self, tab: str | None) -> Container[str] | None:
-        """The runs that the visitor of a tab sees; None for all."""
+        """Return the ids of the runs that the tab's visitor may see, or None for all."""
         visitor = self.visitors.of_tab(tab or "")
         return None if self.is_local else visitor.runs if visitor is not None else ()
 
     def leave(self, tab: str) -> None:
-        """Close the conversation of a tab that is gone, unless another tab soon shows it."""
+        """Close the conversation of a closed tab, unless another tab soon shows it."""
         if (place := self._tabs.pop(tab, None)) is not None:
             task = asyncio.get_running_loop().create_task(self._close_later(place))
             self._closing.add(task)
@@ -358,7 +358,7 @@ class Visits:
             await visit.aclose()
 
     async def aclose(self) -> None:
-        """End all."""
+        """Close all conversations."""
         closing, visits = list(self._closing), list(self._visits.values())
         for task in closing:
             task.cancel()

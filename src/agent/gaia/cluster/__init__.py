@@ -1,1 +1,1 @@
-"""Questions of a benchmark as Ray tasks, on several machines."""
+"""Runs questions of a benchmark as Ray tasks on several machines."""

@@ -1,4 +1,4 @@
-"""The connection to a Ray cluster: opened and checked before the first question."""
+"""Connects to a Ray cluster and checks its nodes before the first question."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 _REACH_SECONDS = 5.0
 _SETTINGS = bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
-"""The first frame of each side of an HTTP/2 connection, which Ray's is; the fourth byte is its kind."""
+"""The first HTTP/2 frame of each side; its fourth byte is the type. Ray speaks HTTP/2."""
 _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _SETTINGS
 _FRAME = len(_SETTINGS)
 _CHECK_SECONDS = 120.0
-"""A node starts a worker and imports alita meanwhile."""
+"""A node needs this long to start a worker and import alita."""
 _INSTALL = "pip install 'alita[ray]'"
 _NODE_PACKAGES = (
     "Install the same alita there, with the same extras and with `ray`, and start Ray there with its Python."
@@ -33,22 +33,23 @@ _NODE_PACKAGES = (
 
 
 def require_ray() -> None:
-    """Make sure that Ray can be imported.
+    """Check that Ray can be imported.
 
     Raises:
         UsageError: It is not installed.
     """
     try:
-        import ray  # noqa: F401 - tells whether it is there
+        import ray  # noqa: F401 - checks that it is installed
     except ImportError as problem:
         raise UsageError(f"--executor ray needs Ray, which cannot be imported: {problem}.", remedy=_INSTALL) from None
 
 
 @contextlib.contextmanager
 def private_places() -> Iterator[str]:
-    """Give a folder for Ray that is started here. Whoever reaches its sockets or reads its token runs code as the user.
+    """Yield a private folder for a local Ray.
 
-    By default Ray puts the first into a folder that every user of the machine may change, and lets all read the second.
+    Anyone who can reach Ray's sockets or read its token can run code as this user. By default, Ray keeps its sockets in
+    a folder that every user may change, and a token that every user may read.
     """
     home = Path.home() / ".ray"
     with contextlib.suppress(OSError):
@@ -56,20 +57,20 @@ def private_places() -> Iterator[str]:
     with contextlib.suppress(OSError):
         (home / "auth_token").chmod(0o600)
     with tempfile.TemporaryDirectory(prefix="alita-ray-", ignore_cleanup_errors=True) as folder:
-        yield f"{folder}/ray"  # Ray opens this one to all
+        yield f"{folder}/ray"  # Ray makes its own folder accessible to everyone
 
 
 def connect(address: str, cpus: int, folder: str) -> None:
     """Connect this process to a cluster, or start Ray on this machine.
 
     Args:
-        address: HOST:PORT of the cluster's head, or `auto` for one that runs on this machine; empty to start Ray here.
-        cpus: Questions that run in parallel if Ray is started here.
+        address: HOST:PORT of the cluster's head; `auto` for a cluster on this machine; empty to start Ray here.
+        cpus: Questions to run in parallel if Ray is started here.
         folder: Ray's folder if it is started here; see `private_places`.
 
     Raises:
-        UsageError: The address is not one of these.
-        RunError: The address does not answer, or it cannot be used.
+        UsageError: The address is invalid.
+        RunError: Nothing answers at the address, or the cluster cannot be used.
     """
     import ray
 
@@ -121,7 +122,7 @@ def _require_reachable(address: str) -> None:
             f"Nothing answers at the Ray address {address}: {problem.strerror or problem}.",
             remedy="Start the cluster (ray start --head), or correct --ray-address.",
         ) from None
-    if said[3:4] != _SETTINGS[3:4]:  # Ray would try for minutes
+    if said[3:4] != _SETTINGS[3:4]:  # otherwise Ray would retry for minutes
         raise RunError(
             f"What answers at {address} is not a Ray cluster.",
             remedy="Name the port of the head that `ray start --head` printed (usually 6379).",
@@ -130,7 +131,7 @@ def _require_reachable(address: str) -> None:
 
 @contextlib.contextmanager
 def _outside_the_project() -> Iterator[None]:
-    """Ray lets its workers import from the current folder, and a project's files are not trusted."""
+    """Leave the current folder while Ray starts: its workers import from there, and project files are not trusted."""
     before = Path.cwd()
     os.chdir("/")
     try:
@@ -140,16 +141,16 @@ def _outside_the_project() -> Iterator[None]:
 
 
 def check_nodes(settings: Settings) -> int:
-    """Make sure that every node can answer questions as this machine would.
+    """Check that every node can answer questions like this machine.
 
     Args:
         settings: The settings of the questions.
 
     Returns:
-        The CPUs of the cluster: how many questions run in parallel.
+        Number of CPUs in the cluster, which is how many questions run in parallel.
 
     Raises:
-        RunError: A node lacks alita, has another version, or lacks a key; or no node has a CPU.
+        RunError: A node lacks alita or a key, or has another version; or no node has a CPU.
     """
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -194,7 +195,7 @@ def check_nodes(settings: Settings) -> int:
 
 
 def _probe() -> Callable[..., dict[str, Any]]:
-    """A task that can tell that alita is missing: it travels by value, and imports alita when it runs."""
+    """Return a task that works on nodes without alita: it is sent by value and imports alita only when it runs."""
 
     def probe(values: dict[str, Any], python: list[int]) -> dict[str, Any]:
         import os
@@ -207,7 +208,7 @@ def _probe() -> Callable[..., dict[str, Any]]:
             from agent.gaia.cluster.worker import describe
 
             return describe(values)
-        except Exception as problem:  # noqa: BLE001 - an ImportError, or settings of the node
+        except Exception as problem:  # noqa: BLE001 - an ImportError, or invalid settings on the node
             return {"problem": f"{type(problem).__name__}: {problem}"}
 
     return probe

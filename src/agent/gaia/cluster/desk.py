@@ -1,4 +1,4 @@
-"""The desk of a cluster: gives out model slots, and stops questions."""
+"""Coordinates a cluster: grants model slots to questions, and tells questions to stop."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 
 class Desk:
-    """Limits the model calls of all nodes together. It runs as a Ray actor on the machine of the benchmark.
+    """Limits model calls across all nodes. It runs as a Ray actor on the benchmark's machine.
 
     Args:
-        most: Model calls to run in parallel at one endpoint.
+        most: Model calls to run in parallel at each endpoint.
     """
 
     def __init__(self, most: int) -> None:
@@ -21,7 +21,7 @@ class Desk:
         self._stops: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
     async def acquire(self, holder: str, endpoint: str) -> None:
-        """Wait for a slot at an endpoint; the first to ask is the first to get one."""
+        """Wait for a slot at an endpoint. Slots are granted in the order of requests."""
         if self._free[endpoint] > 0:
             self._free[endpoint] -= 1
             self._held[holder, endpoint] += 1
@@ -31,13 +31,13 @@ class Desk:
             await granted
 
     async def release(self, holder: str, endpoint: str) -> None:
-        """Take a slot back."""
+        """Release a slot."""
         if self._held[holder, endpoint] > 0:
             self._held[holder, endpoint] -= 1
             self._pass_on(endpoint)
 
     async def leave(self, holder: str) -> None:
-        """Take back all that a question holds: it ended, or its worker died."""
+        """Release all slots of a question that ended or whose worker died."""
         for waiting in self._waiting.values():
             for one in [one for one in waiting if one[0] == holder]:
                 waiting.remove(one)
@@ -53,7 +53,7 @@ class Desk:
         self._stops[holder].set()
 
     async def stopped(self, holder: str) -> None:
-        """Return when a question is to stop, or has ended."""
+        """Wait until a question is told to stop or has ended."""
         await self._stops[holder].wait()
 
     def _pass_on(self, endpoint: str) -> None:
@@ -66,12 +66,12 @@ class Desk:
 
 
 class DeskSlots:
-    """The slots of an endpoint, for one question (`agent.models.failures.Slots`).
+    """The slots of an endpoint for one question (implements `agent.models.failures.Slots`).
 
     Args:
         desk: The actor.
-        holder: The name of the question at the desk.
-        endpoint: The URL.
+        holder: Identifies the question.
+        endpoint: URL of the endpoint.
     """
 
     def __init__(self, desk: Any, holder: str, endpoint: str) -> None:
@@ -79,7 +79,7 @@ class DeskSlots:
         self._key = holder, endpoint
 
     def locked(self) -> bool:
-        """Return True: other nodes may hold every slot."""
+        """Return True, because questions on other nodes may hold all slots."""
         return True
 
     async def acquire(self) -> None:
@@ -87,10 +87,10 @@ class DeskSlots:
         granted = self._desk.acquire.remote(*self._key)
         try:
             await granted
-        except asyncio.CancelledError:  # the desk may grant it later
+        except asyncio.CancelledError:  # release the slot if it is granted after all
             granted.future().add_done_callback(lambda _: self.release())
             raise
 
     def release(self) -> None:
-        """Give a slot back."""
+        """Release the slot."""
         self._desk.release.remote(*self._key)

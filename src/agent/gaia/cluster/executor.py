@@ -1,4 +1,4 @@
-"""Questions as Ray tasks: this process keeps the ledger, the library and the records; nodes only answer."""
+"""Runs questions as Ray tasks. This process keeps the ledger, the library and the records; nodes only answer."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from agent.gaia.configuration import RunOptions, Setup
 
 _LOST = (WorkerDiedError, NodeDiedError, ObjectLostError, OutOfMemoryError)
-"""The ends of a worker that are no fault of the question, or may be none: it is asked once more."""
+"""Failures that are probably not the question's fault, so it is asked once more."""
 _GRACE_SECONDS = 10.0
-"""Time that a cancelled question has to end before its worker is killed."""
+"""Time for a cancelled question to end before its worker is killed."""
 _LOOK_SECONDS = 15.0
-"""Time between two looks whether any node is left for a question that waits."""
+"""Time between checks whether a waiting question still has a node to run on."""
 _RESOURCES = ("sandbox", "browser")
-"""Custom resources of nodes: a question takes one of each that the cluster has."""
+"""Custom resources of nodes. A question takes one of each that the cluster has."""
 
 
 class RayExecutor:
-    """Runs questions on a cluster (`agent.gaia.question_run.Executor`)."""
+    """Runs questions on a cluster (implements `agent.gaia.question_run.Executor`)."""
 
     def __init__(self, options: RunOptions, setup: Setup, at_once: int, tell: Callable[[str], None]) -> None:
         self.at_once = at_once
@@ -66,7 +66,7 @@ class RayExecutor:
             num_cpus=1, resources=dict.fromkeys(wanted, 1), max_retries=0, num_returns="streaming"
         )(worker.answer)
         self._sent: dict[str, Any] = {}
-        """Files by their hash, in Ray's store."""
+        """References to files in Ray's object store, by hash."""
         self._packed: tuple[object, Files, str] | None = None
         self._values = worker.portable(setup.settings)
 
@@ -78,17 +78,18 @@ class RayExecutor:
         """Connect to the cluster, and check its nodes.
 
         Args:
-            options: The questions and limits.
-            settings: The settings of the questions.
-            most: Questions that are left.
-            usual: Questions to run in parallel if Ray is started here and the user says nothing.
-            tell: Shows a line to the user.
+        options: The questions and limits.
+        settings: The settings of the questions.
+        most: Number of remaining questions.
+        usual: Questions to run in parallel on a local Ray if the user sets no number.
+        tell: Shows a line to the user.
 
         Raises:
-            UsageError, RunError: The cluster cannot be used.
+        UsageError, RunError: The cluster cannot be used.
         """
         address, here = options.ray_address, min(options.concurrency or usual, most)
         with contextlib.nullcontext("") if address else private_places() as folder:
+            tell(f"Connecting to Ray at {address} …" if address else "Starting Ray …")
             await asyncio.to_thread(connect, address, here, folder)
             try:
                 cpus = await asyncio.to_thread(check_nodes, settings)
@@ -102,7 +103,7 @@ class RayExecutor:
         return RayQuestion(self, job, listen)
 
     def settings_of(self, job: AttemptJob) -> Settings:
-        """The settings that name the library and the store that a question changes."""
+        """Return settings for the library and store that a question changes."""
         own = self.setup.settings
         if job.own_folder is None:
             return own
@@ -110,7 +111,7 @@ class RayExecutor:
         return own.model_copy(update={"tools_dir": job.own_folder / "tools", "data_dir": data, "database_url": None})
 
     def send(self, job: AttemptJob, holder: str) -> tuple[Any, Files]:
-        """Send a question off; return its stream of messages, and what of the library it took along."""
+        """Start a question's task. Return its stream of messages and the shared files sent with it."""
         shared, digest = self._shared()
         file, name = "", ""
         if job.file is not None:
@@ -132,7 +133,7 @@ class RayExecutor:
         return self._task.remote(order, self.desk), shared
 
     def _shared(self) -> tuple[Files, str]:
-        """Return the files that questions share, packed again after a change."""
+        """Return the files that questions share and their hash. They are packed again after a change."""
         own = self.setup.settings
         state = open_library(own).state() if self._with_library else None
         if self._packed is None or self._learns or self._packed[0] != state:
@@ -147,10 +148,10 @@ class RayExecutor:
         return digest
 
     async def keep(self, job: AttemptJob, sent: Files, delivery: worker.Delivery) -> AttemptResult:
-        """Put what came back in its place, before the ledger counts it.
+        """Store the results of a question before it is written to the ledger.
 
         Raises:
-            StorageError: The disk takes nothing more.
+        StorageError: The disk is full.
         """
         result, runs = delivery.result, self.setup.settings.runs_dir
         run_id = result.attempt.run_id
@@ -182,7 +183,7 @@ class RayQuestion:
         self._work = asyncio.create_task(self._answer())
 
     def cancel(self) -> None:
-        """Cancel the question: a running one says how far it came, unless that takes too long."""
+        """Cancel the question. A running one gets time to return what it reached."""
         self._is_cancelled = True
         if self._has_begun:
             self._executor.desk.stop.remote(self._holder)

@@ -1,4 +1,4 @@
-"""Files that travel between the machine of a benchmark and its nodes, named by the hash of their content."""
+"""Transfers files between the benchmark's machine and the nodes, named by the hash of their content."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from mcp_tools.atomic import private, private_folder
 from mcp_tools.small_files import leads_out, read_small
 
 Files = dict[str, bytes]
-"""The content of each file by its path in a folder, with `/` between its parts."""
+"""File contents by relative POSIX path."""
 MOST_BYTES = 100_000_000
-"""Limit of the files of a run that come back."""
+"""Maximum total size of a run's files that are sent back."""
 WHOLE = 1 << 40
-"""More bytes than a folder has that was sent here."""
+"""A limit larger than any folder that was sent here."""
 _GROWTH = 1_000_000
 """Bytes that a file may grow while its folder is read."""
 _MOST_KEPT = 50
@@ -32,16 +32,16 @@ _FIRST = (RUN_FILE, JOURNAL_FILE)
 
 
 def digest_of(files: Mapping[str, bytes]) -> str:
-    """Return the SHA-256 of some files, names included."""
+    """Return the SHA-256 of files and their names."""
     listed = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     return hashlib.sha256(json.dumps(listed, sort_keys=True).encode()).hexdigest()
 
 
 def read_folder(folder: Path, most: int = MOST_BYTES) -> tuple[Files, tuple[str, ...]]:
-    """Read the files of a folder, the record of a run first and then the small ones. Links are left out.
+    """Read the files of a folder: the run's records first, then from small to large. Links are left out.
 
     Returns:
-        The files, and the names of those that were left out because they are too large.
+        The files, and the names of files that are too large.
     """
     found = []
     for path in folder.rglob("*"):
@@ -55,18 +55,18 @@ def read_folder(folder: Path, most: int = MOST_BYTES) -> tuple[Files, tuple[str,
         if size > most:
             left_out.append(name)
             continue
-        with contextlib.suppress(FileNotFoundError):  # a program that is still ending removed it
+        with contextlib.suppress(FileNotFoundError):  # a program that is still ending removed the file
             files[name] = read_small(folder / name, min(most, size + _GROWTH), follow=False)
             most -= len(files[name])
     return files, tuple(left_out)
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files into a new folder, whole or not at all.
+    """Write files into a new folder, all or none.
 
     Raises:
         RunError: The folder exists, or a name leads outside.
-        OSError: It cannot be written.
+        OSError: The folder cannot be written.
     """
     for name in files:
         plain = PurePosixPath(name)
@@ -88,22 +88,22 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def link_folder(source: Path, target: Path) -> None:
-    """Give a question its own copy of a packed folder: hard links, since alita replaces files and never edits them."""
+    """Copy a folder with hard links, which is safe because alita replaces files and never edits them."""
     shutil.copytree(source, target, copy_function=os.link, dirs_exist_ok=True)
 
 
 class Cache:
-    """Cache of the files that a node was sent, each folder under the hash of its files.
+    """A node's cache of received files, in folders named by their hash.
 
     Args:
-        folder: The folder in the user's cache.
+        folder: The cache folder.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def find(self, digest: str) -> Path | None:
-        """Return the folder of this hash, if it is there and was not changed."""
+        """Return the folder with a hash if it exists and is unchanged."""
         place = self._folder / digest
         if place.is_dir() and digest_of(read_folder(place, WHOLE)[0]) == digest:
             with contextlib.suppress(OSError):
@@ -112,17 +112,17 @@ class Cache:
         return None
 
     def put(self, digest: str, files: Mapping[str, bytes]) -> Path:
-        """Keep files, and remove the ones used longest ago.
+        """Store files, and remove the least recently used ones.
 
         Raises:
-            RunError: They have another hash.
-            OSError: They cannot be written.
+        RunError: The files have another hash.
+        OSError: The files cannot be written.
         """
         if digest_of(files) != digest:
             raise RunError(f"The files that were sent as {digest[:12]} have another hash.")
         place = self._folder / digest
         shutil.rmtree(place, ignore_errors=True)
-        with contextlib.suppress(RunError, FileExistsError):  # another worker of this node was faster
+        with contextlib.suppress(RunError, FileExistsError):  # another worker on this node was faster
             write_folder(place, files)
         for old in self._oldest():
             shutil.rmtree(old, ignore_errors=True)

@@ -1,6 +1,6 @@
-"""Things that questions share: the tool library, the packages and hosts that the user allowed, and gap records.
+"""What questions share: the tool library, allowed packages and hosts, and gap records.
 
-The machine of the benchmark has the only copy that counts. A question takes a copy along, and its changes come back.
+The benchmark's machine has the authoritative copy. Each question gets a copy and sends its changes back.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 _TOOLS, _APPROVALS, _GAPS = "tools", "approvals.json", "gaps.json"
 _OF_DATA = (HOSTS, f"{ENVIRONMENTS}/allowed.json", f"{ENVIRONMENTS}/locks/*.toml", f"{ENVIRONMENTS}/{WRAPPED}/*.whl")
-"""Files of the data folder that go along. Environments themselves are built on each node, from their locks."""
+"""Files of the data folder to send. Nodes build environments from the lock files."""
 _BUILT = ("built", "cache")
-"""Folders of environments that all questions of a node share; what is built has the name of its lock's hash."""
+"""Folders of environments that a node's questions share. What is built there is named by the hash of its lock."""
 
 
 class Call(NamedTuple):
@@ -45,25 +45,25 @@ class Call(NamedTuple):
 
     tool: str
     kind: str
-    """Empty for a success."""
+    """Kind of failure; empty for a success."""
     digest: str
-    """Hash of its arguments, if it failed through the tool's own fault."""
+    """Hash of the arguments if the tool itself failed."""
 
 
 class Changes(NamedTuple):
-    """Changes that a question made."""
+    """What a question changed."""
 
     tools: Files
-    """The files of tools that are new or changed."""
+    """Files of new and changed tools."""
     approved: tuple[str, ...]
-    """Returns their names, without drafts."""
+    """Names of approved tools."""
     calls: tuple[Call, ...]
     shown: tuple[str, ...]
-    """The ids of the gap records with which it was planned."""
+    """Ids of the gap records that its planner saw."""
 
 
 def pack(settings: Settings, *, with_library: bool) -> Files:
-    """Return what a question takes along: never a key."""
+    """Return the files that a question needs. They never contain keys."""
     files: Files = {}
     if with_library:
         library = open_library(settings)
@@ -83,12 +83,12 @@ def pack(settings: Settings, *, with_library: bool) -> Files:
 
 
 def unpack(folder: Path, settings: Settings, node_data: Path) -> None:
-    """Put in place what came along, in the folder of a question on a node.
+    """Install the packed files in a question's folder on a node.
 
     Args:
-        folder: The folder, with the files as `pack` names them.
-        settings: The settings of the question, with its folders.
-        node_data: The data folder of the node's user.
+        folder: The folder, with files named as in `pack`.
+        settings: The question's settings, which name its folders.
+        node_data: Data folder of the node's user.
     """
     for place in (settings.tools_dir, settings.data_dir / ENVIRONMENTS, settings.config_dir):
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -135,7 +135,7 @@ def _tool_files(folder: Path) -> Files:
 
 
 def _calls(settings: Settings) -> tuple[Call, ...]:
-    """The calls that were counted on the node, where counting began with this question."""
+    """Return the calls that were counted on the node, where counting began with this question."""
     path = derived_folder(settings.tools_dir, settings.data_dir) / "calls.sqlite"
     if not path.exists():
         return ()
@@ -151,18 +151,18 @@ def keep(
     settings: Settings, sent: Mapping[str, bytes], found: Changes, attempt: Attempt, question: str,
     tell: Callable[[str], None],
 ) -> Attempt:  # fmt: skip
-    """Take the changes of a question over, by the rules for questions that share a library on one machine.
+    """Apply a question's changes, by the same rules as for questions on one machine.
 
     Args:
         settings: Name the library and the store.
-        sent: The files that the question took along.
-        found: Its changes.
-        attempt: Its result.
-        question: Its text.
-        tell: Told what cannot be taken over.
+        sent: The shared files that were sent with the question.
+        found: The question's changes.
+        attempt: The question's result.
+        question: The question's text.
+        tell: Called with a message about each tool that is not kept.
 
     Returns:
-        The attempt, with the names that its tools have in the library.
+        The attempt, with tools named as in the library.
     """
     library = open_library(settings)
     names = {}
@@ -195,15 +195,15 @@ def keep(
 
 
 def _take(library: Library, tool: Tool, before: Tool | None, *, is_draft: bool) -> str:
-    """Register a tool that a question made or changed, and return its name."""
+    """Register a tool that a question created or changed. Return its name in the library."""
     if before is None:
         wanted = str(tool.provenance.get(WANTED_NAME, tool.name))
-        if wanted != tool.name:  # it made way for a tool that it took along; another node may have done so, too
+        if wanted != tool.name:  # it was renamed because of a tool in its copy; another node may have done the same
             record = {name: value for name, value in tool.provenance.items() if name != WANTED_NAME}
             tool = replace(tool, name=wanted, source=renamed(tool.source, tool.name, wanted), provenance=record)
         return library.register(tool, is_draft=is_draft).name
     if tool.source != before.source:
         return library.register(tool, replace=True, instead_of=before, is_draft=is_draft).name
-    for alias in tool.aliases:  # it was merged with another
+    for alias in tool.aliases:  # it was merged with another tool
         library.merge(library.get(tool.name), alias)
     return tool.name

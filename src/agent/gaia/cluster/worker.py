@@ -1,7 +1,7 @@
-"""A question on a node: one Ray task, in a process of the node's own Ray.
+"""Answers a question on a node, as one Ray task.
 
-The task gets the question, its file and the settings without keys. Keys come from the node: its environment and what
-`alita keys set` kept there. The result comes back as data; nothing of a question stays on the node but a cache.
+The task gets the question, its file and the settings without keys. Keys come from the node: from its environment or
+from `alita keys set`. Results are returned as data. Apart from a cache, nothing of a question remains on the node.
 """
 
 from __future__ import annotations
@@ -39,31 +39,31 @@ if TYPE_CHECKING:
     from ray import ObjectRef
 
 NODE_FOLDERS = ("cache_dir", "runtime_dir", "models_dir", "chrome", "logins")
-"""Settings that each node sets for itself."""
+"""Settings that each node chooses itself."""
 OWN_FOLDERS = ("tools_dir", "data_dir", "config_dir", "runs_dir", "gaps_file")
-"""Settings that name a place in the folder of the question."""
+"""Settings that are set to places in the question's folder."""
 _NOT_FOR_NODES = ("database_url", "hf_token")
-"""Keys that only the machine of the benchmark uses."""
+"""Keys that only the benchmark's machine uses."""
 _FOLDER = "cluster"
 _TOLD = (events.RunStarted, events.StepStarted, events.Note, events.Warned, events.ModelStarting)
-"""The events that the machine of the benchmark shows or records."""
+"""Events that are sent back, to be shown or recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A question as a node gets it. It holds no key and no true answer."""
+    """A question as it is sent to a node: without keys and without the true answer."""
 
     holder: str
-    """Its name at the desk."""
+    """Identifies the question to `Desk`."""
     job: AttemptJob
-    """Without paths: `file` and `own_folder` are of the other machine."""
+    """Without `file` and `own_folder`, which are paths on the benchmark's machine."""
     file_name: str
     file: str
-    """The hash under which the file travels; empty without one."""
+    """Hash of the attachment; empty without one."""
     shared: str
-    """The hash of what questions share (`sharing.pack`)."""
+    """Hash of the shared files (`sharing.pack`)."""
     content: dict[str, list[ObjectRef[Files]]]
-    """By hash. A list, so that Ray fetches only what the node does not have."""
+    """Files by hash. A reference inside a list is fetched only on demand."""
     settings: dict[str, Any]
     rules: str
     hard_seconds: float
@@ -71,13 +71,13 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Result of a question as it comes back."""
+    """The result of a question as it is sent back."""
 
     result: AttemptResult
     run: Files
-    """The folder of the run."""
+    """Files of the run's folder."""
     left_out: tuple[str, ...]
-    """Its files that are too large to travel."""
+    """Names of files that are too large to send."""
     changes: Changes
 
 
@@ -85,18 +85,18 @@ Message = tuple[Literal["event"], events.Event] | tuple[Literal["done"], Deliver
 
 
 def portable(settings: Settings) -> dict[str, Any]:
-    """Return the settings that travel: without keys and without places."""
+    """Return the settings to send: without keys and without paths of this machine."""
     own = {*KEYS, *NODE_FOLDERS, *OWN_FOLDERS, "models"}
     values = {name: getattr(settings, name) for name in type(settings).model_fields if name not in own}
     return values | {f"models.{name}": model.model_dump() for name, model in settings.models.items()}
 
 
 def _node_settings(values: dict[str, Any], here: Path) -> Settings:
-    """The settings on this node: those that travelled, and the node's own keys and places.
+    """Combine the sent settings with the node's own keys and folders.
 
     Args:
-        values: See `portable`.
-        here: An empty folder: no project's files are read.
+        values: Settings from `portable`.
+        here: An empty folder, so that no project's settings are read.
     """
     node = read_settings({name: value for name, value in values.items() if value is not None}, current=here)
     unset = {name: None for name, value in values.items() if value is None}
@@ -104,7 +104,7 @@ def _node_settings(values: dict[str, Any], here: Path) -> Settings:
 
 
 def code_hash() -> str:
-    """Return the hash of alita's own code: nodes must answer as this machine would."""
+    """Return a hash of alita's source code, which must be the same on all nodes."""
     digest = hashlib.sha256()
     for package in ("agent", "mcp_tools"):
         root = Path(str(sys.modules[package].__file__)).parent
@@ -114,12 +114,12 @@ def code_hash() -> str:
 
 
 def describe(values: dict[str, Any]) -> dict[str, Any]:
-    """Return what the machine of the benchmark must know of a node: no key, only which keys there are.
+    """Describe this node: version, code hash, and names of its keys.
 
     Args:
         values: The settings that questions will get.
     """
-    import mcp_tools  # noqa: F401 - `code_hash` reads it
+    import mcp_tools  # noqa: F401 - `code_hash` reads its source
 
     with tempfile.TemporaryDirectory() as here:
         settings = _node_settings(values, Path(here))
@@ -128,13 +128,13 @@ def describe(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def keys_of(settings: Settings) -> set[str]:
-    """Return the names of the keys that are set, of those that questions may need."""
+    """Return the names of the keys that are set and that questions may need."""
     found = {name for name in KEYS if name not in _NOT_FOR_NODES and getattr(settings, name) is not None}
     return found | {*settings.keys}
 
 
 def answer(order: Order, desk: Any) -> Iterator[Message]:
-    """Answer a question. The task of a worker: it yields the events of the run, then what comes back."""
+    """Answer a question. Yields the events of its run, then its result."""
     secrets: list[str] = []
     with contextlib.ExitStack() as opened:
         runner = opened.enter_context(asyncio.Runner())
@@ -149,12 +149,12 @@ def answer(order: Order, desk: Any) -> Iterator[Message]:
             yield "done", work.result()
         except AlitaError as problem:
             yield "failed", Redactor(secrets).text(str(problem))
-        except Exception as bug:  # noqa: BLE001 - Ray would log its message, which may hold a key
+        except Exception as bug:  # noqa: BLE001 - Ray would log the message, which may contain a key
             yield "failed", Redactor(secrets).text(f"a bug: {type(bug).__name__}: {bug}")
 
 
 async def _next(messages: asyncio.Queue[Message], work: asyncio.Task[Delivery]) -> Message | None:
-    """The next event of the run; None after the last."""
+    """Return the next event of the run, or None after the last."""
     waiting = asyncio.create_task(messages.get())
     await asyncio.wait({waiting, work}, return_when=asyncio.FIRST_COMPLETED)
     if waiting.done():
@@ -189,7 +189,7 @@ async def _answer(order: Order, desk: Any, messages: asyncio.Queue[Message], sec
             if isinstance(event, _TOLD):
                 messages.put_nowait(("event", event))
 
-        await asyncio.to_thread(import_ahead, settings)  # else it would cost the question its time
+        await asyncio.to_thread(import_ahead, settings)  # otherwise the import would count as time of the question
         async with Alita.open(settings) as alita:
             run = QuestionRun(alita, job, setup, listen)
             stopping = asyncio.create_task(_stop(desk, order.holder, run))
@@ -213,7 +213,7 @@ def _fetched(cache: Cache, order: Order, digest: str) -> Path:
 
 @contextlib.contextmanager
 def _scratch(order: Order) -> Iterator[tuple[Path, Settings]]:
-    """A folder for one question, which is this process's current one meanwhile, and the node's settings."""
+    """Yield a temporary current folder for one question, and the node's settings."""
     with tempfile.TemporaryDirectory() as here:
         node = _node_settings(order.settings, Path(here))
     work, host = node.cache_dir / _FOLDER / "work", os.uname().nodename
@@ -236,6 +236,6 @@ def _is_alive(pid: str) -> bool:
         os.kill(int(pid), 0)
     except (ProcessLookupError, ValueError):
         return False
-    except PermissionError:  # it is another user's
+    except PermissionError:  # another user's process
         return True
     return True

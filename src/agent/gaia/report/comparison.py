@@ -1,4 +1,4 @@
-"""Compares two runs on the same questions, pair by pair."""
+"""Compares two runs question by question."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _NAMED = 20
 
 
 def compare(first: Results, second: Results) -> Report:
-    """Compare two runs on the questions that both attempted; a broken attempt counts as wrong.
+    """Compare two runs on the questions that both attempted. A failed attempt counts as wrong.
 
-    With several epochs, a question is right if more than half of its epochs are.
+    With several epochs, a question counts as right if more than half of its epochs are.
     """
     names = (first.name, second.name) if first.name != second.name else ("first run", "second run")
-    # Those with an attempt in any epoch; an epoch without one stays among them, as not right.
+    # Questions with an attempt in any epoch; their missing epochs count as not right.
     here, there = (
         {task_id: cells for task_id, cells in by(run.cells, "question").items() if any(cell.attempt for cell in cells)}
         for run in (first, second)
@@ -88,7 +88,7 @@ def _is_same_question(here: Sequence[Counted], there: Sequence[Counted]) -> bool
 
 
 def _is_scored(cells: Sequence[Counted]) -> bool:
-    """False when an attempt ended well and yet has no score: the true answer is not known."""
+    """Return False if an attempt succeeded but has no score, because the true answer is unknown."""
     return not any(cell.status == "ok" and cell.attempt and cell.attempt.correct is None for cell in cells)
 
 

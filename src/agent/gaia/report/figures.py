@@ -1,4 +1,4 @@
-"""The figures of a benchmark; the unknown is None, never 0."""
+"""The figures of a benchmark. Unknown values are None, never 0."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ class Counted:
     task: Task
     epoch: int
     attempt: Attempt | None
-    """The last one; None without an attempt."""
+    """The last attempt; None if there is none."""
     tries: int = 0
-    """Number of attempts: more than one if an error was retried, but not if a run was interrupted and resumed."""
+    """Number of attempts. More than one after a failure, but not after an interruption."""
 
     @property
     def right(self) -> bool:
-        """True if its answer was scored as correct."""
+        """True if the answer was scored as correct."""
         return self.attempt is not None and self.attempt.correct is True
 
     @property
     def status(self) -> str:
-        """The status of its attempt, or `missing`."""
+        """Status of the attempt, or `missing`."""
         return self.attempt.status if self.attempt else "missing"
 
     def part(self, noun: str) -> str:
-        """The group it belongs to, by `question`, `level`, `file type` or `route` (its actions, by first use)."""
+        """Return its group by `question`, `level`, `file type` or `route` (the distinct actions, in order)."""
         made = self.attempt
         if noun == "question":
             return self.task.task_id
@@ -55,9 +55,9 @@ class Counted:
 
 
 def counted(attempts: Sequence[Attempt], selected: Sequence[Task], epochs: int = 1) -> list[Counted]:
-    """Return each selected question in each epoch, in the order of selection; the last attempt at it counts.
+    """Return each selected question in each epoch with its last attempt, in the order of selection.
 
-    There are more epochs than wanted where the attempts say more; attempts at other questions are left out.
+    Extra epochs are added if attempts have them. Attempts at other questions are ignored.
     """
     tasks = {task.task_id: task for task in selected}
     attempts = [attempt for attempt in attempts if attempt.task_id in tasks]
@@ -73,22 +73,22 @@ def counted(attempts: Sequence[Attempt], selected: Sequence[Task], epochs: int =
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Tokens, cost and time of a number of attempts."""
+    """Total tokens, cost and time of some attempts."""
 
     attempts: int
     input_tokens: int
     output_tokens: int
     cost: float | None
-    """None if one price is unknown."""
+    """None if any price is unknown."""
     seconds: float
-    """Seconds of work, without queueing and waiting for rate limits."""
+    """Working time, without queueing and rate-limit waits."""
     waited: float
     median_seconds: float | None
     median_tokens: float | None
 
 
 def effort_of(attempts: Sequence[Attempt]) -> Effort:
-    """Add up what these attempts took."""
+    """Sum up tokens, cost and time."""
     costs = [attempt.cost for attempt in attempts if attempt.cost is not None]
     return Effort(
         attempts=len(attempts),
@@ -104,27 +104,27 @@ def effort_of(attempts: Sequence[Attempt]) -> Effort:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Results of some questions: a level, a type of file, a route, or all."""
+    """Results of a group of questions, such as a level or file type."""
 
     name: str
     right: int
     of: int
-    """Questions times epochs, the missing and broken ones included."""
+    """Questions times epochs, including missing and failed ones."""
     accuracy: float | None
-    """From 0 to 1; None of nothing, and where no true answer is known."""
+    """From 0 to 1; None for an empty group or without true answers."""
     interval95: Interval | None
-    """Wilson's; epochs of one question are taken as one observation, their mean."""
+    """Wilson interval, in which all epochs of a question count as one observation."""
     attempted: int
     wrong: int
     errors: int
     interrupted: int
-    """Neither done nor failed: --resume continues them."""
+    """Interrupted attempts, which `--resume` continues."""
     effort: Effort
-    """Tokens, time and cost of the attempts that count."""
+    """Totals over the last attempts."""
 
 
 def group_of(name: str, cells: Sequence[Counted], *, is_scored: bool = True, right: int | None = None) -> Group:
-    """Return the results of these; with `right`, how many questions were right in most epochs, each counts once."""
+    """Return the results of a group. If `right` is given, it counts questions that were right in most epochs."""
     last = [cell.attempt for cell in cells if cell.attempt is not None]
     questions = len({cell.task.task_id for cell in cells})
     of = len(cells) if right is None else questions
@@ -145,18 +145,18 @@ def group_of(name: str, cells: Sequence[Counted], *, is_scored: bool = True, rig
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The attempts of a benchmark, and the questions that were selected."""
+    """The attempts of a benchmark and its selected questions."""
 
     attempts: Sequence[Attempt]
     selected: Sequence[Task]
     epochs: int = 1
     name: str = ""
-    """The ledger's path."""
+    """File name of the ledger."""
     header: Header = field(default_factory=Header)
     flaws: Sequence[str] = ()
-    """Problems of the ledger, and so of all figures, one sentence each."""
+    """A sentence for each problem of the ledger."""
     source: str = ""
-    """The question file or folder, as the ledger names it."""
+    """Question file or folder, as recorded in the ledger."""
 
     @property
     def cells(self) -> list[Counted]:
@@ -169,11 +169,10 @@ def open_results(path: Path, tasks: Sequence[Task] = ()) -> Results:
 
     Args:
         path: The ledger.
-        tasks: The selected questions; without them, those that the ledger names as selected, or else those that
-            it holds an attempt of.
+        tasks: The selected questions. By default those recorded in the ledger, or else all attempted ones.
 
     Raises:
-        RunError: There is no ledger, or a later version wrote it.
+        RunError: The ledger is missing, or a later version wrote it.
     """
     records = read_ledger(path)
     flaws = [one_line(problem, 300) for problem in records.problems[:_SHOWN_FLAWS]]
@@ -192,7 +191,7 @@ def open_results(path: Path, tasks: Sequence[Task] = ()) -> Results:
 
 
 def by(cells: Iterable[Counted], noun: str) -> dict[str, list[Counted]]:
-    """Group questions by one property; by `question`, each group holds its epochs."""
+    """Group questions by a property. Grouped by `question`, each group contains all its epochs."""
     found: dict[str, list[Counted]] = {}
     for cell in cells:
         found.setdefault(cell.part(noun), []).append(cell)

@@ -1,4 +1,4 @@
-"""The texts of a benchmark's questions, which its ledger does not hold."""
+"""Adds the texts of questions to a report, since ledgers do not contain them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def with_questions(results: Results, ledger: Path, settings: Settings) -> Results:
-    """Add the texts of the questions, from the file that the ledger names; without it, say so."""
+    """Add the texts of the questions from the file named in the ledger, or note why that is not possible."""
     source = Path(results.source)
     near = ledger.absolute().parent / source.name
     found = next((one for one in (source, near) if results.source and (one.is_file() or local_copy(one))), None)

@@ -1,4 +1,4 @@
-"""A report for the terminal, and as a page."""
+"""Renders a report for the terminal and as an HTML page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIGURE = 25
 
 
 def as_terminal(report: Report, *, width: int | None = None) -> str:
-    """Plain text in columns."""
+    """Render a report as plain text in columns."""
     from rich.console import Console
     from rich.table import Table as Columns
     from rich.text import Text
@@ -39,7 +39,7 @@ def as_terminal(report: Report, *, width: int | None = None) -> str:
 
 
 def as_html(report: Report) -> str:
-    """One page: the tables, and every question with its answers."""
+    """Render a page with the tables and every question."""
     runs = f"{report.title.removesuffix('.jsonl').removesuffix('.ledger')}.runs"
     note = f"The steps of a run: ALITA_RUNS_DIR={runs} alita traces show RUN"
     facts = [(fact.name, fact.text) for fact in report.facts]
@@ -48,7 +48,7 @@ def as_html(report: Report) -> str:
 
 
 def item_of(cell: Counted) -> Item:
-    """Return a question with its answer as a line that opens."""
+    """Return a question and its answer as an expandable line."""
     made, level = cell.attempt, cell.part("level")
     facts = [("question", cell.task.question), ("file", cell.task.file_name)]
     outcome = "right" if cell.right else "not attempted"

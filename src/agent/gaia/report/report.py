@@ -1,4 +1,4 @@
-"""The report on a benchmark, as every format shows it: a headline, facts, tables, and each question."""
+"""The report on a benchmark, independent of its format: a headline, facts, tables, and each question."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNKNOWN = "unknown"
 
 
 class Fact(NamedTuple):
-    """A fact about the whole: a value for JSON, and words for people; without words, only JSON has it."""
+    """A named fact: a value for JSON, and a text for people. A fact without text appears only in JSON."""
 
     name: str
     value: Json
@@ -31,18 +31,18 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report or a comparison, as all formats show it."""
+    """A report or comparison, independent of its format."""
 
     title: str
     headline: str
-    """One sentence with the figure that matters most."""
+    """One sentence with the most important figure."""
     notices: Sequence[str]
     """Warnings about the figures, one sentence each."""
     facts: Sequence[Fact]
     tables: Sequence[Table]
-    """Only those that have rows."""
+    """Tables without rows are left out."""
     cells: Sequence[Counted] = ()
-    """Every question, for the page and for JSON."""
+    """Every question in every epoch, for the page and for JSON."""
 
     def as_json(self) -> dict[str, Json]:
         """Return the object that `--format json` prints."""
@@ -62,7 +62,7 @@ class Report:
 
 
 def report_of(results: Results) -> Report:
-    """Return the report on a benchmark: its accuracy over all selected questions comes first."""
+    """Build the report. Its headline is the accuracy over all selected questions."""
     cells, chosen = results.cells, {task.task_id for task in results.selected}
     mine = [attempt for attempt in results.attempts if attempt.task_id in chosen]
     last = [cell.attempt for cell in cells if cell.attempt is not None]
@@ -71,7 +71,7 @@ def report_of(results: Results) -> Report:
     questions = list(by(cells, "question").values())
     epochs = len(questions[0]) if questions else results.epochs
     ends = {(attempt.key, attempt.run_id): attempt for attempt in mine}
-    spent = [a for a in mine if not a.run_id or ends[a.key, a.run_id] is a]  # a resumed run is in it once
+    spent = [a for a in mine if not a.run_id or ends[a.key, a.run_id] is a]  # a resumed run counts once
     effort = effort_of(spent)
     leaked = list(dict.fromkeys(attempt.task_id for attempt in mine if attempt.leaks))
     leaked_right = sum(cell.right and bool(cell.attempt and cell.attempt.leaks) for cell in cells)
@@ -148,13 +148,13 @@ _LIBRARIES = {
 
 
 def library_fact(header: Header) -> Fact:
-    """Return the mode of the tool library in a run."""
+    """Return a fact about the library mode of a run."""
     mode = str(header.configuration.get("library", ""))
     return Fact("library", mode or None, f"{mode}: {_LIBRARIES[mode]}" if mode in _LIBRARIES else mode)
 
 
 def _pass_at_1(by_epoch: Sequence[float], *, is_scored: bool) -> Iterator[Fact]:
-    """The mean of the epochs and their sample standard deviation, which a single one does not have."""
+    """Yield the mean accuracy over the epochs, and its sample standard deviation if there are several."""
     mean = (fmean(by_epoch) if by_epoch else 0.0) if is_scored else None
     spread = stdev(by_epoch) if len(by_epoch) > 1 else None
     said = percent(mean)
@@ -175,7 +175,7 @@ def _part(noun: str, cells: Sequence[Counted], *, is_scored: bool) -> Table:
 
 
 def of_groups(title: str, noun: str, groups: Sequence[Group]) -> Table:
-    """Return the results of each group."""
+    """Return a table with the results of each group."""
     rows = [
         (
             group.name,
@@ -194,7 +194,7 @@ def of_groups(title: str, noun: str, groups: Sequence[Group]) -> Table:
 
 
 def table_of(title: str, values: Sequence[dict[str, Json]], note: str = "") -> Table:
-    """Return a table of objects with the same members, which are its columns; a broken number is a share."""
+    """Return a table of objects with the same members as columns. Floats are shown as percentages."""
 
     def text(value: Json) -> str:
         return percent(value) if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
@@ -204,7 +204,7 @@ def table_of(title: str, values: Sequence[dict[str, Json]], note: str = "") -> T
 
 
 def _over_epochs(by_epoch: Sequence[float], rights: Sequence[int]) -> Table:
-    """Accuracies, and pass@k from how often each question was right."""
+    """Return a table with the accuracy of each epoch, and pass@k."""
     epochs = len(by_epoch)
     told = [(f"epoch {n}", accuracy, "accuracy over all selected questions") for n, accuracy in enumerate(by_epoch, 1)]
     for k in range(1, epochs + 1):
@@ -227,19 +227,19 @@ def _tools(attempts: Sequence[Attempt]) -> Table:
 
 
 def percent(share: float | None) -> str:
-    """A share from 0 to 1 in words."""
+    """Format a share from 0 to 1 as a percentage."""
     return UNKNOWN if share is None else f"{100 * share:.1f} %"
 
 
 def price(dollars: float | None, unknown: str = UNKNOWN) -> str:
-    """A price in words; an unknown one is never nothing."""
+    """Format a price; None is shown as `unknown`."""
     if dollars is None:
         return unknown
     return "$0" if dollars == 0 else f"${dollars:,.4f}" if dollars < 10 else f"${dollars:,.2f}"
 
 
 def seconds_text(seconds: float | None) -> str:
-    """A time in words; an unknown one is a dash."""
+    """Format a duration; None is shown as a dash."""
     return "–" if seconds is None else duration(seconds)
 
 

@@ -1,4 +1,4 @@
-"""Intervals of shares, paired comparisons, and what repeated attempts say."""
+"""Statistics: confidence intervals, paired comparison, and pass@k."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from math import comb, sqrt
 from typing import NamedTuple
 
 Z95 = 1.959963984540054
-"""The normal quantile of a two-sided 95 % interval."""
+"""Normal quantile for a two-sided 95 % interval."""
 
 
 class Interval(NamedTuple):
-    """The shares that fit what was seen, from 0 to 1."""
+    """An interval of shares from 0 to 1."""
 
     low: float
     high: float
 
 
 def wilson(right: float, of: int) -> Interval:
-    """Wilson's 95 % score interval without continuity correction; of nothing, every share is possible.
+    """Return Wilson's 95 % score interval, without continuity correction. With `of` 0 it is 0 to 1.
 
-    Wilson 1927, as in Brown, Cai and DasGupta 2001, equation 4. `right` may be a fraction: several epochs of one
+    Wilson 1927, as in Brown, Cai and DasGupta 2001, equation 4. `right` may be a fraction, since several epochs of a
     question count as one observation.
     """
     if of == 0:
@@ -33,10 +33,10 @@ def wilson(right: float, of: int) -> Interval:
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """The two-sided p-value of McNemar's exact test; 1 when no question is split.
+    """Return the two-sided p-value of McNemar's exact test; 1 if the runs agree on every question.
 
-    Return the probability of a split at least as uneven, if both runs were equally likely to win each question that
-    only one got right: the binomial test with one half (Fay 2010, "Two-sided exact tests").
+    This is the probability of a split at least as uneven if both runs were equally likely to win each question that
+    only one answered correctly: a binomial test with p = 1/2 (Fay 2010, "Two-sided exact tests").
     """
     split = only_first + only_second
     tail = sum(comb(split, k) for k in range(min(only_first, only_second) + 1))
@@ -44,9 +44,9 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def pass_at_k(right: int, of: int, k: int) -> float:
-    """The chance that at least one of `k` attempts is right, unbiased, from `of` attempts of one question.
+    """Return the unbiased estimate of the probability that at least one of `k` attempts is right.
 
-    Chen et al. 2021, "Evaluating large language models trained on code", equation 1: of all choices of k among
-    the attempts, the share that holds a right one.
+    Chen et al. 2021, "Evaluating large language models trained on code", equation 1: the share of all choices of `k`
+    out of `of` attempts that include a right one.
     """
     return 1.0 - comb(of - right, k) / comb(of, k)

@@ -1,1 +1,1 @@
-"""Benchmarks and the course on the page."""
+"""The tabs for benchmarks and the Agents Course."""

@@ -1,4 +1,4 @@
-"""The Agents Course on the page: its questions are fetched, answered as a benchmark, shown, and handed in."""
+"""The tab for the Agents Course: download its questions, answer them as a benchmark, and submit the answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIRST = '<p class="bad">Press Dry run first, and look at what would be sent.</p
 
 
 def fetched(address: str) -> tuple[str, str]:
-    """Return a message about the course's questions, and the questions."""
+    """Download the course's questions. Return a message, and the questions as HTML."""
     notes: list[str] = []
     try:
         dataset = fetch_questions(CourseApi(address), notes.append)
@@ -35,7 +35,7 @@ def fetched(address: str) -> tuple[str, str]:
 
 
 def shown_first(settings: Settings, form: Profile) -> tuple[str, Submission | None]:
-    """Return the submission for display, and for sending later; the log has it, too."""
+    """Render a submission without sending it, and return it for sending later. It is logged too."""
     without_keys = Redactor(settings.secrets).text
     try:
         made = form.submission()
@@ -47,7 +47,7 @@ def shown_first(settings: Settings, form: Profile) -> tuple[str, Submission | No
 
 
 def sent(settings: Settings, form: Profile, seen: Submission | None) -> tuple[str, Submission | None]:
-    """The server's score of the submission that was shown; any other one is not sent."""
+    """Send the submission that was shown, and render its score. A changed submission is not sent."""
     if seen is None:
         return _FIRST, None
     try:
@@ -62,7 +62,7 @@ def sent(settings: Settings, form: Profile, seen: Submission | None) -> tuple[st
 
 
 class Profile(NamedTuple):
-    """Who hands in what to which server."""
+    """The submitter, the course's server, and the results file."""
 
     output: str
     course: str
@@ -71,14 +71,14 @@ class Profile(NamedTuple):
 
     @property
     def places(self) -> Places:
-        """The results and the ledger."""
+        """Paths of the results and the ledger."""
         return Places(Path(self.output or "course.json").expanduser().absolute())
 
     def submission(self) -> Submission:
-        """Return the answers to hand in.
+        """Return the answers to submit.
 
         Raises:
-            UserError: One cannot be handed in, or the profile is incomplete.
+        UserError: An answer cannot be submitted, or the profile is incomplete.
         """
         return submission_from(CourseApi(self.course), self.places.ledger, self.username or "", self.agent_code or "")
 

@@ -1,4 +1,4 @@
-"""A benchmark on the page: its figures, its plots and its rows, which follow it while it is under way."""
+"""A benchmark on the page: figures, plots and rows, updated while it runs."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from agent.page.benchmark.running import Benches
 
 _EVERY = 1.5
-"""Seconds between two looks at a benchmark under way."""
+"""Seconds between two checks for changes."""
 _RECENT = 600.0
-"""Seconds since the last line of a ledger, for which it is looked at: another process may write it."""
+"""A ledger that changed within this time is watched, since another process may be writing it."""
 
 
 class View(NamedTuple):
-    """The HTML of a benchmark."""
+    """A benchmark as HTML."""
 
     figures: str = ""
     rows: str = ""
 
 
 def opened(benches: Benches, ledger: Path) -> Report:
-    """The report on a ledger, with the questions' texts and without keys.
+    """Return the report on a ledger, with the texts of questions and without keys.
 
     Raises:
-        RunError: It is no ledger.
+        RunError: It is not a ledger.
     """
     settings = benches.settings
     report = report_of(with_questions(open_results(ledger), ledger, settings))
@@ -45,7 +45,7 @@ def opened(benches: Benches, ledger: Path) -> Report:
 
 
 def viewed(benches: Benches, ledger: Path | None) -> View:
-    """A benchmark, or what is wrong with its ledger."""
+    """Render a benchmark, or the problem with its ledger."""
     if ledger is None:
         return View('<p class="empty">No benchmark is chosen.</p>')
     without_keys = Redactor(benches.settings.secrets).text
@@ -57,7 +57,7 @@ def viewed(benches: Benches, ledger: Path | None) -> View:
 
 
 def one_of(benches: Benches, ledger: Path | None, row: object) -> str:
-    """A question of a benchmark by the number of its row, with the trace of its run."""
+    """Render the question in a row, with the trace of its run."""
     if ledger is None or not isinstance(row, str) or not (row.isascii() and row.isdigit() and len(row) < 7):
         return ""
     try:
@@ -71,7 +71,7 @@ def one_of(benches: Benches, ledger: Path | None, row: object) -> str:
 
 
 class State(NamedTuple):
-    """A stamp that changes when there is something new to show."""
+    """Changes when there is something new to show."""
 
     size: int = 0
     changed: float = 0.0
@@ -80,12 +80,12 @@ class State(NamedTuple):
 
     @property
     def may_change(self) -> bool:
-        """True while this page or another process may be writing the ledger."""
+        """True if this page or another process may be writing the ledger."""
         return self.is_busy or time.time() - self.changed < _RECENT
 
 
 def state_of(benches: Benches, ledger: Path | None) -> State:
-    """The state of a ledger and its benchmark."""
+    """Return the state of a ledger and its benchmark."""
     running = benches.of(ledger) if ledger else None
     try:
         kept = ledger.stat() if ledger else None
@@ -96,12 +96,12 @@ def state_of(benches: Benches, ledger: Path | None) -> State:
 
 
 class Panel:
-    """The parts of the page that show one benchmark."""
+    """The components that show a benchmark."""
 
     def __init__(self, gr: Any, benches: Benches, name: str) -> None:
         self._gr, self._benches = gr, benches
         self.ledger = gr.State(None)
-        """The ledger that is shown, as an absolute path."""
+        """Absolute path of the ledger that is shown."""
         self._seen = gr.State(None)
         self.figures = gr.HTML(padding=False, elem_id=f"{name}-figures", js_on_load=views.KEEPS)
         self._stop = gr.Button("Stop", variant="stop", size="sm", visible=False, elem_id=f"{name}-stop")
@@ -115,7 +115,7 @@ class Panel:
             if state == seen:
                 return {self._timer: gr.skip() if state.may_change else gr.Timer(active=False)}
             changed = await self.show(ledger)
-            del changed[self._attempt]  # what is read stays
+            del changed[self._attempt]  # keep what the user is reading
             if seen is not None and state.size == seen.size:
                 del changed[self._rows]
             return changed
@@ -127,13 +127,13 @@ class Panel:
             if ledger is not None and (running := benches.of(ledger)) is not None:
                 running.stop()
 
-        choose.__annotations__["event"] = gr.EventData  # Gradio looks for it there
+        choose.__annotations__["event"] = gr.EventData  # Gradio looks for this annotation
         self._timer.tick(tick, [self.ledger, self._seen], self.parts, show_progress="hidden")
         self._rows.click(choose, [self.ledger], [self._attempt], show_progress="hidden")
         self._stop.click(stop, [self.ledger], show_progress="hidden")
 
     async def show(self, ledger: Path | None) -> dict[Any, Any]:
-        """The updates that show a benchmark."""
+        """Return the updates that show a benchmark."""
         seen = state_of(self._benches, ledger)
         view = await asyncio.to_thread(viewed, self._benches, ledger)
         return {
@@ -148,5 +148,5 @@ class Panel:
 
 
 def meant(named: str | None, folder: Path) -> Path | None:
-    """Return the ledger at a path, or the ledger next to results at a path."""
+    """Return the ledger for a path typed by the user: the ledger itself, or the one next to a results file."""
     return ledger_meant((folder / named.strip()).expanduser().absolute()) if named and named.strip() else None

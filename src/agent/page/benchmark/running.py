@@ -1,4 +1,4 @@
-"""The benchmarks that the page runs. They belong to the page, not to a tab: every tab finds them again."""
+"""The benchmarks that the page runs. They belong to the page, so every tab can show them."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 _LINES = 200
 _CLOSING = 20.0
-"""Seconds between the order to stop every question and the end of the page."""
+"""Seconds that cancelled questions have to end when the page closes."""
 
 
 class Told(Display):
-    """A display that keeps its last lines."""
+    """Keeps the last lines of progress."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: deque[str] = deque(maxlen=_LINES)
         self.heard = 0
-        """Lines in all."""
+        """Number of lines so far."""
         self.planned = asyncio.Event()
 
     def plan(self, selected: Sequence[Task], done: Sequence[Attempt], todo: int, epochs: int = 1) -> None:
-        """Note that the ledger is this process's, and work begins."""
+        """Note that the benchmark has locked its ledger and begins."""
         super().plan(selected, done, todo, epochs)
         self.planned.set()
 
@@ -45,12 +45,12 @@ class Told(Display):
 
 
 class Running:
-    """A benchmark under way, or one that ended while the page was open."""
+    """A benchmark that runs, or that ended while the page was open."""
 
     def __init__(self, prepared: Prepared, choices: Choices, told: Told) -> None:
         self._prepared, self._choices, self.told = prepared, choices, told
         self.ending = ""
-        """Its outcome."""
+        """The outcome as text; empty while it runs."""
         self.is_good = True
         self.task = asyncio.create_task(self._run())
 
@@ -71,12 +71,12 @@ class Running:
         self.ending = "\n".join(summary(outcome, self._choices))
 
     def stop(self) -> None:
-        """Let the questions under way end; the second time, end them too."""
+        """Stop after the running questions. On a second call, cancel them."""
         if self.is_busy and self._prepared.benchmark.interrupt():
             self.told.say("Finishing the current questions, then stopping. Press Stop again to stop immediately.")
 
     async def aclose(self) -> None:
-        """End all questions; the ledger can be continued."""
+        """Cancel all questions. The benchmark can be continued."""
         while self._prepared.benchmark.interrupt():
             continue
         await asyncio.wait({self.task}, timeout=_CLOSING)
@@ -85,29 +85,29 @@ class Running:
 
 
 class Benches:
-    """The benchmarks of this page by their ledger."""
+    """The benchmarks of this page, by their ledgers."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._running: dict[Path, Running] = {}
 
     def of(self, ledger: Path) -> Running | None:
-        """The benchmark that writes, or wrote, a ledger."""
+        """Return the benchmark with a ledger, if this page started it."""
         return self._running.get(ledger.absolute())
 
     def busy(self) -> list[Path]:
-        """The ledgers that are written now."""
+        """Return the ledgers of running benchmarks."""
         return [ledger for ledger, one in self._running.items() if one.is_busy]
 
     async def start(self, choices: Choices, **chosen: object) -> Path:
-        """Start a benchmark, or continue it; returns its ledger once that is this process's.
+        """Start or continue a benchmark. Return its ledger once it is locked.
 
         Args:
-            choices: The options; results have an absolute path.
-            chosen: Settings of the form.
+        choices: The options, with an absolute path for the results.
+        chosen: Settings from the form.
 
         Raises:
-            UserError: It cannot begin, or another process writes its ledger.
+        UserError: The benchmark cannot start, or another process is writing its ledger.
         """
         ledger = choices.places.ledger
         if (before := self._running.get(ledger)) and before.is_busy:
@@ -127,5 +127,5 @@ class Benches:
         return ledger
 
     async def aclose(self) -> None:
-        """End all."""
+        """Close all benchmarks."""
         await asyncio.gather(*(one.aclose() for one in self._running.values() if one.is_busy))

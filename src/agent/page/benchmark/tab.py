@@ -1,4 +1,4 @@
-"""Benchmarks on the page: a question file is run, its results are shown, and compared with others."""
+"""The tab for benchmarks: run a question file, show its results, and compare them with others."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from agent.page.benchmark.running import Benches
 
 MOST = 200
-"""Benchmarks of one folder that are listed."""
+"""Maximum number of benchmarks listed."""
 
 
 def found(benches: Benches, folder: Path) -> list[tuple[str, str]]:
-    """The benchmarks in a folder, those under way first, then the newest, as labels and ledgers.
+    """Return the benchmarks in a folder as labels and ledgers, running ones first, then the newest.
 
     Raises:
         UsageError: The folder cannot be read.
@@ -54,7 +54,7 @@ def _name(ledger: Path) -> str:
 
 
 def compared(benches: Benches, ledger: Path | None, earlier: Path | None) -> str:
-    """Return a comparison of a benchmark with an earlier one, question by question."""
+    """Render a comparison of a benchmark with an earlier one."""
     if ledger is None or earlier is None:
         return '<p class="bad">Choose two benchmarks.</p>'
     if ledger.resolve() == earlier.resolve():
@@ -68,10 +68,10 @@ def compared(benches: Benches, ledger: Path | None, earlier: Path | None) -> str
 
 
 def choices_of(folder: Path, form: dict[str, Any], *, resume: bool) -> Choices:
-    """Return the options of a form.
+    """Return the options entered in the form.
 
     Raises:
-        UserError: It names no question file, or the upload cannot be kept.
+        UserError: No question file is named, or the upload cannot be stored.
     """
     source, sent, name = (str(form.get(each) or "").strip() for each in ("source", "sent", "name"))
     if not source and not sent:
@@ -79,7 +79,7 @@ def choices_of(folder: Path, form: dict[str, Any], *, resume: bool) -> Choices:
     stem = plain_name(Path(sent or source).name).partition(":")[0].removesuffix(".jsonl") or "questions"
     output = (folder / (name or f"{stem}.results.json")).expanduser().absolute()
     questions = Path(source)
-    if sent:  # it stays, so that the benchmark can be continued
+    if sent:  # kept so that the benchmark can be continued
         questions = output.with_name(f"{output.stem}.questions.jsonl")
         write_questions(questions, read_small(Path(sent), JOURNAL))
     elif (folder / source).exists():
@@ -108,7 +108,7 @@ def _whole(form: dict[str, Any], name: str) -> int | None:
 
 
 def _form(gr: Any, settings: Settings) -> dict[str, Any]:
-    """The fields of a benchmark that is started."""
+    """Add the fields for a new benchmark."""
     form = {
         "source": gr.Textbox(label="Question file", placeholder="questions.jsonl, FOLDER:SPLIT or gaia-validation"),
         "sent": gr.File(label="Or upload one", file_types=[".jsonl"], type="filepath", height=110),
@@ -128,7 +128,7 @@ def _form(gr: Any, settings: Settings) -> dict[str, Any]:
 
 
 def filled(form: dict[str, Any], ledger: Path | None) -> dict[Any, Any]:
-    """The form as the chosen benchmark was started, so that it can be continued."""
+    """Fill the form with a benchmark's options, so that it can be continued."""
     if ledger is None:
         return {}
     try:
@@ -141,7 +141,7 @@ def filled(form: dict[str, Any], ledger: Path | None) -> dict[Any, Any]:
         form["source"]: results.source,
         form["sent"]: None,
         form["name"]: str(ledger.with_name(f"{_name(ledger)}.json")),
-        form["model"]: "" if model.startswith(SCRIPTED) else model,  # a script comes from the user alone
+        form["model"]: "" if model.startswith(SCRIPTED) else model,  # only the user may name a script
         form["library"]: told.get("library") if told.get("library") in get_args(LibraryMode) else "warm",
         form["mode"]: "course" if told.get("mode") == "course" else "gaia",
         form["max_seconds"]: _number(told.get("max_seconds")),

@@ -1,4 +1,4 @@
-"""HTML of benchmarks. Questions, answers and names come from files of others: all are text."""
+"""Renders benchmarks as HTML. Questions, answers and names are untrusted and always escaped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agent.traces.page import Table
 
 _LAST = 12
-"""The newest lines of a benchmark under way that are shown."""
+"""Number of progress lines shown of a running benchmark."""
 _MOST_ROWS = 2_000
 _ANSWER = 120
 OPENS = """let top = 0;
@@ -33,17 +33,17 @@ element.addEventListener('click', event => {
 });
 element.addEventListener('scroll', event => { top = event.target.scrollTop; }, true);
 watch('value', () => { const box = element.querySelector('.rows'); if (box) box.scrollTop = top; });"""
-"""The click on a row of a table, in the browser; new rows stay where they were scrolled to."""
+"""Browser script: a click on a row opens it, and new rows keep the scroll position."""
 KEEPS = """const open = new Set();
 element.addEventListener('toggle', event => {
     event.target.open ? open.add(event.target.className) : open.delete(event.target.className);
 }, true);
 watch('value', () => element.querySelectorAll('details').forEach(one => { one.open = open.has(one.className); }));"""
-"""Opened parts stay open in new figures."""
+"""Browser script: opened sections stay open when the figures change."""
 
 
 def figures(report: Report, running: Running | None) -> str:
-    """The figures of a report with their plots, and the progress of its benchmark."""
+    """Render a report's figures and plots, and the progress of its benchmark."""
     notices = "".join(f'<li class="bad">{text(one)}</li>' for one in report.notices)
     facts = "".join(f"<tr><th>{text(one.name)}</th><td>{text(one.text)}</td></tr>" for one in report.facts if one.text)
     plots = "".join(map(_plot, report.tables))
@@ -74,7 +74,7 @@ def _progress(report: Report, running: Running | None) -> str:
 
 
 def _plot(table: Table) -> str:
-    """A table of shares as bars, with their 95 % intervals if they are known."""
+    """Render a table of shares as bars, with 95 % intervals if known."""
     bars = []
     for row in table.values:
         name, share = str(next(iter(row.values()), "")), row.get("accuracy")
@@ -107,7 +107,7 @@ def _table(table: Table) -> str:
 
 
 def rows(cells: Sequence[Counted]) -> str:
-    """A line for each question and epoch, which opens its run."""
+    """Render a row for each question and epoch. A click on it opens the run."""
     parts = []
     for number, cell in enumerate(cells[:_MOST_ROWS]):
         item, made = item_of(cell), cell.attempt
@@ -128,12 +128,12 @@ def rows(cells: Sequence[Counted]) -> str:
 
 
 def runs_of(ledger: Path) -> Path:
-    """The folder with the runs of a ledger's attempts."""
+    """Return the folder with the runs of a ledger."""
     return Places(ledger.with_name(ledger.name.removesuffix(".jsonl").removesuffix(".ledger") + ".json")).runs
 
 
 def attempt(settings: Settings, ledger: Path, cell: Counted) -> str:
-    """All that the ledger knows of a question, and the trace of its run."""
+    """Render everything the ledger knows about an attempt, and the trace of its run."""
     item = item_of(cell)
     facts = "".join(f"<tr><th>{text(name)}</th><td>{text(said)}</td></tr>" for name, said in item.facts if said)
     run = cell.attempt.run_id if cell.attempt else ""
@@ -143,7 +143,7 @@ def attempt(settings: Settings, ledger: Path, cell: Counted) -> str:
 
 
 def questions(dataset: Dataset) -> str:
-    """The questions of a set."""
+    """Render the questions of a set."""
     head = "<tr><th>question</th><th>level</th><th>file</th><th>text</th></tr>"
     lines = "".join(
         f"<tr><th>{text(task.task_id)}</th><td>{text(str(task.level or '–'))}</td>"
@@ -154,7 +154,7 @@ def questions(dataset: Dataset) -> str:
 
 
 def submission(made: Submission) -> str:
-    """Answers as they would be handed in."""
+    """Render the answers of a submission."""
     payload = made.payload
     lines = "".join(
         f"<tr><th>{text(str(one['task_id']))}</th><td>{text(one_line(str(one['submitted_answer']), 300))}</td></tr>"
