@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.gaia.attempt import Dataset
 
+CONTINUE = "Continue with the same command and --resume."
 _NAMED = 10
 _LOOKED_AT = 1 << 16
 
@@ -228,7 +229,7 @@ def summary(outcome: BenchmarkOutcome, choices: Choices) -> list[str]:
     if outcome.message:
         lines.append(f"The benchmark ended early: {outcome.message}")
     if outcome.reachable:
-        lines.append("Continue with the same command and --resume.")
+        lines.append(CONTINUE)
     elif outcome.left:
         lines.append(
             "The remaining questions were selected earlier. "

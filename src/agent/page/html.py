@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from mcp_tools.errors import AlitaError
 
 _TITLE = 160
+_COMMAND, _OPTION = re.compile(r"\balita [a-z]"), re.compile(r"(?<![\w-])--[a-z]")
 _MOST = 20_000
 """Maximum characters of a text unless it must be whole."""
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif")
@@ -28,8 +30,13 @@ def text(words: str, *, whole: bool = False) -> str:
 
 
 def bad(error: AlitaError) -> str:
-    """Render an error with its remedy."""
-    return f'<p class="bad">{text(f"{error.message} {error.remedy}".strip())}</p>'
+    """Render an error with its remedy, unless the remedy is an option of the command line."""
+    remedy = error.remedy
+    if _COMMAND.search(remedy):
+        remedy = f"In a terminal: {remedy}"
+    elif _OPTION.search(remedy):
+        remedy = ""
+    return f'<p class="bad">{text(f"{error.message} {remedy}".strip())}</p>'
 
 
 def answer(words: str) -> str:
@@ -117,7 +124,7 @@ def settings_table(settings: Settings) -> str:
         f"<tr><th>{text(line.name)}</th><td>{text(line.value)}</td><td>{text(line.source)}</td></tr>"
         for line in settings.explain()
     )
-    told = "All others: <code>alita config set NAME VALUE</code>; keys: <code>alita keys set</code>."
+    told = "In a terminal, change others with <code>alita config set</code>, and keys with <code>alita keys set</code>."
     return f'<div class="tool"><p>{told}</p><table>{rows}</table></div>'
 
 

@@ -66,7 +66,7 @@ async def described(settings: Settings, name: str | None) -> str:
         except AlitaError as error:  # the policy file is invalid
             uses = [(error.message, error.remedy)]
         facts += [("may", "\n".join(f"{use} ({decider})" for use, decider in uses))]
-        facts += [("withheld", f"{withheld.reason}; {withheld.remedy}")] if withheld else []
+        facts += [("withheld", withheld.reason)] if withheld else []
     rows = "".join(f"<tr><th>{text(label)}</th><td>{text(value)}</td></tr>" for label, value in facts if value)
     folds = [("Code", tool.source), ("Arguments", _json(tool.input_schema)), ("Tests", "\n".join(_tests(tool)))]
     return (

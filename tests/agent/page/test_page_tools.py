@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from agent.configuration.settings_sources import read_settings
+from agent.errors import UsageError
 from agent.page import tools_tab as tools
 from agent.page.exports import exported
+from agent.page.html import bad
 from agent.page.review import Desk
 from agent.page.visitors import Visitor
 from mcp_tools.library.library import Library
@@ -178,3 +180,15 @@ def test_a_rejected_tool_is_as_it_was_approved(library: Library) -> None:
     assert "in its place again" in desk.reject("double_number")
     assert "n * 2" in path.read_text()
     assert 'class="bad"' in desk.reject(ATTACK)
+
+
+@pytest.mark.parametrize(
+    ("remedy", "shown"),
+    [
+        ("alita keys set", "In a terminal: alita keys set"),
+        ("Choose another --output.", ""),
+        ("Try again.", "Try again."),
+    ],
+)
+def test_a_remedy_for_the_command_line_is_marked_or_left_out(remedy: str, shown: str) -> None:
+    assert bad(UsageError("It failed.", remedy=remedy)) == f'<p class="bad">{f"It failed. {shown}".strip()}</p>'

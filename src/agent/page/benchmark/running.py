@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.errors import AlitaError, RunError
-from agent.gaia.preparation import Prepared, summary
+from agent.gaia.preparation import CONTINUE, Prepared, summary
 from agent.gaia.progress import Display
 from mcp_tools.text import one_line
 
@@ -68,7 +68,8 @@ class Running:
         except Exception as error:
             self.ending, self.is_good = f"An internal error ended the benchmark: {type(error).__name__}", False
             raise
-        self.ending = "\n".join(summary(outcome, self._choices))
+        lines = summary(outcome, self._choices)
+        self.ending = "\n".join("Press Continue to resume it." if line == CONTINUE else line for line in lines)
 
     def stop(self) -> None:
         """Stop after the running questions. On a second call, cancel them."""
@@ -112,6 +113,8 @@ class Benches:
         ledger = choices.places.ledger
         if (before := self._running.get(ledger)) and before.is_busy:
             raise RunError(f"The benchmark with the ledger {ledger} is under way.", remedy="It is in the list.")
+        if ledger.exists() and not choices.resume:
+            raise RunError(f"{choices.output} already exists.", remedy="Press Continue, or name other results.")
         own = {"use_cache": False, "servers": ("none",), "leak_guard": True}
         given = {name: value for name, value in chosen.items() if value}
         told = Told()
