@@ -1,0 +1,69 @@
+"""The way of a computed question to its first HTTP request: the figures may fall, and never rise."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.command import clean
+from support.openai_server import OpenAIServer
+
+pytestmark = pytest.mark.xdist_group("structure")
+SRC = Path(__file__).parents[2] / "src"
+MOST = {"functions": 500, "files": 124, "modules": 247, "frames": 23}
+SCRIPT = """
+import json, os, sys, threading
+
+src, told = sys.argv.pop(1), sys.argv.pop(1)
+seen = set()
+
+def frames(frame):
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+def watch(frame, event, argument):
+    code = frame.f_code
+    if event != "call":
+        return
+    if code.co_filename.startswith(src) and not code.co_name.startswith("<"):
+        is_class_body = "__module__" in code.co_names and "__qualname__" in code.co_names
+        if not is_class_body:
+            seen.add((code.co_filename, code.co_qualname))
+    if code.co_name == "handle_async_request" and "httpcore" in code.co_filename:
+        ours = sum(one.f_code.co_filename.startswith(src) for one in frames(frame))
+        modules = [name for name in sys.modules if name.split(".")[0] in ("agent", "mcp_tools")]
+        files = {name for name, _ in seen}
+        found = {"functions": len(seen), "files": len(files), "modules": len(modules), "frames": ours}
+        with open(told, "w") as file:
+            file.write(json.dumps(found))
+        os._exit(0)
+
+threading.setprofile(watch)
+sys.setprofile(watch)
+from agent.cli.main import main
+main()
+"""
+
+
+def test_a_computed_question_takes_a_short_way_to_its_model(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    script = tmp_path / "watched.py"
+    script.write_text(SCRIPT)
+    words = ["--base-url", openai_server.url, "--model", "tiny-1", "How many days are 6 weeks of 7 days?"]
+    done = subprocess.run(
+        [sys.executable, str(script), f"{SRC}/", str(tmp_path / "found.json"), *words],
+        env=clean(tmp_path / "home", OPENAI_API_KEY="sk-test"),
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=50,
+    )
+    assert (tmp_path / "found.json").exists(), done.stderr
+    figures = json.loads((tmp_path / "found.json").read_text())
+    assert {name: figure for name, figure in figures.items() if figure > MOST[name]} == {}, figures
