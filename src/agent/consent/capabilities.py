@@ -1,4 +1,4 @@
-"""Permission for calls of tools and programs: from the policy file, from earlier grants, or by asking the user."""
+"""Decides whether tools and programs may use packages, files, time and memory: by policy, grants, or the user."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.consent.hosts import NEW_TOOL, HostConsent, HostGrants, HostToReach
-from agent.consent.policy import PROGRAM, Policy, ReadPolicy, Value, Verdict, addition
+from agent.consent.policy import PROGRAM, Policy, PolicyDecision, ReadPolicy, Value, rule_that_allows
 from mcp_tools.errors import AlitaError
 from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, is_provided
 from mcp_tools.tool import Capabilities
@@ -18,34 +18,35 @@ if TYPE_CHECKING:
     from mcp_tools.environments.store import Environments
 
 UNASKED = {"seconds": 60.0, "memory_mb": 2048}
-"""The most that a new tool may declare without a question."""
+"""Limits that a new tool may declare without asking the user."""
 Need = tuple[str, Value]
-"""A capability and its value: `("packages", "scipy>=1.11")`, `("seconds", 120.0)`."""
+"""A capability and its value, such as `("packages", "scipy>=1.11")` or `("seconds", 120.0)`."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapabilityToUse:
-    """A question to the user: may a tool or program use what it declares?"""
+    """May a tool or program use the capabilities that it declares?"""
 
     tool: str
-    """Its name; empty for a program."""
+    """Name of the tool; empty for a program."""
     uses: tuple[str, ...]
-    """`take 300 seconds`."""
+    """Each capability in words: `take 300 seconds`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """Why a call is not made, or what a rule allows it."""
+    """The decision about a call."""
 
     refusal: str = ""
+    """Reason for a refusal; empty if the call is allowed."""
     packages: tuple[str, ...] = ()
-    """The packages that a rule allows for this call."""
+    """Packages that a rule allows for this call."""
     asks: bool = False
-    """True if a rule asks about packages even if the setting does not."""
+    """True if a rule requires asking about packages, whatever the setting."""
 
 
 def needs_in(may: Capabilities, packages: Iterable[str] = ()) -> list[Need]:
-    """The needs of a call that declares these capabilities and imports these packages."""
+    """Return the needs of a call with these declared capabilities and imported packages."""
     found: list[Need] = [("packages", one) for one in dict.fromkeys(packages) if not is_provided(one)]
     found += [("hosts", one) for one in may.hosts] + [("keys", one) for one in may.keys]
     found += [(name, True) for name in ("read", "write") if getattr(may, name)]
@@ -53,7 +54,7 @@ def needs_in(may: Capabilities, packages: Iterable[str] = ()) -> list[Need]:
 
 
 def use_of(need: Need) -> str:
-    """A need as the rest of a sentence: `take 300 seconds`."""
+    """Return a need in words, to follow "may": `take 300 seconds`."""
     name, value = need
     if isinstance(value, str):
         shown = _named(value) if name == "packages" else value
@@ -70,14 +71,14 @@ AskUser = Callable[[HostToReach | CapabilityToUse], Awaitable["UserReply"]]
 
 
 class CallConsent:
-    """Decides about calls of tools and programs, at their proof and at every later call.
+    """Decides about calls of tools and programs, both during proof and later.
 
     Args:
         mode: The setting `hosts`.
         grants: The hosts that the user allowed permanently.
         policy: Reads the policy file.
         environments: The installed packages.
-        ask: Asks the user; None where nobody can be asked.
+        ask: Asks the user. None if nobody can be asked.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class CallConsent:
         self._turn = asyncio.Lock()
 
     def concerns(self, needs: Sequence[Need], *, is_new: bool) -> bool:
-        """True if there is something to decide about before a call with these needs.
+        """Return True if a call with these needs requires a decision before it starts.
 
         Raises:
             PolicyError: The policy file is wrong.
@@ -105,12 +106,12 @@ class CallConsent:
         return any(policy.has_rules_for(need[0]) or (is_new and _exceeds(need)) for need in _before_a_call(needs))
 
     async def permit(self, who: HostToReach, needs: Sequence[Need], *, is_new: bool) -> Permit:
-        """Decide about a call; its hosts and keys are decided about at each request.
+        """Decide about a call. Hosts and keys are decided at each request instead.
 
         Args:
-            who: The caller, without host and method.
+            who: The tool or program, without host and method.
             needs: The needs of the call.
-            is_new: True for a program and for a tool that nobody approved yet: time and memory are asked about.
+            is_new: True for a program or an unapproved tool. Its time and memory above `UNASKED` need permission.
 
         Raises:
             PolicyError: The policy file is wrong.
@@ -133,15 +134,18 @@ class CallConsent:
             return Permit()
         return await self._of_packages(policy, self._environments, who, packages)
 
-    def _verdict(self, policy: Policy, who: HostToReach, need: Need) -> Verdict | None:
+    def _verdict(self, policy: Policy, who: HostToReach, need: Need) -> PolicyDecision | None:
         name, value = need
         wanted = _package(str(value)) if name == "packages" else value
         return policy.decide(who.names, name, wanted, may_allow=not who.is_doubtful)
 
     async def _of_packages(
-        self, policy: Policy, environments: Environments, who: HostToReach, verdicts: dict[str, Verdict | None]
+        self, policy: Policy, environments: Environments, who: HostToReach, verdicts: dict[str, PolicyDecision | None]
     ) -> Permit:
-        """Decide about packages and what they pull in: each may be denied; well-known ones come with one allowed."""
+        """Decide about packages and their dependencies.
+
+        Each may be denied. Well-known dependencies of an allowed package are allowed too.
+        """
         from mcp_tools.environments.known import known_packages
         from mcp_tools.environments.store import granting
 
@@ -149,7 +153,7 @@ class CallConsent:
         asks = any(rule is not None and rule.decision == "ask" for rule in verdicts.values())
         try:
             with granting(granted):
-                if environments.unknown(verdicts):  # the index is not asked about them
+                if environments.unknown(verdicts):  # unknown names are not looked up yet
                     return Permit(packages=tuple(sorted(granted)), asks=asks)
                 plan = await environments.plan(verdicts)
         except AlitaError as error:  # there is no such package, or the index cannot be reached
@@ -162,7 +166,7 @@ class CallConsent:
             rule = self._verdict(policy, who, ("packages", release.name))
             is_pulled = bool(granted) and release.name not in map(_package, verdicts)
             if rule is not None and is_pulled and release.name not in policy.rules[rule.rule - 1].packages:
-                continue  # what an allowed package pulls in is decided about by its name alone
+                continue  # for a dependency of an allowed package, only rules with its exact name count
             if rule is not None and rule.decision == "deny":
                 return Permit(_denied(who, ("packages", release.name), rule))
             if rule is not None and rule.decision == "allow":
@@ -176,7 +180,7 @@ class CallConsent:
         uses = tuple(map(use_of, needs))
         why = f"{_name(who)} may not {' and '.join(uses)}: "
         if self._ask is None:
-            rule = addition(_in_rule(who), needs)
+            rule = rule_that_allows(_in_rule(who), needs)
             return f"{why}nobody can be asked here; to allow it, add to {policy.path.name}: {rule}"
         key = (who.tool, who.source, uses)
         async with self._turn:
@@ -187,7 +191,7 @@ class CallConsent:
         return "" if reply.allowed else f"{why}the user does not allow it{reason}"
 
     def explained(self, who: HostToReach, needs: Sequence[Need], *, is_new: bool) -> list[tuple[str, str]]:
-        """Each need as `use_of` writes it, and what decides about it.
+        """Return each need in words, and the rule or setting that decides about it.
 
         Raises:
             PolicyError: The policy file is wrong.
@@ -218,7 +222,7 @@ def _exceeds(need: Need) -> bool:
 
 
 def _package(requirement: str) -> str:
-    """The name alone; what is no requirement stays, and is refused later."""
+    """Return the package name of a requirement. Invalid requirements are returned unchanged and refused later."""
     from mcp_tools.environments.lock import PackageError
     from mcp_tools.environments.store import package_name
 
@@ -229,13 +233,13 @@ def _package(requirement: str) -> str:
 
 
 def _named(requirement: str) -> str:
-    """A package as people read it, with the hash of the user's own code in parentheses."""
+    """Return a package for display, with the hash of the user's own code in parentheses."""
     from mcp_tools.environments.wrapped import label_of
 
     return label_of(requirement)
 
 
-def _denied(who: HostToReach, need: Need, verdict: Verdict) -> str:
+def _denied(who: HostToReach, need: Need, verdict: PolicyDecision) -> str:
     return f"{_name(who)} may not {use_of(need)}: {verdict} denies it"
 
 

@@ -1,4 +1,4 @@
-"""Questions of a run to its user: may a proved tool be kept, may a call be made?"""
+"""Asks the user of a run for permission, and records the replies in the journal."""
 
 from __future__ import annotations
 
@@ -26,54 +26,52 @@ if TYPE_CHECKING:
     from mcp_tools.environments.store import Environments
 
 _DOUBTFUL = "consent"
-"""The journal's name for the user's reply about a doubtful action."""
-
-
+"""Kind of the journal records with replies about doubtful actions."""
 Asked = ToolToApprove | CallProposal | PackagesToInstall | HostToReach | CapabilityToUse
 Confirm = Callable[[Asked], Awaitable[UserReply | bool]]
-"""Asks the user. True and False are short for replies without a reason."""
+"""Asks the user. True and False are replies without a reason."""
 NOT_APPROVED = "it was not approved"
 USER_SAID = "the user says: "
-"""Begins the user's reason in a text for a model."""
+"""Introduces the user's reason in a text for a model."""
 
 
 @dataclass(eq=False)
 class Consent:
-    """Asks the user about one thing at a time, while the run's clock is paused."""
+    """Asks the user one question at a time, while the run's clock is paused."""
 
     confirm: Confirm | None
-    """None where nobody can be asked."""
+    """Asks the user. None if nobody can be asked."""
     calls: Recorder
     approval: ApprovalMode | None = None
-    """For proved tools; None in a run from before there was any, which keeps them all."""
+    """Whether proved tools are kept. None, in runs of old versions, keeps all."""
     each_call: str = ""
-    """Returns why a call of an external tool needs consent; empty if it does not."""
+    """Reason why every call of an external tool needs consent; empty if none does."""
     grants: Grants | None = None
-    """The standing permissions; None in a replay."""
+    """The user's permanent permissions. None in a replay."""
     environments: Environments | None = None
-    """The environments in which packages are installed; None in a replay."""
+    """The environments in which packages are installed. None in a replay."""
     packages: ApprovalMode = "ask"
-    """For packages that the user has not allowed: `auto` installs them, `never` does not."""
+    """Mode for packages that the user has not allowed: `auto` installs them, `never` does not."""
     hosts: ApprovalMode = "ask"
-    """For requests to declared hosts; see `HostConsent`."""
+    """Mode for requests to declared hosts; see `HostConsent`."""
     host_grants: HostGrants | None = None
-    """The hosts that the user allowed permanently; None in a replay."""
+    """The hosts that the user allowed permanently. None in a replay."""
     policy: ReadPolicy | None = None
-    """Reads the user's policy; None in a replay."""
+    """Reads the user's policy. None in a replay."""
     say: Callable[[str], None] = lambda _: None
-    """Passes the reason of a refused call on as a message of the user."""
+    """Adds the user's reason for refusing a call to the conversation."""
 
     def __post_init__(self) -> None:
         self._asking = asyncio.Lock()
         self.mattered = False
-        """True once a request to a host was made, or something was refused: asked again, the run may end otherwise."""
+        """True once a host was requested or a permission was refused: the same question may then get another answer."""
         self._tool_refusals: dict[str, str] = {}
         policy = self.policy or (lambda: Policy(Path()))
         ask = None if self.confirm is None else self._reply
         self._calls = CallConsent(self.hosts, self.host_grants, policy, self.environments, ask)
 
     async def _reply(self, asked: Asked) -> UserReply:
-        """Ask the user. Without one, the reply is no."""
+        """Ask the user; refuse if nobody can be asked."""
         if self.confirm is None:
             return UserReply(False)
         async with self._asking:
@@ -85,9 +83,9 @@ class Consent:
         return reply
 
     async def reply_to(self, call: CallProposal) -> tuple[UserReply, Literal["standing", "asked", "nobody"]]:
-        """Return the reply to an action, and who gave it: a standing permission, the user, or nobody.
+        """Return the reply about an action and who gave it: a permanent permission, the user, or nobody.
 
-        The journal holds both.
+        The journal records both.
         """
         covered = self.grants is not None and await asyncio.to_thread(self.grants.cover, call)
         if self.confirm is None and not covered and not self.calls.journal.knows(_DOUBTFUL):
@@ -108,11 +106,11 @@ class Consent:
         return UserReply(said["allowed"], said.get("reason", "")), said.get("by", "nobody")
 
     async def refusal_of_tool(self, tool: Tool) -> str:
-        """Return why a proved tool is not kept; empty if it is. It is decided once, which the journal holds."""
+        """Return why a proved tool is not kept; empty if it is. The first decision is recorded and reused."""
         if self.approval is None:
             return ""
         if tool.source_hash not in self._tool_refusals:
-            self._calls.concerns(needs_in(tool.capabilities), is_new=False)  # a wrong policy is no recorded reply
+            self._calls.concerns(needs_in(tool.capabilities), is_new=False)  # may raise PolicyError; do not record that
 
             async def perform() -> dict[str, Any]:
                 reason = await self._decided(tool)
@@ -140,9 +138,11 @@ class Consent:
         }[self.approval or "auto"]
 
     async def refusal_of_packages(self, packages: Sequence[str], *, asks: bool = False) -> str:
-        """Why packages are not installed for this run; empty if they are there or may be. The journal holds it.
+        """Return why packages may not be installed for this run; empty if they may. The journal records it.
 
-        `asks`: the user is asked, even if the setting allows it.
+        Args:
+            packages: The requirements.
+            asks: True to ask the user even if the setting allows packages.
         """
         wanted, mode = sorted({*packages}), "ask" if asks else self.packages
 
@@ -173,9 +173,9 @@ class Consent:
         return refusal
 
     async def _refused_packages(self, asked: PackagesToInstall, mode: str) -> str:
-        """Why packages are not looked up, or not installed: a name that few use may be made up, or carry a secret."""
+        """Return why packages may not be looked up or installed. A rare name may be made up or contain a secret."""
         why = f"{', '.join(asked.releases or asked.unknown)} may not be installed: "
-        how = f"to allow it: alita packages allow {shlex.join(asked.wanted)}"  # `>` would write a file
+        how = f"to allow it: alita packages allow {shlex.join(asked.wanted)}"  # unquoted, `>` would write a file
         if mode == "never":
             return f"{why}the setting packages is never"
         if mode == "auto":
@@ -188,7 +188,7 @@ class Consent:
         return f"{why}the user does not allow it" + (f"; {USER_SAID}{reply.reason}" if reply.reason else "")
 
     async def permit(self, who: HostToReach, needs: Sequence[Need], *, is_new: bool) -> Permit:
-        """Decide about a call before it is made; see `CallConsent.permit`. The journal holds it.
+        """Decide about a call before it starts; see `CallConsent.permit`. The journal records the decision.
 
         Raises:
             PolicyError: The policy file is wrong.
@@ -208,20 +208,20 @@ class Consent:
 
     @property
     def may_allow_hosts(self) -> bool:
-        """True if a request to a host may be allowed unasked, so that it matters who asks for it."""
+        """True if some requests are allowed without asking, so that their origin must be checked."""
         return self._calls.hosts.may_allow
 
     async def refusal_of_host(self, asked: HostToReach) -> str:
-        """Why a declared host is not reached; empty if it may be. The journal holds it."""
+        """Return why a declared host may not be reached; empty if it may. The journal records it."""
         request: dict[str, Json] = {"tool": asked.tool, "host": asked.host, "keys": [*asked.keys]}
         request |= {"writes": asked.is_writing, "source": asked.source, "doubtful": asked.is_doubtful}
         request |= {"foreign": True} if asked.is_foreign else {}
-        self._calls.concerns([("hosts", asked.host)], is_new=False)  # a wrong policy is no recorded reply
+        self._calls.concerns([("hosts", asked.host)], is_new=False)  # may raise PolicyError; do not record that
         self.mattered = True
         return await self.calls.call("hosts", request, lambda: self._calls.hosts.refusal(asked))
 
     async def refusal_of_call(self, name: str, arguments: dict[str, Json], servers: Servers) -> str:
-        """Why an external tool is not called; empty where it may be."""
+        """Return why an external tool may not be called; empty if it may."""
         changed = await servers.changed(name)
         reasons = [self.each_call] if self.each_call else []
         reasons += ["its server has changed the tool's description since you trusted it"] if changed else []
@@ -244,7 +244,7 @@ class Consent:
 
 
 def proposal_of(tool: Tool, uses: Sequence[tuple[str, str]] = ()) -> ToolToApprove:
-    """Return the question about a tool; `uses` are its capabilities, each with the rule that decides."""
+    """Return the question about keeping a tool. `uses` has each capability in words and what decides about it."""
     from mcp_tools.create.interfaces import Test
 
     evidence = tool.provenance.get("evidence") or {}
@@ -259,5 +259,5 @@ def proposal_of(tool: Tool, uses: Sequence[tuple[str, str]] = ()) -> ToolToAppro
         checks.append("it replaces the tool of this name and passes its tests; the old version is kept")
     checks += [f"it may {use} ({decider})" for use, decider in uses]
     shown = tuple(Test.from_json(test).with_result(tool.name) for test in tests)
-    purpose = tool.description.partition("\n\n")[0]  # the rest stands in the source
+    purpose = tool.description.partition("\n\n")[0]  # the source has the rest
     return ToolToApprove(tool.name, signature_of(tool), purpose, tool.source, tuple(checks), shown)

@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 
 SERVER = "server"
-"""The key that marks a shown tool as external: the name of its server."""
+"""The key of an external tool's server. Other tools do not have it."""
 
 
 def arguments_schema(tool: dict[str, Json]) -> dict[str, Json]:
-    """The form of a tool's arguments.
+    """Return the schema of a tool's arguments.
 
-    An external tool's schema has no descriptions: only a block of data may hold them.
+    An external tool's descriptions are left out, since a prompt may only show them inside a data block.
     """
     schema: Any = tool.get("inputSchema") or {"type": "object"}
     return plain_schema(schema, described=False) if SERVER in tool else schema
 
 
-def _wanted(name: str, servers: tuple[str, ...]) -> bool:
+def _is_selected(name: str, servers: tuple[str, ...]) -> bool:
     return name in servers or "all" in servers
 
 
 class ConfiguredServers:
-    """The servers that this user and this project configure, read from their files without starting anything."""
+    """The servers configured by the user and the project. Reading the configuration starts nothing."""
 
     def __init__(self, settings: Settings, project: Path) -> None:
         found = configured_servers(settings.config_dir, project)
@@ -51,41 +51,41 @@ class ConfiguredServers:
         self.standings = [
             status_of(entry, self.decisions, os.environ, project)
             for entry in found.entries
-            if _wanted(entry.name, settings.servers)
+            if _is_selected(entry.name, settings.servers)
         ]
         self.ready = [standing.expanded for standing in self.standings if standing.expanded is not None]
         self.undecided = [standing for standing in self.standings if standing.state == "undecided"]
-        """Returns the servers that the project defines and the user has not decided about."""
+        """Servers that the project defines and the user has not allowed or refused yet."""
         self.secrets = tuple(secret for server in self.ready for secret in server.secrets)
-        """The values that must not be written down."""
+        """Values that logs and journals must not contain."""
         names = ",".join(sorted(server.entry.name for server in self.ready))
         self.configuration = {"servers": names} if names else {}
-        """Returns the names of the servers that offer tools; an answer depends on them."""
+        """The usable servers as part of a run's configuration, since answers depend on them."""
         self._seen = ToolPins(settings.data_dir / PINS_FILE)
-        self._is_told = False
+        self._were_news_read = False
 
     @cached_property
     def grants(self) -> Grants:
-        """Calls that this user allowed permanently."""
+        """The calls that the user allowed permanently."""
         from mcp_tools.clients.definitions import prefix_of
 
         servers = [(prefix_of(server.entry.name), server.entry.digest) for server in self.ready]
         return Grants(self._data / GRANTS_FILE, servers)
 
     def offers(self, name: str) -> bool:
-        """Return True if the name is that of a tool of these servers."""
+        """Return True if one of these servers may have a tool of this name."""
         from mcp_tools.clients.definitions import prefix_of
 
         return any(name.startswith(prefix_of(server.entry.name)) for server in self.ready)
 
     def news(self) -> list[str]:
-        """Return, once, why servers are not started and what is wrong in the files.
+        """Return why servers are not started and which entries are wrong; the second call returns nothing.
 
         Disabled servers are not mentioned.
         """
-        if self._is_told:
+        if self._were_news_read:
             return []
-        self._is_told = True
+        self._were_news_read = True
         waiting = [
             f"the server {s.entry.name} is not started: {s.reason} ({s.remedy})"
             for s in self.standings
@@ -94,18 +94,18 @@ class ConfiguredServers:
         return [*waiting, *(f"{problem.where}: {problem.message}" for problem in self.problems)]
 
     def state(self, standing: ServerStatus) -> str:
-        """The state of a server for people: of one that may be started, how it was found when it was last spoken to."""
+        """Return the state of a server for display. A startable one has the result of its last contact."""
         if standing.state != "ready":
             return standing.state
         contact = self.contact(standing)
         return "untried" if contact is None else "ready" if contact.ok else "failed"
 
     def contact(self, standing: ServerStatus) -> Contact | None:
-        """State of a server at its last call."""
+        """Return the result of the last contact with a server."""
         return self._seen.contact(standing.entry)
 
     def servers(self) -> Servers | None:
-        """The servers, not started yet; None if there are no servers."""
+        """Return the servers, not started yet, or None if there are none."""
         if not self.ready:
             return None
         from mcp_tools.clients.servers import Servers

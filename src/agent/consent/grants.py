@@ -1,4 +1,4 @@
-"""Permanent permissions: calls that the user allowed, for one tool and reason, or below a folder."""
+"""Calls that the user allowed permanently: one tool for one reason, or all paths below a folder."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ FILE = "allowed.json"
 
 
 class ToolGrant(BaseModel):
-    """One tool of one server, as its entry was then, for one reason to ask."""
+    """Permission for one tool of one server and one reason for asking."""
 
     tool: str
     reason: str
     server: str
-    """Digest of the server's entry: a server of the same name that starts something else is asked about again."""
+    """Digest of the server's entry. If the entry changes, the user is asked again."""
 
 
 class FolderGrant(BaseModel):
-    """One folder for the tools of one server, which may read and write below it."""
+    """Permission for one server's tools to read and write below a folder."""
 
     folder: str
     name: str
-    """The server's."""
+    """Name of the server."""
     server: str
     """Digest of the server's entry."""
 
@@ -44,11 +44,11 @@ class _Document(BaseModel):
 
 
 class Grants:
-    """The standing permissions of this user.
+    """The user's permanent permissions for calls of external tools.
 
     Args:
-        path: Their file, in the user's data folder. If it cannot be read, nothing is allowed.
-        servers: Prefix of the tools' names and digest of each configured server.
+        path: File in the user's data folder. If it cannot be read, nothing is allowed.
+        servers: Tool name prefix and digest of each configured server.
     """
 
     def __init__(self, path: Path, servers: Sequence[tuple[str, str]] = ()) -> None:
@@ -58,16 +58,16 @@ class Grants:
 
     @property
     def tools(self) -> list[ToolGrant]:
-        """The allowed tools."""
+        """The tools that may be called."""
         return self._file.remembered().tools
 
     @property
     def folders(self) -> list[FolderGrant]:
-        """The allowed folders."""
+        """The folders that may be used."""
         return self._file.remembered().folders
 
     def cover(self, call: CallProposal) -> bool:
-        """Return True if the user allowed such calls permanently."""
+        """Return True if a permission covers this call."""
         if call.tool and self._grant(call) in self.tools:
             return True
         server = self._server(call.tool)
@@ -77,7 +77,7 @@ class Grants:
         )
 
     def keep(self, call: CallProposal, scope: Literal["always", "folder"]) -> None:
-        """Allow such calls from now on.
+        """Save a permission for calls like this one.
 
         Raises:
             ServersFileError: The file cannot be written.

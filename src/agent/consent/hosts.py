@@ -1,4 +1,4 @@
-"""Hosts that tools and programs may reach: permanent permissions, and questions to the user."""
+"""Decides which hosts tools and programs may reach, and stores the user's permanent permissions."""
 
 from __future__ import annotations
 
@@ -11,54 +11,54 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field
 
-from agent.consent.policy import addition
+from agent.consent.policy import rule_that_allows
 from mcp_tools.errors import LibraryError, os_errors_as
 from mcp_tools.hosts import NOT_ALLOWED, READING
 from mcp_tools.json_file import JsonFile
 
 if TYPE_CHECKING:
-    from agent.consent.policy import ReadPolicy, Value, Verdict
+    from agent.consent.policy import PolicyDecision, ReadPolicy, Value
     from agent.consent.questions import ApprovalMode, UserReply
 
 FILE = "hosts.json"
 NEW_TOOL = "the new tool"
-"""In place of the name of a tool that is still being proved."""
+"""Stands for the name of a tool that is still being proved."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostToReach:
-    """A request to a declared host, of which the user has not allowed any yet."""
+    """May this tool or program send this request to a host that it declares?"""
 
     tool: str
     """The tool's name; empty for a program of the run."""
     host: str
     method: str
     keys: tuple[str, ...] = ()
-    """The stored keys that go along."""
+    """Names of the stored keys that are sent with it."""
     source: str = ""
-    """The hash of the tool's source and imports, if the user may allow it permanently."""
+    """Hash of the tool's source and imports, if the user may allow it permanently."""
     is_doubtful: bool = False
-    """True if neither `auto` nor a rule allows it: nobody approved the tool."""
+    """True if nobody approved the tool, so that neither `auto` nor a rule can allow the request."""
     is_foreign: bool = False
-    """True if foreign text may be what asks for it: `auto` and rules with `*` do not allow it."""
+    """True if foreign text may have asked for it, so that neither `auto` nor a rule with `*` can allow it."""
     is_new: bool = False
-    """True while the user is about to approve it: no rule lends it a key."""
+    """True until the user approves the tool. Until then, no rule gives it a key."""
     imports: tuple[str, ...] = field(default=(), compare=False)
-    """The tools that it imports, by name."""
+    """Names of the tools that it imports."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that rules are held against: its own, which is empty for a program and a new tool, and theirs."""
+        """The names that rules can match: the tool's, empty for a program or new tool, then those of its imports."""
         return ("" if self.tool == NEW_TOOL else self.tool, *self.imports)
 
     @property
     def is_writing(self) -> bool:
-        """True if the method may change something there."""
+        """True if the method may change something on the host."""
         return self.method not in READING
 
 
 class HostGrant(BaseModel):
-    """A host that one version of a tool may reach from now on."""
+    """Permission for one version of a tool to reach a host."""
 
     tool: str
     source: str
@@ -73,7 +73,7 @@ class _Document(BaseModel):
 
 
 class HostGrants:
-    """The hosts that the user allowed tools permanently, in the data folder. A changed source is asked about again."""
+    """The hosts that the user allowed permanently, stored in the data folder. A changed tool needs a new permission."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -84,11 +84,11 @@ class HostGrants:
 
     @property
     def all(self) -> list[HostGrant]:
-        """All of them."""
+        """Every permission."""
         return self._file.remembered().grants
 
     def cover(self, asked: HostToReach) -> bool:
-        """Return True if the user allowed such requests."""
+        """Return True if a permission covers this request."""
         return bool(asked.source) and any(
             (one.tool, one.source, one.host) == (asked.tool, asked.source, asked.host)
             and {*asked.keys} <= {*one.keys}
@@ -97,7 +97,7 @@ class HostGrants:
         )
 
     def keep(self, grants: Sequence[HostGrant]) -> None:
-        """Allow hosts from now on.
+        """Save permissions.
 
         Raises:
             LibraryError: The file cannot be written.
@@ -106,7 +106,7 @@ class HostGrants:
             document.grants += [one for one in grants if one not in document.grants]
 
     def forget(self, tool: str) -> int:
-        """Take back what a tool was allowed; return the number of hosts.
+        """Remove a tool's permissions and return their number.
 
         Raises:
             LibraryError: The file cannot be written.
@@ -121,13 +121,13 @@ Ask = Callable[[HostToReach], Awaitable["UserReply"]]
 
 
 class HostConsent:
-    """Decides about hosts: by setting, by permanent permissions, or by asking once.
+    """Decides about hosts by policy, setting and permanent permissions, or asks the user once.
 
     Args:
-        mode: `auto` allows declared hosts. It still asks about keys and doubtful requests.
+        mode: The setting `hosts`. `auto` allows declared hosts but still asks about keys and doubtful requests.
         grants: The hosts that the user allowed permanently.
-        policy: Reads the user's policy. Its first rule that fits comes before the mode; `deny` before the grants, too.
-        ask: Asks the user; None where nobody can be asked.
+        policy: Reads the user's policy. Its first matching rule overrides the mode, and a `deny` also the grants.
+        ask: Asks the user. None if nobody can be asked.
     """
 
     def __init__(self, mode: ApprovalMode, grants: HostGrants | None, policy: ReadPolicy, ask: Ask | None) -> None:
@@ -136,7 +136,7 @@ class HostConsent:
         self._turn = asyncio.Lock()
 
     async def refusal(self, asked: HostToReach) -> str:
-        """Why a host may not be reached; empty if it may be.
+        """Return why a host may not be reached; empty if it may.
 
         Raises:
             PolicyError: The policy file is wrong.
@@ -156,7 +156,7 @@ class HostConsent:
         if self._mode == "auto" and not is_asked and not asked.keys and not (asked.is_doubtful or asked.is_foreign):
             return ""
         if self._ask is None:
-            rule = f"add to {self._policy().path.name}: {addition(asked.tool, _needs(asked))}"
+            rule = f"add to {self._policy().path.name}: {rule_that_allows(asked.tool, _needs(asked))}"
             how = f"alita tools hosts {asked.tool} --allow" if asked.source else rule
             return f"{why}nobody can be asked here; to allow it: {how}"
         key = (asked.tool, asked.source, asked.host, asked.keys, asked.is_writing)
@@ -168,8 +168,8 @@ class HostConsent:
             return f"{why}the user does not allow it" + (f"; the user says: {reply.reason}" if reply.reason else "")
         return ""
 
-    def _rules(self, asked: HostToReach) -> list[Verdict | None]:
-        """The rules that decide about the host and about each key."""
+    def _rules(self, asked: HostToReach) -> list[PolicyDecision | None]:
+        """Return the policy's decisions about the host and each key; None where no rule matches."""
         policy, needs = self._policy(), _needs(asked)
         lends = {"hosts": not asked.is_doubtful, "keys": not asked.is_doubtful and not asked.is_new}
         return [
@@ -178,11 +178,11 @@ class HostConsent:
 
     @property
     def may_allow(self) -> bool:
-        """True if a request may be allowed unasked, so that it matters who asks for it."""
+        """True if some requests are allowed without asking, so that their origin must be checked."""
         return self._mode == "auto" or self._policy().has_rules_for("hosts")
 
     def decider(self, who: HostToReach, need: tuple[str, object]) -> str:
-        """The name of what decides about a host or key without a rule."""
+        """Return the name of the setting or permission that decides about a host or key without a rule."""
         kind, value = need
         if any(
             (one.tool, one.source) == (who.tool, who.source) and value in ((one.host,) if kind == "hosts" else one.keys)

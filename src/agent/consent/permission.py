@@ -1,4 +1,4 @@
-"""Permission for the decisions of a model, by the rules of `provenance` and the state of the run."""
+"""Decides whether a model's action is carried out: by the rules in `rulings`, then by a model or the user."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from mcp_tools.tool import object_schema
 if TYPE_CHECKING:
     from agent.context import Context
 
-_WORDS_OF_USER = 20_000
-_LONGEST_ACTION = 1_500
+_MAX_USER_CHARS = 20_000
+_MAX_ACTION_CHARS = 1_500
 _TOKENS = 120
 _FORM = object_schema({"why": {"type": "string"}, "wanted": {"enum": ["yes", "no"]}})
 _ADVICE = "Only the user can ask for it. Go on without it, with what the question asks for."
 
 
 async def refused_step(verdict: Verdict, state: State, context: Context) -> dict[str, Any] | None:
-    """The failed step of an action that nobody but foreign text wants; None where it may be done."""
+    """Return the failed step of an action that only foreign text asks for, or None if the action is allowed."""
     decision = decision_of(state)
     why = await refusal_of_action(verdict, decision.action, decision.input, words_of_user(state), context)
     if not why:
@@ -35,10 +35,10 @@ async def refused_step(verdict: Verdict, state: State, context: Context) -> dict
 
 
 async def refusal_of_action(verdict: Verdict, name: str, action: str, wanted: str, context: Context) -> str:
-    """Return why an action is not done, for the model; empty if it may be done. A refusal is reported to the front end.
+    """Return the reason for the model why an action is refused; empty if it is allowed. Refusals are also events.
 
-    A model decides about doubtful actions: it sees the user's text and the action, but no foreign text. If it says no,
-    or the model is small and is not asked, the user decides, if one is present.
+    A model that sees only the user's text and the action decides about doubtful actions. If it says no, or if it is a
+    small model, which is not asked, the user decides. Without a user, the action is refused.
     """
     if verdict.ruling == "fine":
         return ""
@@ -63,14 +63,14 @@ async def refusal_of_action(verdict: Verdict, name: str, action: str, wanted: st
 
 
 def words_of_user(state: State) -> str:
-    """Return the user's text."""
+    """Return the user's messages of this conversation."""
     return "\n".join(state.get("said") or [state["question"]])
 
 
 async def is_asked_for(action: str, wanted: str, context: Context) -> bool:
-    """Return True if the coordinator's model finds that the user's words ask for an action; it sees no foreign text."""
-    shown = data_block("the action", action[:_LONGEST_ACTION])
-    messages = load_prompt("agent", "wanted").render(question=wanted[:_WORDS_OF_USER], action=shown)
+    """Ask the coordinator's model whether the user's words ask for an action. It sees no foreign text."""
+    shown = data_block("the action", action[:_MAX_ACTION_CHARS])
+    messages = load_prompt("agent", "wanted").render(question=wanted[:_MAX_USER_CHARS], action=shown)
     try:
         completion = await context.complete(Role.COORDINATOR, messages, schema=_FORM, temperature=0, max_tokens=_TOKENS)
     except (ModelError, ModelOutputError):

@@ -1,4 +1,4 @@
-"""The user's policy file: rules that allow, ask about or deny what tools and programs may use."""
+"""The user's policy file, with rules that allow, ask about or deny capabilities of tools and programs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from mcp_tools.text import one_line
 
 FILE = "policy.toml"
 PROGRAM = "program"
-"""The name of programs, and of tools that are still being proved, in a rule."""
+"""Name for programs, and for tools that are still being proved, in rules."""
 Decision = Literal["allow", "ask", "deny"]
 Value = str | float
 _HOST = re.compile(r"(?:(https?)://)?([a-z0-9.*?-]+)(?::(\d{1,5}|\*))?")
 _WILD = re.compile(r"[*?](?!\Z)|(?<!:)[*?]")
-"""Finds what makes a pattern fit several names; a `*` for the port, as in `a.example:*`, does not."""
+"""Finds wildcards that match several names. A `*` for the port, as in `a.example:*`, does not count."""
 _PACKAGE = re.compile(r"[a-z0-9._*?-]+")
-_MOST_RULES = 1_000
+_MAX_RULES = 1_000
 
 
 def _host_pattern(text: str) -> str:
@@ -43,11 +43,11 @@ def _package_pattern(text: str) -> str:
     from mcp_tools.environments.known import DISTRIBUTIONS
 
     name = re.sub(r"[-_.]+", "-", text).lower()
-    return DISTRIBUTIONS.get(name, name)  # of a module, such as sklearn, its package
+    return DISTRIBUTIONS.get(name, name)  # `sklearn` is a module; its package is `scikit-learn`
 
 
-class Rule(BaseModel):
-    """One rule: which tools, which capabilities, and what is decided about them."""
+class PolicyRule(BaseModel):
+    """One rule of the file: tools, capabilities and a decision."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -59,7 +59,7 @@ class Rule(BaseModel):
     read: Literal[True] | None = None
     write: Literal[True] | None = None
     seconds: float | None = Field(None, ge=0, allow_inf_nan=False)
-    """`allow` covers needs up to this; `ask` and `deny` apply to longer ones."""
+    """`allow` applies up to this limit; `ask` and `deny` apply above it."""
     memory_mb: int | None = Field(None, ge=0)
 
     @model_validator(mode="after")
@@ -70,18 +70,18 @@ class Rule(BaseModel):
 
     @property
     def uses(self) -> dict[str, object]:
-        """The capabilities that it decides about, with their values."""
+        """The capabilities that the rule decides about, with their values."""
         return {name: value for name in CAPABILITIES if (value := getattr(self, name)) not in (None, [])}
 
     def fits(self, tools: Sequence[str], capability: str, value: Value, *, is_exact: bool = False) -> bool:
-        """True if it decides about what a call needs; see `Policy.decide`."""
+        """Return True if the rule decides about this capability; see `Policy.decide` for the arguments."""
         wanted, is_wide = self.uses.get(capability), self.decision != "allow"
         if wanted is None or not any(
-            _is_named(self.tools, tool, is_wide) for tool in (tools if is_wide else tools[:1])
+            _matches_tool(self.tools, tool, is_wide) for tool in (tools if is_wide else tools[:1])
         ):
             return False
         if isinstance(wanted, list):
-            fits = {"hosts": _is_host, "packages": _is_package, "keys": _is_like}[capability]
+            fits = {"hosts": _matches_host, "packages": _matches_package, "keys": _matches}[capability]
             named = [pattern for pattern in wanted if is_wide or not is_exact or not _WILD.search(pattern)]
             return any(fits(pattern, str(value), is_wide) for pattern in named)
         if wanted is True:
@@ -95,15 +95,15 @@ CAPABILITIES = ("packages", "hosts", "keys", "read", "write", "seconds", "memory
 
 class _Document(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
-    rules: list[Rule] = Field([], max_length=_MOST_RULES)
+    rules: list[PolicyRule] = Field([], max_length=_MAX_RULES)
 
 
-class Verdict(NamedTuple):
-    """A rule's decision about one need."""
+class PolicyDecision(NamedTuple):
+    """The decision of a rule."""
 
     decision: Decision
     rule: int
-    """Its number in the file, from 1."""
+    """The rule's number in the file, from 1."""
 
     def __str__(self) -> str:
         return f"rule {self.rule} of {FILE}"
@@ -111,14 +111,14 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The rules, in the order of the file."""
+    """The rules of the file, in order."""
 
     path: Path
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[PolicyRule, ...] = ()
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The policy in the user's folder of settings; without the file, it has no rules.
+        """Return the policy in the user's config folder; without a file, it has no rules.
 
         Raises:
             PolicyError: The file cannot be read, or a rule is wrong.
@@ -140,37 +140,36 @@ class Policy:
 
     def decide(
         self, tools: Sequence[str], capability: str, value: Value, *, may_allow: bool = True, is_exact: bool = False
-    ) -> Verdict | None:
-        """The decision of the first rule that fits; None if no rule does.
+    ) -> PolicyDecision | None:
+        """Return the decision of the first matching rule, or None.
 
-        Rules that ask or deny are read widely, those that allow narrowly: a denied host is denied at every port, an
-        allowed one is allowed at its own.
+        `ask` and `deny` match broadly, `allow` narrowly: a denied host is denied at every port, an allowed host is
+        allowed only at its own port.
 
         Args:
-            tools: The name of the tool, empty for a program, then the names of the tools that it imports. An `allow`
-                must
-                fit the first; for `ask` and `deny`, any will do.
+            tools: The name of the tool, empty for a program, then the names of the tools that it imports. `allow` must
+                match the first; `ask` and `deny` may match any.
             capability: One of `CAPABILITIES`.
             value: A package, a host, the name of a key, or a number.
-            may_allow: False if no `allow` counts, as for a tool that nobody approved.
-            is_exact: True if only an `allow` counts that names the host or key, without `*` and `?`.
+            may_allow: False to ignore `allow` rules, as for a tool that nobody approved.
+            is_exact: True to ignore `allow` rules with `*` or `?`.
         """
         for number, rule in enumerate(self.rules, 1):
             if (may_allow or rule.decision != "allow") and rule.fits(tools, capability, value, is_exact=is_exact):
-                return Verdict(rule.decision, number)
+                return PolicyDecision(rule.decision, number)
         return None
 
     def has_rules_for(self, capability: str) -> bool:
-        """True if a rule decides about some need of this kind."""
+        """Return True if any rule decides about this capability."""
         return any(capability in rule.uses for rule in self.rules)
 
 
 ReadPolicy = Callable[[], Policy]
-"""Reads the policy as it now is: a change counts from the next decision on."""
+"""Reads the policy file again, so that changes apply from the next decision on."""
 
 
-def addition(tool: str, needs: Iterable[tuple[str, Value]]) -> str:
-    """The rule that would allow needs, for the user to add."""
+def rule_that_allows(tool: str, needs: Iterable[tuple[str, Value]]) -> str:
+    """Return the rule that the user can add to allow these needs."""
     values: dict[str, object] = {}
     for name, value in needs:
         values[name] = [*cast("list[str]", values.get(name, [])), value] if isinstance(value, str) else value
@@ -195,17 +194,17 @@ def _first(error: ValidationError) -> str:
     return f"{where}{f'{name}: ' if name else ''}{found['msg'].removeprefix('Value error, ')}"
 
 
-def _is_named(pattern: str, tool: str, is_wide: bool) -> bool:
-    if tool == PROGRAM and pattern == PROGRAM:  # a tool that bears this name is no program
+def _matches_tool(pattern: str, tool: str, is_wide: bool) -> bool:
+    if tool == PROGRAM and pattern == PROGRAM:  # do not match a tool that is called `program`
         return is_wide
-    return _is_like(pattern, tool or PROGRAM, is_wide)
+    return _matches(pattern, tool or PROGRAM, is_wide)
 
 
-def _is_like(pattern: str, name: str, is_wide: bool) -> bool:
+def _matches(pattern: str, name: str, is_wide: bool) -> bool:
     return fnmatchcase(name.casefold(), pattern.casefold()) if is_wide else fnmatchcase(name, pattern)
 
 
-def _is_host(pattern: str, host: str, is_wide: bool) -> bool:
+def _matches_host(pattern: str, host: str, is_wide: bool) -> bool:
     found, asked = _HOST.fullmatch(pattern), read_host(host)
     assert found is not None
     scheme, name, port = found.groups()
@@ -217,7 +216,7 @@ def _is_host(pattern: str, host: str, is_wide: bool) -> bool:
     )
 
 
-def _is_package(pattern: str, package: str, is_wide: bool) -> bool:
+def _matches_package(pattern: str, package: str, is_wide: bool) -> bool:
     from mcp_tools.environments.known import known_packages
 
     is_exact = not {"*", "?"} & {*pattern}

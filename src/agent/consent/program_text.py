@@ -1,8 +1,7 @@
-"""The values in a program's own text: only these come from the model, since other code may run in the sandbox.
+"""Finds the values that a program's text contains. Only these come from the model that wrote the program.
 
-Code inside can do anything with its objects, so the text alone is read here, and nothing that the program says of
-itself. Loops over values that the text lists are worked out: `for n in range(3): read(f"{SITE}/{n}")` asks for three
-addresses of its text, and for no other.
+A running program may have been changed by data that it loaded, so only its text can be trusted. Loops over listed
+values are evaluated: `for n in range(3): read(f"{SITE}/{n}")` contains exactly three addresses.
 """
 
 from __future__ import annotations
@@ -16,24 +15,22 @@ from itertools import islice, product
 from typing import TypeAlias
 from urllib.parse import quote, quote_plus
 
-from agent.consent.safe_modules import Uses
+from agent.consent.safe_modules import ModuleUses
 
 Scalar: TypeAlias = str | int | float
-Bag: TypeAlias = frozenset[Scalar]
+Values: TypeAlias = frozenset[Scalar]
 
-_MOST = 200
-"""Values of one expression; of more, none is taken as written."""
+_MAX = 200
+"""Limit for one expression. One with more values counts as having none."""
 _PASSES = 3
-"""Number of passes over a text: values of names are built on values of other names."""
-_COUNTED = 50
+"""Passes over a text, since names are defined by other names."""
+_MAX_COUNTER_STEPS = 50
 """Steps of a counter such as `page += 1`."""
-_MOST_WORK = 20_000
-"""Expressions that are worked out for one program."""
-_LONGEST = 2_000
-"""Characters of a value that other values are made of."""
+_MAX_EXPRESSIONS = 20_000
+_MAX_CHARS = 2_000
 _WIDE = re.compile(r"\d{4}|\*|\{[^}]*\{")
-"""A width in a format that fills the memory."""
-_NOTHING: Bag = frozenset()
+"""Format widths that could fill the memory."""
+_NOTHING: Values = frozenset()
 _METHODS = frozenset({"replace", "lower", "upper", "title", "capitalize", "strip", "rstrip", "lstrip"})
 _QUOTES = {"quote": quote, "quote_plus": quote_plus}
 
@@ -43,22 +40,22 @@ class ProgramText:
 
     def __init__(self) -> None:
         self.runs_data = ""
-        """The first name in them that is not known as harmless, and may run code out of data; empty without one."""
-        self._uses = Uses()
+        """The first name used that could run code from data; empty if there is none."""
+        self._uses = ModuleUses()
         self._values: set[str] = set()
-        self._names: defaultdict[str, Bag] = defaultdict(frozenset)
+        self._names: defaultdict[str, Values] = defaultdict(frozenset)
         self._functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = {}
         self._left = 0
 
     def add(self, code: str, modules: Mapping[str, str] | None = None, packages: Sequence[str] = ()) -> None:
-        """Reads a further program; one that does not compile never runs.
+        """Read another program. A program that does not compile is ignored, since it never runs.
 
         Args:
             code: The program.
-            modules: The modules of the run that it may import, such as approved tools, with their source.
-            packages: Packages of strangers that it may import: they may hold modules of any name.
+            modules: Source of the modules that it may import, such as approved tools, by name.
+            packages: Third-party packages that it may import, which may contain modules of any name.
         """
-        self._left = _MOST_WORK
+        self._left = _MAX_EXPRESSIONS
         self.runs_data = self.runs_data or self._unknown(code, modules or {}) or next(iter(packages), "")
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             nodes = list(ast.walk(ast.parse(code)))
@@ -69,10 +66,10 @@ class ProgramText:
                     self._learn(node)
             for call in (node for node in nodes if isinstance(node, ast.Call)):
                 for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
-                    self._add(self._bag(argument))
+                    self._add(self._values_of(argument))
 
     def _unknown(self, code: str, modules: Mapping[str, str]) -> str:
-        """The first use of what is not known as harmless, in a program or in the modules that it may import."""
+        """Return the first unsafe name used in a program or in the modules that it imports."""
         try:
             nodes = list(ast.walk(ast.parse(code)))
         except (SyntaxError, ValueError):
@@ -85,60 +82,62 @@ class ProgramText:
         return found or next(filter(None, (ProgramText()._unknown(modules[one], rest) for one in sorted(imported))), "")
 
     def holds(self, value: str) -> bool:
-        """True if a value stands in the text, or is one of those that a loop of the text goes through."""
+        """Return True if the text contains the value, or one of its loops produces it."""
         return value in self._values
 
     def holds_name(self, name: str) -> bool:
-        """True if a name stands in the text, in capitals or not."""
+        """Return True if the text contains the name, ignoring case."""
         return any(len(value) == len(name) and value.lower() == name for value in self._values)
 
-    def _add(self, bag: Bag) -> None:
-        for value in map(str, bag):
+    def _add(self, values: Values) -> None:
+        for value in map(str, values):
             parts = (part.strip() for line in value.splitlines() for part in (line, *line.split(), *line.split(",")))
             self._values.update((value, value.strip(), *parts))
 
     def _learn(self, node: ast.AST) -> None:
-        """The values that a statement gives to names."""
+        """Record the values that a statement assigns to names."""
         match node:
             case ast.Assign(targets=targets, value=value):
                 if isinstance(value, ast.Lambda) and isinstance(targets[0], ast.Name):
                     self._functions[targets[0].id] = value
-                self._bind(targets, self._bag(value))
+                self._bind(targets, self._values_of(value))
             case ast.AnnAssign(target=target, value=ast.expr() as value) | ast.NamedExpr(target=target, value=value):
-                self._bind([target], self._bag(value))
+                self._bind([target], self._values_of(value))
             case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
-                self._bind([target], self._bag(value))
+                self._bind([target], self._values_of(value))
             case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=ast.Constant(value=int() as step)):
                 starts = [start for start in self._names[name] if isinstance(start, int)][:1]
-                self._names[name] |= {start + step * count for start in starts for count in range(_COUNTED)}
+                self._names[name] |= {start + step * count for start in starts for count in range(_MAX_COUNTER_STEPS)}
             case ast.AugAssign(target=target, value=value):
-                self._bind([target], self._bag(value))
+                self._bind([target], self._values_of(value))
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 self._functions[name] = node
             case ast.Call():
                 self._give(node)
 
-    def _bind(self, targets: Iterable[ast.expr], bag: Bag) -> None:
+    def _bind(self, targets: Iterable[ast.expr], values: Values) -> None:
         for target in targets:
             for node in ast.walk(target):
-                if isinstance(node, ast.Name) and len(self._names[node.id] | bag) <= _MOST:
-                    self._names[node.id] |= bag
+                if isinstance(node, ast.Name) and len(self._names[node.id] | values) <= _MAX:
+                    self._names[node.id] |= values
 
     def _give(self, call: ast.Call) -> None:
-        """Gives a function's parameters the arguments of its call; of `map(f, values)` too."""
+        """Assign the arguments of a call to the function's parameters, also in `map(f, values)`."""
         function = self._functions.get(call.func.id) if isinstance(call.func, ast.Name) else None
         if function is not None:
             names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
             for name, value in [*zip(names, call.args, strict=False), *((one.arg, one.value) for one in call.keywords)]:
                 if name is not None:
-                    self._bind([ast.Name(name)], self._bag(value))
+                    self._bind([ast.Name(name)], self._values_of(value))
         for argument in call.args:
             given = self._functions.get(argument.id) if isinstance(argument, ast.Name) else argument
             if isinstance(given, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                others = frozenset[Scalar]().union(*(self._bag(other) for other in call.args if other is not argument))
+                others = frozenset[Scalar]().union(
+                    *(self._values_of(other) for other in call.args if other is not argument)
+                )
                 self._bind([ast.Name(one.arg) for one in given.args.args], others)
 
-    def _bag(self, node: ast.expr | None) -> Bag:
+    def _values_of(self, node: ast.expr | None) -> Values:
         """All values that an expression may have; of a container, those in it. Empty where the text does not say.
 
         Raises:
@@ -153,54 +152,54 @@ class ProgramText:
             case ast.Name(id=name):
                 return self._names[name]
             case ast.JoinedStr(values=parts):
-                return _bounded("".join(map(str, one)) for one in product(*map(self._bag, parts)))
+                return _bounded("".join(map(str, one)) for one in product(*map(self._values_of, parts)))
             case ast.FormattedValue(value=value, conversion=-1, format_spec=spec):
-                forms = self._bag(spec) if spec else frozenset({""})
-                return _bounded(_formatted(one, form) for one, form in product(self._bag(value), map(str, forms)))
+                forms = self._values_of(spec) if spec else frozenset({""})
+                return _bounded(_formatted(one, form) for one, form in product(self._values_of(value), map(str, forms)))
             case ast.BinOp(left=left, op=ast.Add(), right=right):
-                one, other = self._bag(left), self._bag(right)
+                one, other = self._values_of(left), self._values_of(right)
                 joined = (a + b for a, b in product(one, other) if isinstance(a, str) and isinstance(b, str))
-                return _bounded([*islice(joined, _MOST + 1), *one, *other]) if one and other else _NOTHING
+                return _bounded([*islice(joined, _MAX + 1), *one, *other]) if one and other else _NOTHING
             case ast.BinOp(left=left, op=ast.Mod(), right=right):
                 return self._formatted("%", left, right.elts if isinstance(right, ast.Tuple) else [right])
             case ast.Call():
-                return self._of_call(node)
+                return self._values_of_call(node)
         return self._all(_parts(node))
 
-    def _all(self, nodes: Iterable[ast.expr]) -> Bag:
-        return _bounded(value for node in nodes for value in self._bag(node))
+    def _all(self, nodes: Iterable[ast.expr]) -> Values:
+        return _bounded(value for node in nodes for value in self._values_of(node))
 
-    def _of_call(self, call: ast.Call) -> Bag:
+    def _values_of_call(self, call: ast.Call) -> Values:
         name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        bags = [self._bag(argument) for argument in call.args]
-        if name == "range" and 0 < len(bags) < 4 and all(bags):
-            numbers = (range(*map(int, one)) for one in product(*bags) if len(one) < 3 or one[2])
-            return _bounded(number for one in numbers for number in one[: _MOST + 1])
+        arguments = [self._values_of(argument) for argument in call.args]
+        if name == "range" and 0 < len(arguments) < 4 and all(arguments):
+            numbers = (range(*map(int, one)) for one in product(*arguments) if len(one) < 3 or one[2])
+            return _bounded(number for one in numbers for number in one[: _MAX + 1])
         if name in _QUOTES:
-            return _bounded(_QUOTES[name](str(one)) for one in (bags[0] if bags else ()))
+            return _bounded(_QUOTES[name](str(one)) for one in (arguments[0] if arguments else ()))
         if name == "format" and owner is not None:
             return self._formatted("{}", owner, call.args)
         if name in _METHODS and owner is not None:
-            calls = product(_bounded(self._bag(owner)), *map(_bounded, bags))
+            calls = product(_bounded(self._values_of(owner)), *map(_bounded, arguments))
             return _bounded(getattr(one, name)(*map(str, more)) for one, *more in calls if isinstance(one, str))
         if name in self._functions:
             function = self._functions[name]
             if isinstance(function, ast.Lambda):
-                return self._bag(function.body)
+                return self._values_of(function.body)
             return self._all(one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value)
         if name in {"str", "list", "tuple", "set", "sorted", "reversed", "enumerate", "zip", "dict", "iter", "next"}:
-            return _bounded(value for bag in bags for value in bag)
+            return _bounded(value for values in arguments for value in values)
         if name in {"items", "keys", "values", "get", "copy"} and owner is not None:
-            return self._bag(owner)
+            return self._values_of(owner)
         if name in {"split", "splitlines"} and owner is not None:
-            separator = next((str(one) for bag in bags for one in bag), None) if name == "split" else "\n"
-            return _bounded(part for one in self._bag(owner) for part in str(one).split(separator or None))
+            separator = next((str(one) for values in arguments for one in values), None) if name == "split" else "\n"
+            return _bounded(part for one in self._values_of(owner) for part in str(one).split(separator or None))
         return _NOTHING
 
-    def _formatted(self, way: str, text: ast.expr, values: list[ast.expr]) -> Bag:
+    def _formatted(self, way: str, text: ast.expr, values: list[ast.expr]) -> Values:
         found: list[Scalar] = []
-        for form, *given in islice(product(_bounded(self._bag(text)), *map(self._bag, values)), _MOST + 1):
+        for form, *given in islice(product(_bounded(self._values_of(text)), *map(self._values_of, values)), _MAX + 1):
             if _WIDE.search(str(form)):
                 continue
             try:
@@ -211,7 +210,7 @@ class ProgramText:
 
 
 def _parts(node: ast.expr | None) -> list[ast.expr]:
-    """Return the expressions that an expression takes its value from."""
+    """Return the inner expressions that make up an expression's value."""
     match node:
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) | ast.BoolOp(values=parts):
             return parts
@@ -226,14 +225,14 @@ def _parts(node: ast.expr | None) -> list[ast.expr]:
     return []
 
 
-def _scalars(value: object) -> Bag:
+def _scalars(value: object) -> Values:
     is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
     return frozenset({value}) if is_scalar else _NOTHING  # type: ignore[arg-type] # checked
 
 
-def _bounded(values: Iterable[Scalar]) -> Bag:
-    found = frozenset(one for one in islice(values, _MOST + 1) if not isinstance(one, str) or len(one) <= _LONGEST)
-    return found if len(found) <= _MOST else _NOTHING
+def _bounded(values: Iterable[Scalar]) -> Values:
+    found = frozenset(one for one in islice(values, _MAX + 1) if not isinstance(one, str) or len(one) <= _MAX_CHARS)
+    return found if len(found) <= _MAX else _NOTHING
 
 
 def _formatted(value: Scalar, form: str) -> str:

@@ -1,4 +1,4 @@
-"""Questions to the user, and the reply: may a tool be kept, a call be made, a package be installed?"""
+"""Questions to the user about tools, calls and packages, and the user's reply."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from agent.consent.user_paths import MAX_PATH
 from mcp_tools.tool import Json
 
 ApprovalMode = Literal["ask", "auto", "never"]
-"""`ask`: someone decides. `auto`: what is proved is kept. `never`: nothing is kept."""
-
-
+"""`ask` the user, `auto`matically allow, or `never` allow."""
 Scope = Literal["once", "always", "folder"]
-"""The duration of a permission; see `UserReply.scope`."""
+"""How far a permission reaches; see `UserReply.scope`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolToApprove:
-    """A proved tool that would be kept."""
+    """May this proved tool be kept?"""
 
     name: str
     signature: str
-    """`nth_fibonacci(n: int) -> int`."""
+    """Such as `nth_fibonacci(n: int) -> int`."""
     purpose: str
     source: str
     checks: tuple[str, ...]
@@ -35,23 +33,23 @@ class ToolToApprove:
 
 @dataclass(frozen=True, slots=True)
 class CallProposal:
-    """A call of an external tool, or another action, that someone has to allow."""
+    """May this external tool be called, or this action be carried out?"""
 
     name: str
     arguments: dict[str, Json]
     reason: str
     definition: str = ""
-    """The server's present description of the tool, if it has changed."""
+    """The server's current description of the tool, if it has changed."""
     is_doubtful: bool = False
-    """True if it would be refused without asking, because it may come from foreign text alone."""
+    """True if foreign text may have asked for it. Without a user, it is refused."""
     tool: str = ""
-    """The external tool, if the user may allow it permanently for this reason."""
+    """The external tool, if the user may allow it permanently."""
     paths: tuple[str, ...] = ()
-    """The paths that nobody named, if they are the reason."""
+    """The paths that caused the question because the user did not name them."""
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The folders of these paths, if the user may allow them permanently."""
+        """The folders of these paths, if the user may allow them permanently. Never `/`."""
         try:
             places = [Path(path).expanduser() for path in self.paths if len(path) <= MAX_PATH]
             if len(places) < len(self.paths) or not all(place.is_absolute() for place in places):
@@ -65,25 +63,26 @@ class CallProposal:
 
 @dataclass(frozen=True, slots=True)
 class PackagesToInstall:
-    """Packages that a program or a tool needs and the user has not allowed yet."""
+    """May these packages be installed for a program or tool?"""
 
     wanted: tuple[str, ...]
-    """As the code names them: `scipy>=1.11`."""
+    """The requirements, as in `scipy>=1.11`."""
     releases: tuple[str, ...]
-    """Each package that is new, with its version: those that are wanted, and what they pull in. None before the index
-    is asked, which it is of unknown names only if the user agrees."""
+    """Name and version of every new package, including dependencies. Empty while the package index has not been asked:
+    unknown names are looked up only after the user agrees."""
     unknown: tuple[str, ...]
-    """The names that are not among the most used packages."""
+    """The names that are not among the most popular packages."""
     size: int
-    """Bytes to fetch, at most."""
+    """Maximum download size in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class UserReply:
-    """The reply of the user who is asked."""
+    """The user's reply."""
 
     allowed: bool
     reason: str = ""
-    """Why not, for the model."""
+    """Reason for a refusal. The model sees it."""
     scope: Scope = "once"
-    """`always`: this call's tool, or every further tool that is proved. `folder`: the folders of the call's paths."""
+    """`once`: only this time. `always`: this call's tool, or every new tool that is proved. `folder`: everything below
+    the folders of the call's paths."""

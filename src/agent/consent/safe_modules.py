@@ -1,7 +1,7 @@
-"""The modules and functions known to run no code but the program's own, and the first use of anything else in a text.
+"""The modules and functions that run no code from data, and a check that a program uses only these.
 
-A list of the functions that run code out of data never ends, so the harmless ones are listed: a program that uses
-anything else may hold code that nobody wrote into its text.
+The functions that can run code from data are too many to list, so this file lists the safe ones. A program that uses
+anything else may run code that its text does not contain.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MODULES = words("""
     PIL.ImageStat PIL.PngImagePlugin PIL.TiffTags
 """)
 PACKAGES = words("dateutil email openpyxl servers")
-"""Packages with all their modules."""
+"""Packages that are safe with all their modules."""
 _MEMBERS = {
     "concurrent.futures": words("ThreadPoolExecutor Future as_completed wait TimeoutError"),
     "os": words("""
@@ -50,7 +50,7 @@ _MEMBERS = {
     "urllib.request": words("Request urlopen"),
     "yaml": words("safe_load safe_load_all SafeLoader CSafeLoader dump dump_all safe_dump safe_dump_all YAMLError"),
 }
-"""Modules of which only some names are harmless."""
+"""Modules with only some safe names."""
 _UNSAFE = words("""
     allow_pickle attrgetter bltns domreg cloudpickle CLoader ctypeslib CUnsafeLoader dill enable_load_extension eval
     exec exec_module f2py ForwardRef from_custom_template full_load FullLoader get_type_hints HDFStore __import__
@@ -58,12 +58,12 @@ _UNSAFE = words("""
     read_pickle torch unsafe_load UnsafeLoader f_back f_builtins f_globals f_locals tb_frame gi_frame cr_frame
     ag_frame
 """)
-"""Names that are harmless nowhere."""
+"""Names that are unsafe in every module."""
 _INNER = words("""
     compat core ElementTree emath extras matrixlib mtrand bit_generator cow ImagePalette ImageText internal io lib
     np numpy pandas pd plotting raw test testing tseries typing util version
 """)
-"""Names in these packages that lead into their insides."""
+"""Names that lead to internals of the packages in `_DEEP`."""
 _DEEP = frozenset({"numpy", "pandas", "PIL", "pypdfium2"})
 _UNSAFE_BUILTINS = words("breakpoint compile eval exec getattr globals help locals vars")
 _DUNDER = re.compile(r"__\w+__")
@@ -74,27 +74,27 @@ _HARMLESS_DUNDER = words("""
 """)
 _OTHER_MODULES = sys.stdlib_module_names - MODULES - {"select", "trace"}
 _ATTRIBUTES = _OTHER_MODULES - words("code test token types site profile symbol cmd signal resource this chunk email")
-"""Modules with names that hardly any field has."""
+"""Unsafe modules whose names are rarely used for attributes."""
 _STARS = words("math cmath itertools collections datetime decimal fractions statistics typing")
 _GUARDED = frozenset(_MEMBERS) | _DEEP
-"""Modules that a program may not hand on as a value: their members could not be followed."""
+"""Modules that a program may not pass around as values, since their use could not be tracked."""
 _LOADERS = frozenset({"yaml.load", "yaml.load_all"})
 _CALLS_IN_QUERY = re.compile(r"@[^\s()]*\(|__|\b(?:eval|query|pipe|map|apply|agg|aggregate|transform)\s*\(")
 _URL_PARTS = frozenset({"urlparse", "urlsplit"})
 
 
-class Uses:
-    """The names of a session that stand for modules, and the rules for their use."""
+class ModuleUses:
+    """Tracks which names of a session are modules, and finds unsafe uses."""
 
     def __init__(self) -> None:
         self._paths: dict[str, str] = {}
         self._urls: set[str] = set()
 
     def unknown(self, nodes: Sequence[ast.AST], own: Collection[str] = ()) -> str:
-        """The first use in a program of what is not known as harmless; empty without one.
+        """Return the first unsafe name that a program uses; empty if there is none.
 
         Args:
-            nodes: All nodes of the program.
+            nodes: All nodes of the program's syntax tree.
             own: Modules of the run, such as approved tools.
         """
         found = [self._imported(node, own) for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -107,7 +107,7 @@ class Uses:
         return next(filter(None, found), "")
 
     def _imported(self, node: ast.Import | ast.ImportFrom, own: Collection[str]) -> str:
-        """Learns the names that an import binds; gives what it may not import."""
+        """Record the names that an import binds, and return the first unsafe one."""
         bad = ""
         if isinstance(node, ast.Import):
             paths = [(alias.name, alias.asname or "", alias.name) for alias in node.names]
@@ -129,7 +129,7 @@ class Uses:
         return bad
 
     def _used(self, node: ast.AST, call: ast.Call | None, *, is_owner: bool) -> str:
-        """The name in a node that is not harmless."""
+        """Return the unsafe name in a node."""
         match node:
             case ast.Name(id="getattr") if call is not None and len(call.args) > 1:
                 return self._attribute(call.args[0], call.args[1], None)
@@ -147,7 +147,7 @@ class Uses:
         return ""
 
     def _attribute(self, owner: ast.expr, attribute: ast.expr, call: ast.Call | None) -> str:
-        """The name of an attribute, or its path, if it is not harmless."""
+        """Return the name or path of an attribute if it is unsafe."""
         if not isinstance(attribute, ast.Constant) or not isinstance(attribute.value, str):
             return "getattr"
         name = attribute.value
@@ -167,7 +167,7 @@ class Uses:
         return call is None and (_is_url(owner) or (isinstance(owner, ast.Name) and owner.id in self._urls))
 
     def _path(self, node: ast.expr) -> str:
-        """The path of a module or of a name in it; empty for anything else."""
+        """Return the path of a module or of a name in it; empty for any other expression."""
         match node:
             case ast.Name(id=name):
                 return self._paths.get(name, "")
@@ -176,7 +176,7 @@ class Uses:
         return ""
 
     def _problem(self, path: str, call: ast.Call | None) -> str:
-        """The path itself if it is not known as harmless."""
+        """Return the path if it is unsafe."""
         names = path.split(".")
         if names[0] == "servers" or (any(module.startswith(f"{path}.") for module in MODULES) and path not in MODULES):
             return ""
@@ -198,7 +198,7 @@ class Uses:
         )
 
     def _is_safe_loading(self, call: ast.Call) -> bool:
-        """True for `yaml.load` with a loader that builds plain values only."""
+        """Return True for `yaml.load` with a loader that only builds plain values."""
         loaders = [*call.args[1:], *(one.value for one in call.keywords if one.arg == "Loader")]
         return len(loaders) == 1 and self._path(loaders[0]) in {"yaml.SafeLoader", "yaml.CSafeLoader"}
 
@@ -217,14 +217,14 @@ def _is_false(node: ast.expr) -> bool:
 
 
 def _is_url(node: ast.expr) -> bool:
-    """True for a call that takes an address to pieces, which have a `query` too."""
+    """Return True for a call that splits a URL. The result has an attribute `query`, as data frames do."""
     if not isinstance(node, ast.Call):
         return False
     return (node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")) in _URL_PARTS
 
 
 def _is_plain_load(call: ast.Call | None) -> bool:
-    """True for `np.load` that cannot unpickle."""
+    """Return True for an `np.load` that cannot unpickle."""
     if call is None or len(call.args) > 2 or any(isinstance(one, ast.Starred) for one in call.args):
         return False
     return all(
@@ -234,7 +234,7 @@ def _is_plain_load(call: ast.Call | None) -> bool:
 
 
 def _is_plain_query(call: ast.Call | None) -> bool:
-    """True for `df.query` and `df.eval` of a text of the program that calls nothing of the program."""
+    """Return True for `df.query` and `df.eval` with a literal that calls no function."""
     if call is None or not (call.args or call.keywords):
         return False
     match call.args[0] if call.args else call.keywords[0].value:

@@ -1,4 +1,4 @@
-"""Paths in the arguments of calls: did the user name them?"""
+"""Finds the paths that the user's text names or forbids, and recognises paths in arguments."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ _FOLDER = re.compile(r"(?<![\w/.:])(?:~|/|\.\.?/)[^<>\"'“”‘’`|\n]*")
 _NAME = re.compile(r"(?<![\w/.~-])[\w~.-]{0,400}[/.][\w/.~-]{0,400}\w[/.]?|(?<![\w/.~-])~?/(?![\w.])")
 _PART = re.compile(r"[^\s,;]+")
 _END = ".,;:!?"
-_MAX_PARTS = 20
-"""Words that a path may have."""
+_MAX_PATH_WORDS = 20
 MAX_PATH = 4096
 REFUSAL = "No, because: "
-"""Begins a user's reason to refuse a call, which names nothing."""
-_NEAR = 120
-"""Characters before and after a path in which words forbid it."""
+"""Introduces the user's reason for refusing a call. It forbids the paths that follow."""
+_NEAR_CHARS = 120
+"""Characters before and after a path that are searched for words such as "never"."""
 _CLAUSE = re.compile(r"[,;:!?\n]|\.(?=\s|$)|\b(?:but|however|instead|sondern|aber|mais|sino|pero)\b", re.IGNORECASE)
 _ACCESS = (
     r"(?:touch|read|open|writ|chang|edit|modif|delet|remov|us|look|access|go|list|search|send|mov|cop|shar|overwrit|"
@@ -45,11 +44,13 @@ _FORBIDS_BEFORE = re.compile(
 
 
 def is_path(value: str, argument: str = "") -> bool:
-    """Return True if a server may open an argument as a file: anchored, hidden, or in the home folder, where it runs.
+    """Return True if a server may open an argument as a file.
+
+    Absolute paths, hidden files, and existing files relative to the home folder count, since servers run there.
 
     Args:
-        value: The argument.
-        argument: Its name; a bare word is a path only of an argument that takes paths.
+        value: The argument's value.
+        argument: The argument's name. A single word is a path only if this name suggests one, such as `file`.
     """
     if _ANCHORED.fullmatch(value):
         return True
@@ -69,17 +70,17 @@ def _is_there(value: str) -> bool:
 
 
 class NamedPaths:
-    """The files and folders that the user names, and those that the user forbids.
+    """The paths that the user names and forbids.
 
     Args:
-        wanted: The user's own text.
+        wanted: The user's text.
     """
 
     def __init__(self, wanted: str) -> None:
         self._wanted = wanted
 
     def names(self, path: str) -> bool:
-        """Return True if the user wrote this very path and does not forbid it."""
+        """Return True if the user wrote exactly this path and did not forbid it."""
         if len(path) > MAX_PATH or self.forbids(path):
             return False
         home = os.path.expanduser("~")  # noqa: PTH111
@@ -91,7 +92,7 @@ class NamedPaths:
         )
 
     def below(self, path: str) -> str:
-        """Return the part of a path below a folder that the user names; empty if the user names no such folder."""
+        """Return the rest of a path below a folder that the user names; empty if there is no such folder."""
         if len(path) > MAX_PATH or not _ANCHORED.fullmatch(path) or self.forbids(path):
             return ""
         if path != os.path.normpath(path) or ".." in path.split("/"):
@@ -106,7 +107,7 @@ class NamedPaths:
         return ""
 
     def forbids(self, path: str) -> bool:
-        """Return True if the user says not to touch a path, or something above it."""
+        """Return True if the user forbids a path or one of its parents."""
         place = _normal(path)
         for forbidden in self._forbidden:
             if place == forbidden or place.startswith(f"{forbidden.rstrip('/')}/"):
@@ -117,7 +118,7 @@ class NamedPaths:
 
     @cached_property
     def _folders(self) -> list[str]:
-        """The folders that the user names. If a path has spaces, its longest part that exists counts."""
+        """The folders that the user names. For a path with spaces, the longest part that exists."""
         found = []
         for text in _FOLDER.findall(self._wanted):
             parts = list(_growing(text))
@@ -139,21 +140,24 @@ class NamedPaths:
             clause = self._wanted[start:end]
             start = end
             for name in _NAME.finditer(clause):
-                before, after = clause[max(0, name.start() - _NEAR) : name.start()], clause[name.end() :][:_NEAR]
+                before, after = (
+                    clause[max(0, name.start() - _NEAR_CHARS) : name.start()],
+                    clause[name.end() :][:_NEAR_CHARS],
+                )
                 if _FORBIDS_NEXT.search(before) or _FORBIDS_BEFORE.search(after):
                     found += map(_normal, _growing(clause[name.start() :]))
         return tuple(dict.fromkeys(found))
 
 
 def _growing(text: str) -> Iterator[str]:
-    """A path that may have spaces, as long as one word, two words and so on."""
+    """Yield the first word of the text, the first two words, and so on, since a path may contain spaces."""
     text = text.replace("\\ ", " ")
-    for part in islice(_PART.finditer(text), _MAX_PARTS):
+    for part in islice(_PART.finditer(text), _MAX_PATH_WORDS):
         yield text[: part.end()].rstrip(f"{_END}/")
 
 
 def _normal(path: str) -> str:
-    """A path without `..`, with its links followed if it is absolute."""
+    """Return a path without `..`. If it is absolute, symbolic links are resolved."""
     if len(path) > MAX_PATH:
         return path
     place = os.path.normpath(os.path.expanduser(path.removeprefix("file://")))  # noqa: PTH111
