@@ -1,4 +1,4 @@
-"""Rules on names: only what the tool's capabilities allow is imported, and each name is bound somewhere."""
+"""Rules about names: imports that the capabilities allow, exact hosts, and no undefined or forbidden names."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ _REFUSED = {
 
 
 def refusal(module: str) -> str:
-    """Why a module may not be imported; empty for one that may."""
+    """Return the reason why a module may not be imported; empty if it may."""
     parts = module.split(".")
     names = {".".join(parts[: length + 1]) for length in range(len(parts))}
     return next((reason for reason, refused in _REFUSED.items() if names & refused), "")
 
 
 def allowed_imports(source: Source) -> Iterator[Remark]:
-    """Imports are of the standard library, base and declared packages and tools; none is for network or processes."""
+    """Imports only the standard library, base packages, and declared packages and tools; no network or processes."""
     packages = {import_name(requirement) for requirement in (*BASE_PACKAGES, *source.capabilities.packages)}
     packages |= {*source.capabilities.tools} - {source.entry.name if source.entry else ""}
-    told: set[str] = set()
+    reported: set[str] = set()
     known, fallbacks = {*sys.stdlib_module_names, *packages}, _with_fallback(source)
     for line, module, names in imports(source.tree):
         meant = [module, *(f"{module}.{name}" for name in names)]
@@ -56,8 +56,8 @@ def allowed_imports(source: Source) -> Iterator[Remark]:
             yield Remark(line, f"{refused[0]!r} may not be imported: {refused[1]}")
         elif not top:
             yield Remark(line, f"{module!r} may not be imported: the file stands alone; define what you need in it")
-        elif not (top in known or top in told or (line, top) in fallbacks):
-            told.add(top)
+        elif not (top in known or top in reported or (line, top) in fallbacks):
+            reported.add(top)
             others = ", ".join(sorted(packages))
             if not unplaced([top], source.capabilities.packages):
                 yield Remark(
@@ -69,7 +69,7 @@ def allowed_imports(source: Source) -> Iterator[Remark]:
 
 
 def _with_fallback(source: Source) -> set[tuple[int, str]]:
-    """Return the line and top module of imports that may fail, because the source handles it."""
+    """Return the line and top-level module of imports inside a `try` that handles their failure."""
     return {
         (line, module.partition(".")[0])
         for attempt in source.all_of(ast.Try)
@@ -80,7 +80,7 @@ def _with_fallback(source: Source) -> set[tuple[int, str]]:
 
 
 def exact_hosts(source: Source) -> Iterator[Remark]:
-    """Each declared host is one exact name, with a port or `http://` if it needs one; keys need a host."""
+    """Each declared host is one exact name, if necessary with a port or `http://`; keys require a host."""
     capabilities = source.capabilities
     for read, names in ((read_host, capabilities.hosts), (read_key_name, capabilities.keys)):
         for name in names:
@@ -105,9 +105,9 @@ _FORBIDDEN = {
 
 
 def undefined_name(source: Source) -> Iterator[Remark]:
-    """Each name is a builtin, imported, or bound in its scope."""
+    """Each name is a builtin, imported, or defined."""
     if "*" in source.origins:
-        return  # it may bind anything; `allowed-imports` reports it
+        return  # `import *` may define anything
     undefined = source.free_names - _BUILTINS
     lines: dict[str, int] = {}
     for node in source.all_of(ast.Name):
@@ -120,7 +120,7 @@ def undefined_name(source: Source) -> Iterator[Remark]:
 
 
 def forbidden_builtin(source: Source) -> Iterator[Remark]:
-    """No `eval`, `exec`, `compile`, `__import__` or `input`: a tool makes no code and asks nobody."""
+    """Does not use `eval`, `exec`, `compile`, `__import__` or `input`."""
     for node in source.all_of(ast.Name):
         if node.id in _FORBIDDEN and node.id in source.free_names:
             yield Remark(node.lineno, f"{node.id!r} may not be used: {_FORBIDDEN[node.id]}")

@@ -1,4 +1,4 @@
-"""A source under check, parsed once, with the views that the rules share."""
+"""A parsed source, with the properties that the rules share."""
 
 from __future__ import annotations
 
@@ -20,36 +20,38 @@ class Remark(NamedTuple):
     """One place where a source breaks a rule."""
 
     line: int
-    """1 for the first line; 0 for the file as a whole."""
+    """Line number, from 1; 0 for the file as a whole."""
     message: str
     """The problem, and the change that fixes it."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A source, and what is known about what it should be. Views are computed once, when asked for."""
+    """A source to check. Its properties are computed when they are first used."""
 
     raw: str | bytes
     capabilities: Capabilities = field(default_factory=Capabilities)
     function: str | None = None
-    """The name that the public function must have, if that is known."""
+    """The name that the public function must have; None allows any name."""
 
     @cached_property
     def data(self) -> bytes:
-        """The source as the bytes of a file; a lone surrogate stays visible as bytes that are not UTF-8."""
+        """The source as bytes. A lone surrogate becomes invalid UTF-8, so that `encoding` reports it."""
         return self.raw if isinstance(self.raw, bytes) else self.raw.encode("utf-8", "surrogatepass")
 
     @cached_property
     def text(self) -> str:
-        """The source as text. Only after `encoding` has passed."""
+        """The source as text. Use it only after the rule `encoding` has passed."""
         return self.data.decode("utf-8")
 
     @cached_property
     def tree(self) -> ast.Module:
-        """The syntax tree. Only after `parses` has passed."""
+        """The syntax tree. Use it only after the rule `parses` has passed."""
         with warnings.catch_warnings(action="ignore"):
             tree = ast.parse(self.text)
-            compile(tree, "<tool>", "exec", dont_inherit=True)  # sees what the parser does not: a stray `return`
+            compile(
+                tree, "<tool>", "exec", dont_inherit=True
+            )  # finds errors that the parser misses, such as a stray `return`
         return tree
 
     @cached_property
@@ -60,8 +62,8 @@ class Source:
         return found
 
     def all_of(self, kind: type[Node]) -> list[Node]:
-        """Every node of one kind, parents first."""
-        return self._by_kind.get(kind, [])  # type: ignore[return-value]  # grouped by their type
+        """Return all nodes of a type, parents first."""
+        return self._by_kind.get(kind, [])  # type: ignore[return-value]  # grouped by type
 
     @cached_property
     def guards(self) -> list[ast.If]:
@@ -70,23 +72,23 @@ class Source:
 
     @cached_property
     def scopes(self) -> symtable.SymbolTable:
-        """Python's own view of which names are bound where."""
+        """Python's symbol table of the module."""
         with warnings.catch_warnings(action="ignore"):
             return symtable.symtable(self.text, "<tool>", "exec")
 
     @cached_property
     def names(self) -> set[str]:
-        """Names that the module binds at its top level, also through `global` in its functions."""
+        """Names that the module binds at its top level, including `global` statements in functions."""
         return bound_names(self.scopes)
 
     @cached_property
     def free_names(self) -> set[str]:
-        """Names that are read and that no scope of the source binds: builtins, and what is undefined."""
+        """Names that are read but not bound anywhere in the source: builtins and undefined names."""
         return free_names(self.scopes)
 
     @cached_property
     def origins(self) -> dict[str, str]:
-        """The module that each imported name stands for or comes from."""
+        """The module that each imported name is, or comes from."""
         found: dict[str, str] = {}
         for plain in self.all_of(ast.Import):
             for alias in plain.names:
@@ -98,24 +100,24 @@ class Source:
 
     @cached_property
     def functions(self) -> list[Function]:
-        """The functions at the top level."""
+        """The top-level functions."""
         return [node for node in self.tree.body if isinstance(node, Function)]
 
     @property
     def public_functions(self) -> list[Function]:
-        """The functions at the top level without a leading underscore."""
+        """The top-level functions without a leading underscore."""
         return [node for node in self.functions if not node.name.startswith("_")]
 
     @cached_property
     def entry(self) -> Function | None:
-        """The tool's function: the one of the wanted name, else the last that may be meant."""
+        """The tool's function: the one with the required name, or the last candidate."""
         named = [node for node in self.functions if node.name == self.function]
         found = named or self.candidates
         return found[-1] if found else None
 
     @cached_property
     def candidates(self) -> list[Function]:
-        """The public functions that may be the tool: unused by others; of several, the one with a docstring."""
+        """Public functions that no other one uses; if only one of these has a docstring, just that one."""
         public = [function for function in self.public_functions if function.name != "main"] or self.public_functions
         others = {function.name: self.used_by(function.name) for function in public}
         used = {name for user, names in others.items() for name in names if name != user}
@@ -125,7 +127,7 @@ class Source:
         return documented if len(documented) == 1 else found
 
     def used_by(self, name: str) -> set[str]:
-        """Return the module's names that one name needs, directly or through others."""
+        """Return the top-level names that a name needs, directly or through others."""
         found: set[str] = set()
         waiting = [name]
         while waiting:
@@ -136,7 +138,7 @@ class Source:
 
     @cached_property
     def _uses(self) -> dict[str, set[str]]:
-        """For each name at the top level the names of the module that its statements read."""
+        """The top-level names that are read by the definition of each top-level name."""
         uses: dict[str, set[str]] = {}
         for statement in self.tree.body:
             if statement in self.guards:
@@ -161,24 +163,24 @@ def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
 
 
 def bound_names(module: symtable.SymbolTable) -> set[str]:
-    """Return the names that a module binds at its top level, also through `global` in its functions."""
+    """Return the names that a module binds at its top level, including `global` statements in functions."""
     inside = {s.get_name() for t in _tables(module) for s in t.get_symbols() if s.is_declared_global()}
     return inside | {s.get_name() for s in module.get_symbols() if s.is_assigned() or s.is_imported()}
 
 
 def free_names(module: symtable.SymbolTable) -> set[str]:
-    """The names that a module reads, at its top level or inside, and binds nowhere."""
+    """Return the names that a module or its functions read but do not bind anywhere."""
     symbols = [symbol for table in _tables(module) for symbol in table.get_symbols()]
     return {s.get_name() for s in symbols if s.is_referenced() and s.is_global()} - bound_names(module)
 
 
 def parameters(node: Function | ast.Lambda) -> list[ast.arg]:
-    """All parameters of a function or lambda, in order, `*args` and `**kwargs` last."""
+    """Return all parameters of a function or lambda in order, with `*args` and `**kwargs` last."""
     listed = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     return listed + [extra for extra in (node.args.vararg, node.args.kwarg) if extra]
 
 
 def annotation_nodes(node: Function) -> list[ast.expr]:
-    """Yield the existing annotations of a function's parameters and of its return."""
+    """Return the annotations of a function's parameters and of its result."""
     found = [parameter.annotation for parameter in parameters(node)] + [node.returns]
     return [annotation for annotation in found if annotation is not None]

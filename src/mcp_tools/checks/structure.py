@@ -1,4 +1,4 @@
-"""Rules about the shape of a module: that it parses, and what stands in it."""
+"""Rules about the structure of a source: size, encoding, syntax, and the public function."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from mcp_tools.definition import find_hidden
 from mcp_tools.library.tool_files import valid_name
 from mcp_tools.text import words
 
-LARGEST = 64 * 1024
-"""Bytes of the largest source."""
-_MOST_BITS = 14_000
-"""Limit of an integer in a source: Python turns no number of more than 4,300 digits into text."""
-DEEPEST = 150
-"""Levels of the deepest syntax tree: what reads it walks recursively."""
+MAX_SOURCE_BYTES = 64 * 1024
+_MAX_INTEGER_BITS = 14_000
+"""Python does not print integers with more than 4,300 digits."""
+MAX_DEPTH = 150
+"""Limit of the syntax tree's depth, because it is walked recursively."""
 
 
 def size(source: Source) -> Iterator[Remark]:
-    """At most 64 kB."""
-    if len(source.data) > LARGEST:
-        yield Remark(0, f"the source has {len(source.data):,} bytes of at most {LARGEST:,}; pass data as a parameter")
+    """Has at most 64 kB."""
+    if len(source.data) > MAX_SOURCE_BYTES:
+        yield Remark(
+            0, f"the source has {len(source.data):,} bytes of at most {MAX_SOURCE_BYTES:,}; pass data as a parameter"
+        )
 
 
 def encoding(source: Source) -> Iterator[Remark]:
-    """UTF-8."""
+    """Is encoded in UTF-8."""
     data = source.data
     try:
         data.decode("utf-8")
@@ -35,14 +36,14 @@ def encoding(source: Source) -> Iterator[Remark]:
 
 
 def hidden_characters(source: Source) -> Iterator[Remark]:
-    """No character that a reader cannot see or that changes the order of what they see."""
+    """Contains no invisible characters, and none that change the direction of text."""
     for number, line in enumerate(source.text.replace("\r\n", "\n").split("\n"), start=1):
         for character in dict.fromkeys(find_hidden(line, lines=True)):
             yield Remark(number, f"hidden character {character}; remove it or write it as an escape")
 
 
 def parses(source: Source) -> Iterator[Remark]:
-    """Python can parse and compile it."""
+    """Can be parsed and compiled."""
     try:
         _ = source.tree
     except SyntaxError as error:
@@ -55,23 +56,23 @@ def parses(source: Source) -> Iterator[Remark]:
         yield Remark(0, f"Python cannot parse it: {what}; write it in small steps")
     else:
         for node in source.all_of(ast.Constant):
-            if isinstance(node.value, int) and node.value.bit_length() > _MOST_BITS:
+            if isinstance(node.value, int) and node.value.bit_length() > _MAX_INTEGER_BITS:
                 yield Remark(node.lineno, "Python cannot print a number with that many digits; compute it")
 
 
 def nesting(source: Source) -> Iterator[Remark]:
-    """The syntax tree is at most 150 levels deep."""
+    """Has a syntax tree of at most 150 levels."""
     level: list[ast.AST] = [source.tree]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
             return
     line = min(getattr(node, "lineno", 0) for node in level)
-    yield Remark(line, f"nested more than {DEEPEST} levels deep; split the expression or use a table")
+    yield Remark(line, f"nested more than {MAX_DEPTH} levels deep; split the expression or use a table")
 
 
 def one_public_function(source: Source) -> Iterator[Remark]:
-    """One public function is the tool: the one with the requested name, or the one that uses the others."""
+    """Has one public function that is the tool: the one with the requested name, or the one that uses the others."""
     public = [function.name for function in source.public_functions]
     wanted = source.function
     if wanted and wanted not in {function.name for function in source.functions}:
@@ -89,7 +90,7 @@ def one_public_function(source: Source) -> Iterator[Remark]:
 
 
 def function_name(source: Source) -> Iterator[Remark]:
-    """The name is snake_case, at most 64 characters, and hides no keyword or builtin."""
+    """Has a function name in snake_case, with at most 64 characters, that is not a keyword or builtin."""
     if source.entry and not valid_name(source.entry.name):
         yield Remark(
             source.entry.lineno,
@@ -99,13 +100,13 @@ def function_name(source: Source) -> Iterator[Remark]:
 
 
 def plain_function(source: Source) -> Iterator[Remark]:
-    """A plain function, not async: callers have no event loop."""
+    """Is a plain function, not async, because callers have no event loop."""
     if isinstance(source.entry, ast.AsyncFunctionDef):
         yield Remark(source.entry.lineno, f"{source.entry.name!r} is async; make it a plain `def`")
 
 
 def named_parameters(source: Source) -> Iterator[Remark]:
-    """No *args and no **kwargs: arguments come by name, as JSON."""
+    """Has no *args or **kwargs, because arguments are named JSON values."""
     if not source.entry:
         return
     arguments = source.entry.args
@@ -115,7 +116,7 @@ def named_parameters(source: Source) -> Iterator[Remark]:
 
 
 def typed(source: Source) -> Iterator[Remark]:
-    """Each parameter and the result of the public function are annotated."""
+    """Has annotations for each parameter and for the result of the public function."""
     if not source.entry:
         return
     for parameter in parameters(source.entry):
@@ -128,7 +129,7 @@ def typed(source: Source) -> Iterator[Remark]:
 
 
 def docstring(source: Source) -> Iterator[Remark]:
-    """A docstring with a first line that says when to use the tool."""
+    """Has a docstring. Its first line says when to use the tool."""
     if source.entry and not (ast.get_docstring(source.entry) or "").strip():
         yield Remark(
             source.entry.lineno,
@@ -137,7 +138,7 @@ def docstring(source: Source) -> Iterator[Remark]:
 
 
 def returns_value(source: Source) -> Iterator[Remark]:
-    """It returns its result; printing does not count."""
+    """Returns its result, and does not only print it."""
     if not source.entry or isinstance(source.entry, ast.AsyncFunctionDef):
         return
     nodes = list(_own_nodes(source.entry))
@@ -154,7 +155,7 @@ def returns_value(source: Source) -> Iterator[Remark]:
 
 
 def _own_nodes(function: Function) -> Iterator[ast.AST]:
-    """Yield the nodes of a body, without those of inner functions and classes."""
+    """Yield the nodes of a function's body, without nested functions and classes."""
     waiting: list[ast.AST] = list(function.body)
     while waiting:
         node = waiting.pop(0)
@@ -168,7 +169,7 @@ _ACTING_METHODS = words("read_text read_bytes write_text write_bytes unlink rmdi
 
 
 def nothing_on_import(source: Source) -> Iterator[Remark]:
-    """Importing the file only defines things: no output, input, files or waiting."""
+    """Does not print, read input, open files or wait when it is imported."""
     waiting: list[ast.AST] = [statement for statement in source.tree.body if statement not in source.guards]
     for node in waiting:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
@@ -186,7 +187,7 @@ def nothing_on_import(source: Source) -> Iterator[Remark]:
 
 
 def _acts(source: Source, function: ast.expr) -> bool:
-    """Return True if a call does more than compute."""
+    """Return True if a call has effects."""
     match function:
         case ast.Name(id=name) if name in source.names:
             is_entry = source.entry is not None and name == source.entry.name

@@ -1,4 +1,4 @@
-"""The tools that a file, a folder or an archive brings, as somebody else wrote them. None is run here."""
+"""Finds the tools in a file, a folder or an archive by other people, without running them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mcp_tools.errors import LibraryError, UsageError
 from mcp_tools.exchange import server_file, skill, wheel
 from mcp_tools.exchange.forms import FORMAT, MANIFEST
 from mcp_tools.exchange.members import Members, read_members
-from mcp_tools.exchange.modules import MOST_TOOLS, functions_of
+from mcp_tools.exchange.modules import MAX_TOOLS, functions_of
 from mcp_tools.exchange.registry import entries_of
 from mcp_tools.header import declared
 from mcp_tools.library.folder import META_HASH
@@ -24,27 +24,27 @@ from mcp_tools.tool import Capabilities, Json
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A tool that is handed in."""
+    """A tool to be imported."""
 
     name: str
     source: bytes = b""
     document: bytes | None = None
-    """Its JSON file, if it came with one."""
+    """The content of its JSON file; None if it has none."""
     about: Mapping[str, str] = field(default_factory=dict)
-    """The texts of a registry: `description`, `args`, `returns`."""
+    """Texts from a registry: `description`, `args`, `returns`."""
     capabilities: Capabilities = field(default_factory=Capabilities)
-    """The capabilities that it declares, if it came without a JSON file."""
+    """The declared capabilities of a tool without a JSON file."""
     wheels: Mapping[str, bytes] = field(default_factory=dict)
-    """All code that came along for tools to be made around, by the names of wheels."""
+    """Wheels of user code in the same import, by file name."""
     refused: str = ""
-    """The reason why it cannot be taken in."""
+    """The reason why it cannot be imported; empty if it can."""
 
 
 def candidates(path: Path) -> list[Candidate]:
-    """The tools that a path brings.
+    """Return the tools in a file, a folder or an archive.
 
     Raises:
-        UsageError: It cannot be read, is damaged or hostile, or brings no tool at all.
+        UsageError: The path cannot be read, is damaged or unsafe, or contains no tool.
     """
     members = read_members(path)
     parts = ((PurePosixPath(name), content) for name, content in members.items())
@@ -55,15 +55,15 @@ def candidates(path: Path) -> list[Candidate]:
         raise UsageError(f"{path} is not imported: {error}.", remedy="Nothing was changed.") from None
     if not found:
         raise UsageError(
-            f"{path} brings no tool.",
-            remedy="It may be what `alita tools export` writes, a folder of .py files, a module, or a registry.",
+            f"{path} contains no tool.",
+            remedy="Import what `alita tools export` writes, a folder of .py files, a module, or a registry.",
         )
-    if len(found) > MOST_TOOLS:
-        raise UsageError(f"{path} brings {len(found):,} tools; {MOST_TOOLS:,} are allowed.")
+    if len(found) > MAX_TOOLS:
+        raise UsageError(f"{path} contains {len(found):,} tools; {MAX_TOOLS:,} are allowed.")
     seen: set[str] = set()
     for place, one in enumerate(found):
         if one.name in seen and not one.refused:
-            found[place] = Candidate(one.name, refused="its name is there twice")
+            found[place] = Candidate(one.name, refused="two tools have this name")
         seen.add(one.name)
     return found
 
@@ -95,7 +95,7 @@ def _found(members: Members, path: Path) -> Iterator[Candidate]:
 
 
 def _without_top(members: Members) -> Members:
-    """The files without the one folder that holds them all."""
+    """Strip the top folder from all paths, if all files are in the same one."""
     tops = {name.partition("/")[0] for name in members}
     if len(tops) == 1 and all("/" in name for name in members):
         return {name.partition("/")[2]: content for name, content in members.items()}
@@ -103,22 +103,23 @@ def _without_top(members: Members) -> Members:
 
 
 def _require_manifest(members: Members) -> None:
-    """Holds an archive against its manifest."""
+    """Check the files of an archive against the hashes in its manifest."""
     manifest = _json(members[MANIFEST], MANIFEST)
     hashes = manifest.get("files") if isinstance(manifest, dict) and manifest.get("format") == FORMAT else None
     if not isinstance(hashes, dict):
         raise ValueError(f"its {MANIFEST} is not one of alita's")
     if manifest.get("version") != 1:
-        raise ValueError(f"its {MANIFEST} has the version {one_line(str(manifest.get('version')), 20)}, and 1 is known")
+        version = one_line(str(manifest.get("version")), 20)
+        raise ValueError(f"its {MANIFEST} has the unknown version {version}")
     if other := {*hashes} ^ ({*members} - {MANIFEST}):
         raise ValueError(f"{one_line(min(other), 80)} is not both in the archive and in its {MANIFEST}")
     for name, wanted in hashes.items():
         if hashlib.sha256(members[name]).hexdigest() != wanted:
-            raise ValueError(f"{one_line(name, 80)} is not the file that its {MANIFEST} names")
+            raise ValueError(f"{one_line(name, 80)} does not match its hash in {MANIFEST}")
 
 
 def _in_folder(members: Members, sources: str, objects: str) -> Iterator[Candidate]:
-    """The tools with sources and JSON files directly in these folders; files that begin with `_` are left out."""
+    """Yield the tools with sources and JSON files directly in these folders. Files that begin with `_` are skipped."""
     there = {PurePosixPath(name) for name in members}
     for path in sorted(there):
         name, folder = path.stem, f"{path.parent}/".removeprefix("./")
@@ -129,7 +130,7 @@ def _in_folder(members: Members, sources: str, objects: str) -> Iterator[Candida
             yield from _of_file(name, members[str(path)], document)
         elif path.suffix == ".json" and folder == objects and PurePosixPath(f"{sources}{name}.py") not in there:
             given = _json(members[str(path)], path.name, damaged=None)
-            if isinstance(given, dict) and META_HASH in str(given.get("_meta")):  # else it is no tool's
+            if isinstance(given, dict) and META_HASH in str(given.get("_meta")):  # a tool's JSON file, not some other
                 yield Candidate(name, refused=f"there is no {name}.py next to its JSON file")
 
 
@@ -153,13 +154,13 @@ def _of_file(name: str, source: bytes, document: bytes | None) -> Iterator[Candi
 
 
 def _undotted(one: Candidate) -> Candidate:
-    """A tool of a wheel as it was before it became a part of a package."""
+    """Undo the changes that made a tool part of a wheel's package."""
     try:
         meta = json_of(one.document or b"")["_meta"]["alita/provenance"]
         tools = Capabilities.from_json(meta.get(CAPABILITIES, {})).tools
         source = wheel.without_dots(one.source.decode(), tools).encode()
     except (ValueError, KeyError, TypeError, AttributeError, SyntaxError, RecursionError, MemoryError):
-        return one  # the caller reports the problem
+        return one  # the importer reports the problem
     return Candidate(one.name, source, one.document)
 
 

@@ -1,4 +1,4 @@
-"""The forms in which tools leave a library, in one table, and writing them."""
+"""Exports tools: a table of formats, and a function that writes one."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from mcp_tools.exchange import server_file, skill, wheel
 from mcp_tools.exchange.members import Members, zipped
 from mcp_tools.exchange.parcel import Parcel, require_runnable
 
-_MOST_LINES = 3
+_MAX_REMARKS = 3
 MANIFEST = "manifest.json"
 FORMAT = "alita-tools"
 
 
 def flat(parcels: Sequence[Parcel], target: str) -> Members:
-    """Two files for each tool, side by side, and the code that tools are made around."""
+    """Return the two files of each tool, and the wheels of wrapped code."""
     pairs = {
         f"{one.name}{end}": data for one in parcels for end, data in ((".py", one.source), (".json", one.document))
     }
@@ -33,7 +33,7 @@ def flat(parcels: Sequence[Parcel], target: str) -> Members:
 
 
 def archived(parcels: Sequence[Parcel], target: str) -> Members:
-    """The same in a folder, and a manifest with the hash of each file."""
+    """Return the same files in the folder `tools/`, and a manifest with their hashes."""
     members = {f"tools/{name}": content for name, content in flat(parcels, target).items()}
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
     manifest = json.dumps({"format": FORMAT, "version": 1, "files": hashes}, indent=2)
@@ -42,20 +42,20 @@ def archived(parcels: Sequence[Parcel], target: str) -> Members:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form."""
+    """A format of exports."""
 
     about: str
     files: Callable[[Sequence[Parcel], str], Members]
-    """Makes its files from the tools and the target's name."""
+    """Function of the tools and the target's name that returns the files to write."""
     kind: Literal["file", "folder", "zip"]
     ending: str
-    """The end of the target's name."""
+    """Required ending of the target's name."""
     is_runnable: bool = False
-    """True if it runs without alita, and so without a sandbox."""
+    """True if the tools run without alita, and so without a sandbox."""
     example: str = ""
-    """A target's name."""
+    """Example of a target's name, for messages."""
     name: re.Pattern[str] = re.compile(r".+", re.DOTALL)
-    """The pattern of the target's name."""
+    """Pattern of the target's name."""
 
 
 FORMS = {
@@ -92,41 +92,49 @@ FORMS = {
 
 
 def form_for(target: Path) -> str:
-    """The form that a target's name ends like; a folder for a name without an ending.
+    """Return the format for a target's ending; "folder" for a name without one.
 
     Raises:
-        UsageError: It has another ending.
+        UsageError: No format has this ending.
     """
     found = next((name for name, form in FORMS.items() if form.ending and target.name.endswith(form.ending)), "")
     if not found and target.suffix:
         raise UsageError(
-            f"{target.name!r} does not say what to write.", remedy="Name it like tools.zip, or choose with --as FORM."
+            f"The ending of {target.name!r} fits no format.",
+            remedy="Use a name such as tools.zip, or choose --as FORM.",
         )
     return found or "folder"
 
 
 def export(parcels: Sequence[Parcel], form: str, target: Path, *, private: bool = False) -> None:
-    """Writes tools in a form, whole or not at all.
+    """Write tools in a format. If anything fails, nothing is written.
+
+    Args:
+        parcels: The tools.
+        form: The name of the format; see `FORMS`.
+        target: The file or folder to write.
+        private: True if the tools contain private data, so that only the user may read the target.
 
     Raises:
-        LibraryError: A tool cannot work in this form.
-        UsageError: The target is there already, has a name that does not fit, or cannot be written.
+        LibraryError: A tool does not work in this format.
+        UsageError: The target exists, has an unsuitable name, or cannot be written.
     """
     wanted = FORMS[form]
     if not target.name.endswith(wanted.ending) or not wanted.name.fullmatch(target.name):
         raise UsageError(
-            f"{target.name!r} is no name for {wanted.about}.", remedy=f"Name it like {wanted.example or 'tools.zip'}."
+            f"{target.name!r} cannot be the name of {wanted.about}.",
+            remedy=f"Use a name such as {wanted.example or 'tools.zip'}.",
         )
     if not parcels:
-        raise LibraryError("there is no tool to export", remedy="`alita tools list` shows what there is")
+        raise LibraryError("there is no tool to export", remedy="`alita tools list` shows your tools")
     if wanted.is_runnable:
         require_runnable(parcels, f"a {form}")
     members = wanted.files(parcels, target.name)
     mode = 0o600 if private else 0o644
     with os_errors_as(UsageError, f"{target} cannot be written"):
-        lock = [target.with_name(f"{target.name}.lock")] if form == "server" else []  # written next to it
-        if taken := next((path for path in (target, *lock) if os.path.lexists(path)), None):
-            raise UsageError(f"{taken} is there already.", remedy="Name another, or remove it first.")
+        lock = [target.with_name(f"{target.name}.lock")] if form == "server" else []
+        if existing := next((path for path in (target, *lock) if os.path.lexists(path)), None):
+            raise UsageError(f"{existing} already exists.", remedy="Use another name, or remove it first.")
         if not target.parent.is_dir():
             raise UsageError(f"There is no folder {target.parent}.", remedy=f"mkdir -p {target.parent}")
         if wanted.kind == "folder":
@@ -137,18 +145,18 @@ def export(parcels: Sequence[Parcel], form: str, target: Path, *, private: bool 
 
 
 def remarks_of(parcels: Sequence[Parcel], form: str) -> list[str]:
-    """The remarks that the user should read before tools leave the machine in a form."""
+    """Return remarks for the user before tools leave the machine in a format."""
     parts = {one.name: one.left_out for one in parcels if one.left_out}
-    if len(parts) <= _MOST_LINES:
-        told = [f"{name}: left out: {', '.join(some)}" for name, some in parts.items()]
+    if len(parts) <= _MAX_REMARKS:
+        remarks = [f"{name}: left out: {', '.join(some)}" for name, some in parts.items()]
     else:
         every = dict.fromkeys(part for some in parts.values() for part in some)
-        told = [f"Left out of {len(parts)} tools (--json lists them): {', '.join(every)}"]
-    told += [f"{one.name}: {text}" for one in parcels for text in one.remarks]
+        remarks = [f"Left out of {len(parts)} tools (--json lists them): {', '.join(every)}"]
+    remarks += [f"{one.name}: {text}" for one in parcels for text in one.remarks]
     if FORMS[form].is_runnable:
-        told += [f"{one.name}: {text}" for one in parcels for text in one.freedoms]
-        told.append("Outside alita, nothing isolates these tools.")
-    return told
+        remarks += [f"{one.name}: {text}" for one in parcels for text in one.freedoms]
+        remarks.append("Outside alita, nothing isolates these tools.")
+    return remarks
 
 
 def _write_folder(members: Members, target: Path, mode: int) -> None:

@@ -1,7 +1,7 @@
-"""The user's own code as a package: a file, a folder or a repository of pure Python, made into a wheel.
+"""Packs the user's own code into a wheel: a file, a folder or a repository of pure Python.
 
-The code is not imported, run or built, and no link is followed. The wheel is a copy of the modules with a record that
-is written here, and is named by its content: other content is another package.
+The code is not imported, run or built, and links are not followed. The wheel is named after a hash of its content, so
+changed code is a different package.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from mcp_tools.environments.known import DISTRIBUTIONS, known_packages
 from mcp_tools.environments.lock import PackageError, normalised
 from mcp_tools.environments.wrapped import requirement_of, wheel_name
 from mcp_tools.errors import UsageError, UserError
-from mcp_tools.exchange.members import LARGEST, Members, misnamed, unzipped, zipped
+from mcp_tools.exchange.members import MAX_FILE_BYTES, Members, misnamed, unzipped, zipped
 from mcp_tools.exchange.wheel import record_hash
 from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, import_name, imported_modules
 from mcp_tools.small_files import read_small, toml_of
 from mcp_tools.text import one_line
 
-MOST_FILES, MOST_BYTES, LARGEST_WHEEL = 2_000, 16_000_000, 4_000_000
-"""Limits of the modules with their data, and of the wheel that they make."""
-_MOST_SEEN = 50_000
-"""Files and folders that are looked at."""
-DEEPEST = 12
+MAX_CODE_FILES, MAX_CODE_BYTES, MAX_WHEEL_BYTES = 2_000, 16_000_000, 4_000_000
+"""Limits of the code with its data, and of the wheel."""
+_MAX_VISITED = 50_000
+"""Limit of files and folders that are visited in one package."""
+MAX_DEPTH = 12
 _LEFT_OUT = frozenset({"__pycache__", "node_modules", "tests", "test", "testing"})
 _NO_MODULES = _LEFT_OUT | {"docs", "doc", "examples", "scripts", "build", "dist", "benchmarks", "tools", "venv", "env"}
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 _NO_MODULE_FILES = re.compile(r"(?:setup|conftest|noxfile|fabfile|tasks|test_.*|.*_test|_.*)\.py")
 _BUILT = (".so", ".pyd", ".dylib", ".dll", ".pyx", ".pxd", ".c", ".cc", ".cpp", ".rs", ".f90")
 _NAME = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
@@ -47,27 +47,27 @@ _TAKEN = sys.stdlib_module_names | {*map(import_name, (*BASE_PACKAGES, *FILE_PAC
 
 @dataclass(frozen=True, slots=True)
 class LocalCode:
-    """Modules with their data, as a package."""
+    """Modules and data files that become a package."""
 
     name: str
     version: str
     requires: tuple[str, ...]
-    """The packages that it needs, as requirements."""
+    """The requirements of the code."""
     modules: tuple[str, ...]
-    """Its top modules, the main one first."""
+    """The top-level modules, the main one first."""
     files: Mapping[str, bytes]
-    """All files by their names, beginning with a top module."""
+    """The content of all files, by paths that begin with a top-level module."""
 
     @property
     def requirement(self) -> str:
-        """The name of exactly this code."""
+        """The requirement that names exactly this code, by the hash of its content."""
         digest = hashlib.sha256(json.dumps([self.name, self.version, self.requires, self.modules]).encode())
         for name, content in sorted(self.files.items()):
             digest.update(f"\n{name} {hashlib.sha256(content).hexdigest()}".encode())
         return requirement_of(self.name, self.version, digest.hexdigest()[:32])
 
     def wheel(self) -> bytes:
-        """The wheel; equal code makes equal bytes."""
+        """Build the wheel. Equal code gives equal bytes."""
         version = self.requirement.partition("==")[2]
         about = f"{self.name.replace('-', '_')}-{version}.dist-info"
         needs = "".join(f"Requires-Dist: {one}\n" for one in self.requires)
@@ -85,19 +85,19 @@ class LocalCode:
 
 
 def read_code(path: Path) -> LocalCode:
-    """The code of a module, a package or a repository.
+    """Read a module, a package or a repository.
 
     Raises:
-        UsageError: It is not there, is no pure Python, is too large, or holds links.
+        UsageError: The path does not exist, is not pure Python, is too large, or contains links.
     """
-    path = Path(os.path.abspath(path))  # noqa: PTH100 - `..` must have a name
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - `resolve` would follow links
     try:
         found = path.lstat()
         if stat.S_ISLNK(found.st_mode):
-            raise _refused(path, "it is a link, and none is followed: name the place that it leads to")
+            raise _refused(path, "it is a link: give its target instead")
         if stat.S_ISREG(found.st_mode):
             if path.suffix != ".py":
-                raise _refused(path, "it is no Python file")
+                raise _refused(path, "it is not a Python file")
             return _of_folder(path.parent) if path.name == "__init__.py" else _of(path, path.parent, path.name, {})
         if not stat.S_ISDIR(found.st_mode):
             raise _refused(path, "it is neither a file nor a folder")
@@ -108,13 +108,13 @@ def read_code(path: Path) -> LocalCode:
 
 
 def verified_wheel(content: bytes, requirement: str) -> bytes:
-    """A wheel that came from elsewhere, written again from its files.
+    """Check a wheel from another machine, and build it again from its files.
 
     Raises:
-        UsageError: It is damaged, or is not what the requirement names.
+        UsageError: The wheel is damaged, or its content does not match the requirement.
     """
     path = Path(wheel_name(requirement))
-    members = unzipped(content, path, deepest=DEEPEST)
+    members = unzipped(content, path, deepest=MAX_DEPTH)
     about = f"{path.name.removesuffix('-py3-none-any.whl')}.dist-info/"
     files = {name: data for name, data in members.items() if not name.startswith(about)}
     try:
@@ -125,13 +125,13 @@ def verified_wheel(content: bytes, requirement: str) -> bytes:
     requires = tuple(str(one) for one in head.get_all("Requires-Dist", []))
     code = LocalCode(str(head["Name"]), str(head["Version"]).partition("+")[0], requires, modules, files)
     if code.requirement != requirement or any(name.partition("/")[0] not in _names(modules) for name in files):
-        raise _refused(path, "its content is not what its name says")
+        raise _refused(path, "its content does not match its name")
     try:
         plain = requires == tuple(map(normalised, requires))
     except PackageError:
         plain = False
     if not plain:
-        raise _refused(path, "it names packages by something else than name and version")
+        raise _refused(path, "a dependency is not given by name and version")
     return code.wheel()
 
 
@@ -140,7 +140,7 @@ def _names(modules: tuple[str, ...]) -> set[str]:
 
 
 def _of_folder(folder: Path) -> LocalCode:
-    if os.path.lexists(folder / "__init__.py"):  # a package itself
+    if os.path.lexists(folder / "__init__.py"):  # the folder is a package
         root = folder.parent
         return _of(folder, root, folder.name, _project(root.parent if root.name == "src" else root))
     project, root = _project(folder), folder / "src"
@@ -148,20 +148,20 @@ def _of_folder(folder: Path) -> LocalCode:
     if not tops:
         root, tops = folder, _tops(folder)
     if not tops:
-        raise _refused(folder, "no Python package or module is in it, nor in its folder src")
+        raise _refused(folder, "neither it nor its folder src contains a Python package or module")
     named = str(project.get("name") or folder.name)
     usual = {re.sub(r"[-.]+", "_", named).lower(), import_name(named).lower()}
     packages = [top for top in tops if not top.endswith(".py")]
     main = next((top for top in tops if top.removesuffix(".py").lower() in usual), "")
     main = main or next((some[0] for some in (tops, packages) if len(some) == 1), "")
     if not main:
-        several = ", ".join(tops[:_MOST_NAMED]) + (" …" if len(tops) > _MOST_NAMED else "")
-        raise UsageError(f"{folder} holds several modules: {several}.", remedy=f"Name one: {root / tops[0]}")
+        several = ", ".join(tops[:_MAX_NAMED]) + (" …" if len(tops) > _MAX_NAMED else "")
+        raise UsageError(f"{folder} contains several modules: {several}.", remedy=f"Give one: {root / tops[0]}")
     return _of(folder, root, main, project)
 
 
 def _of(origin: Path, root: Path, main: str, project: Mapping[str, Any]) -> LocalCode:
-    """A module or package in a folder, with those next to it that it imports."""
+    """Collect a module or package of a folder, and all modules next to it that it imports."""
     files: Members = {}
     imported: set[str] = set()
     waiting, seen = [main], {main}
@@ -169,7 +169,11 @@ def _of(origin: Path, root: Path, main: str, project: Mapping[str, Any]) -> Loca
         top = waiting.pop()
         if (root / top).is_symlink():
             raise _linked(origin, top)
-        new = {top: read_small(root / top, LARGEST, follow=False)} if top.endswith(".py") else _read(origin, root, top)
+        new = (
+            {top: read_small(root / top, MAX_FILE_BYTES, follow=False)}
+            if top.endswith(".py")
+            else _read(origin, root, top)
+        )
         files |= new
         _require_size(origin, files)
         for name, content in new.items():
@@ -184,7 +188,7 @@ def _of(origin: Path, root: Path, main: str, project: Mapping[str, Any]) -> Loca
 
 
 def _tops(root: Path) -> list[str]:
-    """The packages and modules directly in a folder."""
+    """Return the names of the packages and modules directly in a folder."""
     found = []
     if root.is_symlink() or not root.is_dir():
         return []
@@ -201,7 +205,7 @@ def _tops(root: Path) -> list[str]:
 
 
 def _read(origin: Path, root: Path, top: str) -> Members:
-    """The files of a package; its tests, and what is hidden or compiled from Python, stay behind."""
+    """Return the files of a package, without tests, hidden files and bytecode."""
     found: Members = {}
     seen = size = 0
     for folder, folders, names, descriptor in os.fwalk(root / top, follow_symlinks=False):
@@ -210,33 +214,35 @@ def _read(origin: Path, root: Path, top: str) -> Members:
         if linked := next((one for one in folders if Path(folder, one).is_symlink()), ""):
             raise _linked(origin, f"{above}{linked}")
         seen += len(names) + len(folders)
-        if seen > _MOST_SEEN:
-            raise _refused(origin, f"{top} holds more than {_MOST_SEEN:,} files")
+        if seen > _MAX_VISITED:
+            raise _refused(origin, f"{top} contains more than {_MAX_VISITED:,} files")
         for name in sorted(names):
             if name.startswith(".") or name.endswith((".pyc", ".pyo", ".pth")):
                 continue
-            found[f"{above}{name}"] = content = _content(origin, f"{above}{name}", name, descriptor, MOST_BYTES - size)
+            found[f"{above}{name}"] = content = _content(
+                origin, f"{above}{name}", name, descriptor, MAX_CODE_BYTES - size
+            )
             size += len(content)
-            if len(found) > MOST_FILES:
-                raise _refused(origin, f"{top} holds more than {MOST_FILES:,} files")
+            if len(found) > MAX_CODE_FILES:
+                raise _refused(origin, f"{top} contains more than {MAX_CODE_FILES:,} files")
     return found
 
 
 def _content(origin: Path, shown: str, name: str, place: int, room: int) -> bytes:
-    if wrong := misnamed(shown, DEEPEST):
+    if wrong := misnamed(shown, MAX_DEPTH):
         raise _refused(origin, f"the name {one_line(shown, 80)!r} {wrong}")
     if name.endswith(_BUILT):
         raise UsageError(
-            f"{origin} cannot be wrapped: {shown} has to be built, and only pure Python is wrapped.",
+            f"{origin} cannot be wrapped: {shown} has to be built, but only pure Python can be wrapped.",
             remedy="Build a wheel, set UV_FIND_LINKS to its folder, and wrap the package by its name.",
         )
     status = os.stat(name, dir_fd=place, follow_symlinks=False)
     if stat.S_ISLNK(status.st_mode):
         raise _linked(origin, shown)
     if not stat.S_ISREG(status.st_mode):
-        raise _refused(origin, f"{shown} is no ordinary file")
-    if status.st_size > LARGEST:
-        raise _refused(origin, f"{shown} has {status.st_size:,} bytes; a file may have {LARGEST:,}")
+        raise _refused(origin, f"{shown} is not a regular file")
+    if status.st_size > MAX_FILE_BYTES:
+        raise _refused(origin, f"{shown} has {status.st_size:,} bytes; a file may have at most {MAX_FILE_BYTES:,}")
     if status.st_size > room:
         raise _too_large(origin)
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -253,17 +259,17 @@ def _made(origin: Path, files: Members, main: str, project: Mapping[str, Any], i
         if not _NAME.fullmatch(module) or keyword.iskeyword(module):
             raise _refused(origin, f"{one_line(module, 80)!r} cannot be imported: rename it")
         if module in _TAKEN:
-            raise _refused(origin, f"{module} is the name of a module that Python or alita brings: rename it")
+            raise _refused(origin, f"{module} is also the name of a module of Python or alita: rename it")
     name = DISTRIBUTIONS.get(main.lower(), re.sub(r"[-_.]+", "-", main.lower()).strip("-"))
     requires = tuple(_requires(origin, project, imported.difference(modules)))
     code = LocalCode(name, _version(project), requires, tuple(modules), files)
-    if len(code.wheel()) > LARGEST_WHEEL:
+    if len(code.wheel()) > MAX_WHEEL_BYTES:
         raise _too_large(origin)
     return code
 
 
 def _project(folder: Path) -> dict[str, Any]:
-    """The table `project` of a pyproject.toml, if there is one."""
+    """Return the table `project` of the folder's pyproject.toml; empty if there is none."""
     path = folder / "pyproject.toml"
     if not os.path.lexists(path):
         return {}
@@ -284,7 +290,7 @@ def _version(project: Mapping[str, Any]) -> str:
 
 
 def _requires(origin: Path, project: Mapping[str, Any], imported: set[str]) -> Iterator[str]:
-    """The packages that some code names itself; without a list, the known ones that it imports."""
+    """Yield the dependencies in the pyproject.toml; without such a list, the imported packages that alita knows."""
     from packaging.requirements import InvalidRequirement, Requirement
 
     listed = project.get("dependencies")
@@ -303,23 +309,23 @@ def _requires(origin: Path, project: Mapping[str, Any], imported: set[str]) -> I
                 yield normalised(f"{wanted.name}{extras}{wanted.specifier}")
         except (InvalidRequirement, PackageError, UserError) as error:
             shown = one_line(str(text), 80)
-            raise _refused(origin, f"its dependency {shown!r} is no package with versions: {error}") from None
+            raise _refused(origin, f"its dependency {shown!r} is not given by name and version: {error}") from None
 
 
 def _require_size(origin: Path, files: Members) -> None:
-    if len(files) > MOST_FILES:
-        raise _refused(origin, f"it holds more than {MOST_FILES:,} files")
-    if sum(map(len, files.values())) > MOST_BYTES:
+    if len(files) > MAX_CODE_FILES:
+        raise _refused(origin, f"it contains more than {MAX_CODE_FILES:,} files")
+    if sum(map(len, files.values())) > MAX_CODE_BYTES:
         raise _too_large(origin)
 
 
 def _too_large(origin: Path) -> UsageError:
-    most = f"{MOST_BYTES // 1_000_000} MB, or {LARGEST_WHEEL // 1_000_000} MB compressed"
-    return _refused(origin, f"its modules take more than {most}: wrap the folder of the package that you need")
+    limits = f"{MAX_CODE_BYTES // 1_000_000} MB, or {MAX_WHEEL_BYTES // 1_000_000} MB compressed"
+    return _refused(origin, f"its modules take more than {limits}: wrap only the folder of the package that you need")
 
 
 def _linked(origin: Path, name: str) -> UsageError:
-    return _refused(origin, f"{one_line(name, 200)} is a link, and none is followed")
+    return _refused(origin, f"{one_line(name, 200)} is a link, and links are not followed")
 
 
 def _refused(origin: Path, why: str) -> UsageError:

@@ -1,4 +1,4 @@
-"""Foreign files as names and bytes: a file, a folder or a zip, read whole and within limits before anything is done."""
+"""Reads an untrusted file, folder or zip into memory, within limits, before anything is done with it."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ from mcp_tools.small_files import read_small
 from mcp_tools.text import one_line
 
 Members = dict[str, bytes]
-"""Files by their names, relative and with `/`."""
+"""The content of each file, by its relative path with `/`."""
 
-MOST_FILES = 4_000
-LARGEST = 4_000_000
-"""Bytes of one file in a folder or an archive."""
-MOST_BYTES = 64_000_000
-"""Bytes of all files together, unpacked."""
-LARGEST_INPUT = 32_000_000
-"""Bytes of an archive or a registry."""
-_DEEPEST = 4
-_LONGEST_NAME = 200
+MAX_FILES = 4_000
+MAX_FILE_BYTES = 4_000_000
+MAX_TOTAL_BYTES = 64_000_000
+"""Limit of all files together, unpacked."""
+MAX_INPUT_BYTES = 32_000_000
+"""Limit of an archive or a registry."""
+_MAX_DEPTH = 4
+_MAX_NAME_CHARS = 200
 _ENTRY = b"PK\x01\x02"
-"""The beginning of each entry of a zip's directory."""
+"""First bytes of each entry in a zip's directory."""
 _PLAIN = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -46,23 +45,22 @@ _STAMP = (1980, 1, 1, 0, 0, 0)
 
 
 def read_members(path: Path) -> Members:
-    """The files of a folder or of a zip; a single other file under its own name.
+    """Return the files of a folder or zip, or any other file under its own name.
 
     Raises:
-        UsageError: It cannot be read, or holds what no honest export holds: links, names that lead elsewhere, doubled
-            names, more than fits the limits.
+        UsageError: The path cannot be read, exceeds a limit, or contains links, duplicate names or unsafe names.
     """
     try:
         if path.is_dir():
             return _in_folder(path)
-        content = read_small(path, LARGEST if path.suffix == ".py" else LARGEST_INPUT)
+        content = read_small(path, MAX_FILE_BYTES if path.suffix == ".py" else MAX_INPUT_BYTES)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from None
     return unzipped(content, path) if content.startswith(b"PK") else {path.name: content}
 
 
 def zipped(members: Mapping[str, bytes]) -> bytes:
-    """A zip of files; equal files make equal bytes."""
+    """Return a zip of some files. Equal files give equal bytes."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
@@ -73,14 +71,14 @@ def zipped(members: Mapping[str, bytes]) -> bytes:
     return made.getvalue()
 
 
-def unzipped(content: bytes, path: Path, *, deepest: int = _DEEPEST) -> Members:
-    """The files of a zip, which came as `path`.
+def unzipped(content: bytes, path: Path, *, deepest: int = _MAX_DEPTH) -> Members:
+    """Return the files of a zip. Messages name it by its `path`.
 
     Raises:
         UsageError: See `read_members`.
     """
-    if content.count(_ENTRY) > MOST_FILES:  # before the directory is read, which takes memory for each entry
-        raise _refused(path, f"it holds more than {MOST_FILES:,} files")
+    if content.count(_ENTRY) > MAX_FILES:  # reading the directory would take memory for each entry
+        raise _refused(path, f"it contains more than {MAX_FILES:,} files")
     found: Members = {}
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -94,34 +92,34 @@ def unzipped(content: bytes, path: Path, *, deepest: int = _DEEPEST) -> Members:
 
 
 def _require_harmless(entries: list[zipfile.ZipInfo], path: Path, deepest: int) -> None:
-    """Refuses an archive by its directory, before anything is unpacked; no entry unpacks to more than that says."""
+    """Check an archive's directory before anything is unpacked. `zipfile` enforces the sizes in it."""
     seen: set[str] = set()
     for entry in entries:
         shown = one_line(entry.orig_filename, 80)
         if wrong := misnamed(entry.orig_filename, deepest):
             raise _refused(path, f"the name {shown!r} {wrong}")
         if entry.filename.casefold() in seen:
-            raise _refused(path, f"it holds {shown} twice")
+            raise _refused(path, f"it contains {shown} twice")
         seen.add(entry.filename.casefold())
         if stat.S_IFMT(entry.external_attr >> 16) not in {0, stat.S_IFREG}:
             raise _refused(path, f"{shown} is a link or a special file")
         if entry.flag_bits & 1:
             raise _refused(path, f"{shown} is protected by a password")
         if entry.compress_type not in _PLAIN:
-            raise _refused(path, f"{shown} is compressed in a way that is not read here")
-        if entry.file_size > LARGEST:
-            raise _refused(path, f"{shown} unpacks to {entry.file_size:,} bytes; {LARGEST:,} are allowed")
-    if (size := sum(entry.file_size for entry in entries)) > MOST_BYTES:
-        raise _refused(path, f"it unpacks to {size:,} bytes; {MOST_BYTES:,} are allowed")
+            raise _refused(path, f"{shown} is compressed with an unsupported method")
+        if entry.file_size > MAX_FILE_BYTES:
+            raise _refused(path, f"{shown} unpacks to {entry.file_size:,} bytes; {MAX_FILE_BYTES:,} are allowed")
+    if (size := sum(entry.file_size for entry in entries)) > MAX_TOTAL_BYTES:
+        raise _refused(path, f"it unpacks to {size:,} bytes; {MAX_TOTAL_BYTES:,} are allowed")
 
 
 def misnamed(name: str, deepest: int) -> str:
-    """Why a name may not stand in an archive; empty for a good one."""
+    """Return the reason why an archive may not contain a name; empty if it may."""
     parts = name.split("/")
-    if len(name) > _LONGEST_NAME or len(parts) > deepest:
+    if len(name) > _MAX_NAME_CHARS or len(parts) > deepest:
         return "is too long or too deep"
     if not name.isprintable() or "\\" in name or ":" in name:
-        return "has characters that no exported file has"
+        return "has forbidden characters"
     if {"", ".", ".."} & {*parts}:
         return "leads out of the archive"
     return ""
@@ -131,17 +129,17 @@ def _in_folder(folder: Path) -> Members:
     found: Members = {}
     size = 0
     for name, path in _files(folder, "", 2):
-        if len(found) >= MOST_FILES:
-            raise _refused(folder, f"it holds more than {MOST_FILES:,} files")
-        found[name] = read_small(path, LARGEST, follow=False)
+        if len(found) >= MAX_FILES:
+            raise _refused(folder, f"it contains more than {MAX_FILES:,} files")
+        found[name] = read_small(path, MAX_FILE_BYTES, follow=False)
         size += len(found[name])
-        if size > MOST_BYTES:
-            raise _refused(folder, f"its files have more than {MOST_BYTES:,} bytes")
+        if size > MAX_TOTAL_BYTES:
+            raise _refused(folder, f"its files have more than {MAX_TOTAL_BYTES:,} bytes in total")
     return found
 
 
 def _files(folder: Path, above: str, levels: int) -> Iterator[tuple[str, Path]]:
-    """The sources, JSON files and texts in a folder and its subfolders; none that are hidden."""
+    """Yield the sources, JSON files and texts in a folder and its subfolders, without hidden ones."""
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda one: one.name):
             name = f"{above}{entry.name}"
@@ -152,7 +150,7 @@ def _files(folder: Path, above: str, levels: int) -> Iterator[tuple[str, Path]]:
                     yield from _files(Path(entry.path), f"{name}/", levels - 1)
             elif entry.name.endswith(_READ) or (above == f"{WRAPPED}/" and entry.name.endswith(".whl")):
                 if entry.is_symlink():
-                    raise _refused(folder, f"{one_line(name, 80)} is a link, and none is followed")
+                    raise _refused(folder, f"{one_line(name, 80)} is a link, and links are not followed")
                 yield name, Path(entry.path)
 
 

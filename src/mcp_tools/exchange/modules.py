@@ -1,4 +1,4 @@
-"""The functions of a Python module, each with what it needs of the module."""
+"""Splits a Python module into its functions, each with the imports and helpers that it needs."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Iterator, Sequence
 
 from mcp_tools.checks.source import Source
 
-MOST_TOOLS = 1_000
-"""Tools that one import takes in."""
-_LONGEST = 1_000_000
-"""Limit of a module that is imported function by function, in characters."""
+MAX_TOOLS = 1_000
+"""Limit of tools in one import."""
+_MAX_MODULE_CHARS = 1_000_000
 
 
 def functions_of(text: str, wanted: str = "") -> list[tuple[str, str]]:
-    """Name and source of each public function, or of the wanted one; a single one keeps the whole file.
+    """Return the name and the source of each public function, or only of the wanted one.
 
-    The source of one function among several has the unchanged imports, constants, classes and helpers that it uses.
+    The source of a function has all imports, constants, classes and helpers that it uses, unchanged. A module with only
+    one public function is returned as a whole.
     """
     try:
-        source = Source(text if len(text) <= _LONGEST else "")
+        source = Source(text if len(text) <= _MAX_MODULE_CHARS else "")
         public = [node for node in source.public_functions if node.name != "main"]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the checks say so
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the checks report it
         return []
     if len(public) <= 1:
         return [(node.name, text) for node in public]
-    if len(public) > MOST_TOOLS:  # the caller refuses them all
+    if len(public) > MAX_TOOLS:  # the caller refuses them all
         return [(node.name, "") for node in public]
     bound = [(node, {*_bound(node)}) for node in source.tree.body if node not in source.guards]
     chosen = [node.name for node in public if wanted in ("", node.name)]
@@ -33,7 +33,7 @@ def functions_of(text: str, wanted: str = "") -> list[tuple[str, str]]:
 
 
 def _part(source: Source, bound: Sequence[tuple[ast.stmt, set[str]]], wanted: set[str]) -> str:
-    """The statements of a module that bind these names."""
+    """Return the statements of a module that bind these names."""
     lines = source.text.split("\n")
     parts = []
     for node, names in bound:
@@ -45,7 +45,7 @@ def _part(source: Source, bound: Sequence[tuple[ast.stmt, set[str]]], wanted: se
 
 
 def _bound(node: ast.stmt) -> Iterator[str]:
-    """The names that a statement at the top level binds."""
+    """Yield the names that a top-level statement binds."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield node.name
         return

@@ -1,4 +1,4 @@
-"""A tool as it travels: its two files, without what is private unless the user wants that too."""
+"""A tool that is ready for export: its two files, by default without private data."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from mcp_tools.text import count_of
 from mcp_tools.tool import WRAPS, Json, Status, Tool
 
 _PUBLIC = ("aliases", "capabilities", "tests", "evidence", "edited", "model", "examiner", "created", WRAPS)
-"""The parts of a tool's record that say nothing of its user; all others are private."""
+"""Keys of the provenance that reveal nothing about the user. All others are private."""
 _FOR_ALITA = "Export it as a zip or a folder, for another alita; or serve it: alita serve"
 _HOMES = re.compile(r"(?:/home|/Users)/[\w.-]+")
 
 
 @dataclass(frozen=True)
 class Parcel:
-    """One tool, ready to be written somewhere else."""
+    """One tool, ready for export."""
 
     tool: Tool
     source: bytes
     document: bytes
-    """Its JSON file."""
+    """The content of the JSON file."""
     left_out: tuple[str, ...] = ()
-    """The parts of its record that stay here."""
+    """Names of the private data that is not exported."""
     is_approved: bool = True
     wheels: Mapping[str, bytes] = field(default_factory=dict)
-    """The user's own code that it is made around, by the name of its wheel."""
+    """The user's own code that the tool wraps, by the name of its wheel."""
 
     @property
     def name(self) -> str:
@@ -48,31 +48,31 @@ class Parcel:
 
     @cached_property
     def packages(self) -> tuple[str, ...]:
-        """The packages that it needs, as requirements.
+        """The requirements of the tool.
 
         Raises:
-            PackageError: It declares what is no requirement.
+            PackageError: The tool declares an invalid requirement.
         """
         named = (*imported(self.tool.source, BASE_PACKAGES), *self.tool.capabilities.packages)
         return tuple(dict.fromkeys(map(normalised, named)))
 
     @property
     def wrapped(self) -> list[str]:
-        """The requirements that name the user's own code."""
+        """The requirements for the user's own code."""
         return [*filter(is_wrapped, self.tool.capabilities.packages)]
 
     @property
     def remarks(self) -> list[str]:
-        """The remarks that the user should read before it leaves the machine."""
+        """Remarks for the user before the tool leaves the machine."""
         found = {*_HOMES.findall(f"{self.source.decode()}\n{self.document.decode()}")}
         home = str(Path.home())
         found |= {home} if len(home) > 1 and home.encode() in self.source + self.document else set()
-        told = [f"takes along the code of {label_of(one)}" for one in self.wrapped]
-        return told + [f"names a folder of this machine: {', '.join(sorted(found))}"] * bool(found)
+        remarks = [f"includes your code {label_of(one)}" for one in self.wrapped]
+        return remarks + [f"contains the path of a folder on this machine: {', '.join(sorted(found))}"] * bool(found)
 
     @property
     def freedoms(self) -> list[str]:
-        """The actions that it takes unasked outside of alita."""
+        """Actions that the tool takes outside alita without asking."""
         may = self.tool.capabilities
         uses = {
             f"sends requests to {', '.join(may.hosts)} unasked": may.hosts,
@@ -83,18 +83,18 @@ class Parcel:
 
 
 def packed(library: Library, names: Iterable[str], code: WrappedCode, *, private: bool = False) -> list[Parcel]:
-    """The tools of these names and those that they import, by name.
+    """Collect tools and all tools that they import, sorted by name.
 
     Args:
-        library: Their library.
-        names: Their names; none has a flaw.
-        code: The user's own code that tools are made around, which goes along.
-        private: True if the whole record goes along, unchanged.
+        library: The library.
+        names: The names of the tools.
+        code: The user's wrapped code, which is exported with the tools.
+        private: Include private data.
 
     Raises:
         UnknownToolError: There is no such tool.
-        LibraryError: One is damaged, or was changed since it was checked.
-        PackageError: The code that one is made around is not there.
+        LibraryError: A tool is damaged, or was changed since it was checked.
+        PackageError: The code that a tool wraps is missing.
     """
     found: dict[str, Parcel] = {}
     waiting = [*names]
@@ -126,7 +126,7 @@ def _packed(library: Library, name: str, code: WrappedCode, private: bool) -> Pa
 
 
 def public_record(record: dict[str, Json]) -> dict[str, Json]:
-    """The parts of a tool's record that say nothing of its user."""
+    """Return the parts of a tool's provenance that reveal nothing about the user."""
     kept = {name: value for name, value in record.items() if name in _PUBLIC}
     if isinstance(kept.get("tests"), list):
         kept["tests"] = [
@@ -136,20 +136,24 @@ def public_record(record: dict[str, Json]) -> dict[str, Json]:
 
 
 def _left_out_names(record: dict[str, Json], kept: dict[str, Json]) -> tuple[str, ...]:
-    """Names the parts of a record that are not kept, in the user's words."""
+    """Return the names of the parts that are left out, in plain words."""
     words = {"asked": "the question", "run": "the run", EXCHANGES: "recorded responses of hosts"}
-    told = [words.get(name, name.replace("_", " ")) for name, value in record.items() if name not in kept and value]
+    names = [words.get(name, name.replace("_", " ")) for name, value in record.items() if name not in kept and value]
     tests, now = record.get("tests"), kept.get("tests")
     if isinstance(tests, list) and isinstance(now, list) and len(tests) > len(now):
-        told.append(count_of(len(tests) - len(now), "recorded test"))
-    return tuple(told or (["empty entries"] if record.keys() - kept.keys() else []))
+        names.append(count_of(len(tests) - len(now), "recorded test"))
+    return tuple(names or (["empty entries"] if record.keys() - kept.keys() else []))
 
 
 def require_runnable(parcels: Sequence[Parcel], what: str) -> None:
-    """Refuses tools that cannot work, or should not be trusted, outside of alita.
+    """Refuse tools that would not work or not be safe outside alita.
+
+    Args:
+        parcels: The tools.
+        what: The format of the export, for messages.
 
     Raises:
-        LibraryError: One is a draft, or needs keys that only alita puts in.
+        LibraryError: A tool is a draft, wraps the user's own code, or sends keys that only alita inserts.
     """
     for one in parcels:
         if not one.is_approved:
@@ -159,23 +163,23 @@ def require_runnable(parcels: Sequence[Parcel], what: str) -> None:
             )
         if one.wrapped:
             raise LibraryError(
-                f"{one.name} is made around your own code {label_of(one.wrapped[0])}, which no package index has, and "
-                f"{what} could not find it",
+                f"{one.name} wraps your own code {label_of(one.wrapped[0])}, which is on no package index, so {what} "
+                "could not find it",
                 remedy=_FOR_ALITA,
             )
         if keys := one.tool.capabilities.keys:
             raise LibraryError(
-                f"{one.name} sends the keys {', '.join(keys)}, which only alita puts in: {what} would send their names",
+                f"{one.name} sends the keys {', '.join(keys)}, which only alita inserts: {what} would send their names",
                 remedy=_FOR_ALITA,
             )
         try:
-            one.packages  # noqa: B018 - they are read here, before anything is written
+            one.packages  # noqa: B018 - raises before anything is written
         except AlitaError as error:
             raise LibraryError(f"{one.name}: {error.message}") from None
 
 
 def json_of(parcel: Parcel) -> dict[str, Json]:
-    """The MCP tool object of a parcel, without alita's own notes."""
+    """Return the MCP tool object of a parcel, without its `_meta`."""
     document: dict[str, Json] = json.loads(parcel.document)
     document.pop("_meta", None)
     return document

@@ -1,7 +1,7 @@
-"""The `mcp_tools_registry.json` of Open-Alita: its entries, and unambiguous repairs.
+"""Reads Open-Alita's `mcp_tools_registry.json`, and completes the code of its entries.
 
-An entry has `name`, `description`, `metadata` with `args`, `returns` and `requires` as texts, and `script_content`, the
-code. If the code lacks types or a docstring that the entry has, or that follow from the code, they are written in.
+An entry has `name`, `description`, `metadata` with `args`, `returns` and `requires` as texts, and the code in
+`script_content`. Missing types and docstrings are added to the code if the entry or the code itself determines them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 
 from mcp_tools.checks.source import Function, Source, parameters
-from mcp_tools.checks.structure import LARGEST
+from mcp_tools.checks.structure import MAX_SOURCE_BYTES
 from mcp_tools.create.variations import without_parameter
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
@@ -29,26 +29,32 @@ _CALLS = {"str": "str", "int": "int", "float": "float", "bool": "bool", "len": "
 
 
 def entries_of(registry: Json) -> list[Json]:
-    """The entries of a registry.
+    """Return the entries of a registry.
 
     Raises:
-        ValueError: The value is no registry.
+        ValueError: The value is not a registry.
     """
     listed = registry.get("tools") if isinstance(registry, dict) else registry
     if not isinstance(listed, list):
-        raise ValueError("it is no registry, which is a list of entries with name and script_content")
+        raise ValueError("it is not a registry, which is a list of entries with name and script_content")
     return listed
 
 
 def repaired(text: str, name: str, about: Mapping[str, str]) -> tuple[str, list[str]]:
-    """The repaired code, and a list of the repairs. Code that does not parse is returned unchanged."""
+    """Return the repaired code and a list of the repairs. Code that does not parse is returned unchanged.
+
+    Args:
+        text: The code.
+        name: The function of the tool.
+        about: The texts of the registry's entry.
+    """
     done: list[str] = []
     if fenced := _FENCE.match(text):
         text = f"{fenced['code']}\n"
         done.append("Markdown fence removed")
     mended = text
     try:
-        for repair in (_documented, _unread, _typed) if _entry(text, name) and len(text) <= LARGEST else ():
+        for repair in (_documented, _unread, _typed) if _entry(text, name) and len(text) <= MAX_SOURCE_BYTES else ():
             tried, more = repair(mended, name, about)
             if _entry(tried, name):
                 mended, done = tried, done + more
@@ -67,7 +73,7 @@ def _entry(text: str, name: str) -> ast.FunctionDef | None:
 
 def _required(text: str, name: str) -> ast.FunctionDef:
     found = _entry(text, name)
-    assert found is not None, "a repair leaves the function in place"
+    assert found is not None, "repairs never remove the function"
     return found
 
 
@@ -77,23 +83,23 @@ def _unread(text: str, name: str, about: Mapping[str, str]) -> tuple[str, list[s
         shorter = without_parameter(text, name, parameter.arg)
         if shorter is not None and _entry(shorter, name):
             text = shorter
-            done.append(f"parameter {parameter.arg} removed, which nothing reads")
+            done.append(f"unused parameter {parameter.arg} removed")
     return text, done
 
 
 def _typed(text: str, name: str, about: Mapping[str, str]) -> tuple[str, list[str]]:
-    """Writes annotations in that defaults, the entry's texts or the returned values give."""
+    """Add annotations that follow from defaults, the entry's texts or the returned values."""
     node, done = _required(text, name), []
     listed = [*node.args.posonlyargs, *node.args.args]
     defaults = {p.arg: value for p, value in zip(reversed(listed), reversed(node.args.defaults), strict=False)}
     places: list[tuple[int, int, str]] = []
     for parameter in listed:
-        kind = _type_of(defaults.get(parameter.arg)) or _said(about.get("args", ""), parameter.arg)
+        kind = _type_of(defaults.get(parameter.arg)) or _type_in_text(about.get("args", ""), parameter.arg)
         if parameter.annotation is None and kind:
             places.append((parameter.end_lineno or 0, parameter.end_col_offset or 0, f": {kind}"))
             done.append(f"{parameter.arg} annotated as {kind}")
     kinds = {*_returned(node)}
-    kind = (kinds.pop() if len(kinds) == 1 else "") or _said(about.get("returns", ""), "")
+    kind = (kinds.pop() if len(kinds) == 1 else "") or _type_in_text(about.get("returns", ""), "")
     if node.returns is None and kind and (end := _colon(text, node)):
         places.append((*end, f" -> {kind}"))
         done.append(f"result annotated as {kind}")
@@ -106,13 +112,13 @@ def _typed(text: str, name: str, about: Mapping[str, str]) -> tuple[str, list[st
 
 def _documented(text: str, name: str, about: Mapping[str, str]) -> tuple[str, list[str]]:
     node = _required(text, name)
-    said = one_line(about.get("description", ""), 500).replace("\\", "").replace('"""', "'''").rstrip('" ')
-    if ast.get_docstring(node) or not said or node.body[0].lineno == node.lineno:
+    summary = one_line(about.get("description", ""), 500).replace("\\", "").replace('"""', "'''").rstrip('" ')
+    if ast.get_docstring(node) or not summary or node.body[0].lineno == node.lineno:
         return text, []
     lines = text.split("\n")
     first = _first_line(node) - 1
     margin = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-    lines.insert(first, f'{margin}"""{said}"""')
+    lines.insert(first, f'{margin}"""{summary}"""')
     return "\n".join(lines), ["docstring written from its description"]
 
 
@@ -139,14 +145,14 @@ def _type_of(node: ast.expr | None) -> str:
     return ""
 
 
-def _said(texts: str, name: str) -> str:
-    """The type that a text such as `length (float), width (float)` gives a name, or its first one."""
+def _type_in_text(texts: str, name: str) -> str:
+    """Return the type of a name in a text such as `length (float), width (float)`; without a name, the first type."""
     found = re.search(rf"\b{re.escape(name)}\s*[(:]\s*(\w+)", texts)
     return _TYPES.get(found[1].lower(), "") if found else ""
 
 
 def _returned(node: ast.FunctionDef) -> Iterator[str]:
-    """The types of all that a function returns; empty texts where that is not plain."""
+    """Yield the types of all values that a function returns; an empty text for an unknown type."""
     values: dict[str, set[str]] = {}
     for part in ast.walk(node):
         match part:
@@ -163,7 +169,7 @@ def _returned(node: ast.FunctionDef) -> Iterator[str]:
 
 
 def _colon(text: str, node: ast.FunctionDef) -> tuple[int, int] | None:
-    """The line and the byte of the colon that ends the head of a function."""
+    """Return the line and byte column of the colon that ends a function's signature."""
     depth = 0
     for token in tokenize.generate_tokens(StringIO(text).readline):
         if token.start[0] < node.lineno:

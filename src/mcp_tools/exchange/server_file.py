@@ -1,4 +1,4 @@
-"""Tools as one file that is an MCP server."""
+"""Exports tools as an MCP server in one Python file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from mcp_tools.text import count_of
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\.py")
 TOOLS = "EXPORTED_TOOLS"
-"""The variable of the file that holds each tool's source and JSON file as texts."""
+"""Name of the variable with each tool's source and JSON file as texts."""
 SERVER_PACKAGES = ("mcp>=2.1,<3",)
 WARNING = "Nothing isolates the tools: they run with the permissions of the user who starts this."
 
 
 def files(parcels: Sequence[Parcel], target: str) -> Members:
-    """The file."""
+    """Return the server file, under the name of the target."""
     listed = "".join(
         f"    {one.name!r}: (\n{literal(one.source.decode())},\n{literal(one.document.decode())},\n    ),\n"
         for one in parcels
@@ -54,30 +54,30 @@ if __name__ == "__main__":
 
 
 def header(packages: Iterable[str]) -> str:
-    """A PEP 723 block."""
+    """Return a PEP 723 block with these packages."""
     return f'# /// script\n# requires-python = ">=3.11"\n# dependencies = {json.dumps([*packages])}\n# ///'
 
 
 def standalone(module: str) -> str:
-    """The code of a module that goes along with tools, without its docstring and what was imported of our own."""
+    """Return the code of a module in `standalone/`, without its docstring and its imports from alita."""
     text = resources("mcp_tools.exchange.standalone").joinpath(f"{module}.py").read_text(encoding="utf-8")
     body = text.partition("from __future__ import annotations\n")[2]
     return re.sub(r"(?m)^from mcp_tools\..*\n|  # (?:type: ignore|noqa).*$", "", body).strip()
 
 
 def literal(text: str) -> str:
-    """A text as Python code, readable where that is possible."""
+    """Return a text as a Python literal, readable if possible."""
     escaped = text.replace("\\", "\\\\").replace("'''", "\\'\\'\\'")
-    escaped = re.sub(r"(?m)^# ///", r"\\x23 ///", escaped)  # a file has one such block
+    escaped = re.sub(r"(?m)^# ///", r"\\x23 ///", escaped)  # a file may have only one PEP 723 block
     code = f"'''\\\n{escaped}'''"
     try:
         return code if ast.literal_eval(code) == text else repr(text)
-    except SyntaxError:  # it ends with a quote
+    except SyntaxError:  # the text ends with a quote
         return repr(text)
 
 
 def tools_in(source: bytes) -> dict[str, tuple[str, str]] | None:
-    """Source and JSON file of each tool in such a file, which is read and never run; None if it is another file."""
+    """Return each tool's source and JSON file from an exported server, without running it; None for any other file."""
     if TOOLS.encode() not in source:
         return None
     try:

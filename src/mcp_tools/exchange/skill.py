@@ -1,4 +1,4 @@
-"""Tools as a skill: a folder with `SKILL.md`, in the format of Agent Skills."""
+"""Exports tools as a skill: a folder with `SKILL.md`, in the format of Agent Skills."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from mcp_tools.tool import Json, signature_of
 
 FILE = "SKILL.md"
 NAME = re.compile(r"(?=.{1,64}\Z)[a-z0-9]+(?:-[a-z0-9]+)*")
-"""A skill is called like its folder."""
+"""Name of a skill and its folder."""
 _CALLER = "_call.py"
-_LONGEST_DESCRIPTION = 1024
-_FULL = 30
-"""Tools that are described in full; of more, each has one line."""
-_LONGEST_EXAMPLE = 300
+_MAX_DESCRIPTION_CHARS = 1024
+_MAX_DETAILED_TOOLS = 30
+"""In a skill with more tools, each tool has only one line."""
+_MAX_EXAMPLE_CHARS = 300
 
 
 def files(parcels: Sequence[Parcel], target: str) -> Members:
-    """The skill: its text, the sources with a script that calls them, and the JSON objects for reference."""
+    """Return the files of the skill: its page, the sources with a script that calls them, and the JSON files."""
     packages = dict.fromkeys(("pydantic>=2", *(name for one in parcels for name in one.packages)))
     caller = f'''{header(packages)}
 """Calls a tool of this skill: `_call.py NAME '{{"argument": 1}}'` prints its result as JSON."""
@@ -62,11 +62,11 @@ if __name__ == "__main__":
 
 def _skill_page(parcels: Sequence[Parcel], name: str) -> str:
     purposes = "; ".join(f"{one.name}: {one_line(one.tool.description, 160)}" for one in parcels)
-    description = one_line(f"Computes with tested tools. Use it for these tasks. {purposes}", _LONGEST_DESCRIPTION)
-    if len(parcels) <= _FULL:
-        told = "\n\n".join(map(_section, parcels))
+    description = one_line(f"Computes with tested tools. Use it for these tasks. {purposes}", _MAX_DESCRIPTION_CHARS)
+    if len(parcels) <= _MAX_DETAILED_TOOLS:
+        sections = "\n\n".join(map(_section, parcels))
     else:
-        told = "\n".join(f"- `{one.name}`: {one_line(one.tool.description, 160)}" for one in parcels)
+        sections = "\n".join(f"- `{one.name}`: {one_line(one.tool.description, 160)}" for one in parcels)
     return f"""---
 name: {name}
 description: {json.dumps(description, ensure_ascii=False)}
@@ -86,7 +86,7 @@ exit code 1 and says what was wrong. The schemas of arguments and result are in 
 
 The scripts run without a sandbox, with your permissions.
 
-{told}
+{sections}
 """
 
 
@@ -95,8 +95,8 @@ def _section(one: Parcel) -> str:
     about = json_of(one)
     properties = about["inputSchema"].get("properties")
     taken = properties.items() if isinstance(properties, dict) else ()
-    lines += ["", *(f"- `{name}`: {_told(schema)}".rstrip(": ") for name, schema in taken)] if taken else []
-    if returns := _told(about.get("outputSchema", {}).get("properties", {}).get("result")):
+    lines += ["", *(f"- `{name}`: {_description(schema)}".rstrip(": ") for name, schema in taken)] if taken else []
+    if returns := _description(about.get("outputSchema", {}).get("properties", {}).get("result")):
         lines += ["", f"Returns: {returns}"]
     if uses := one.freedoms:
         lines += ["", f"It {'; it '.join(uses)}."]
@@ -105,11 +105,11 @@ def _section(one: Parcel) -> str:
         if isinstance(test, dict) and "arguments" in test and not any(map(test.get, ("raises", "files", "part"))):
             given, wanted = (json.dumps(test.get(key), ensure_ascii=False) for key in ("arguments", "expected"))
             shown = f"{given}{wanted}"
-            if len(shown) <= _LONGEST_EXAMPLE and shown.isprintable() and "'" not in given:
+            if len(shown) <= _MAX_EXAMPLE_CHARS and shown.isprintable() and "'" not in given:
                 lines += ["", f"    uv run scripts/{_CALLER} {one.name} '{given}'", f"    {wanted}"]
                 break
     return "\n".join(lines)
 
 
-def _told(schema: Json) -> str:
+def _description(schema: Json) -> str:
     return one_line(str(schema.get("description", "")), 600) if isinstance(schema, dict) else ""

@@ -1,4 +1,4 @@
-"""The trial of a source that came without a JSON file: checks, schemas, its own examples, and calls of all kinds."""
+"""Tries an imported source without a JSON file: checks, schemas, its own examples, and various calls."""
 
 from __future__ import annotations
 
@@ -31,39 +31,39 @@ _SAMPLES: dict[str, Json] = {
 _TEXTS = ("Oxmere 12, 7.5 and 2024-03-01", "7", "[1, 2]")
 
 
-class NotTakenError(AlitaError):
-    """A source is no tool."""
+class RefusedImportError(AlitaError):
+    """A source cannot be imported as a tool."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """A tool that a source makes."""
+class TriedTool:
+    """A tool that was built from a source and tried."""
 
     tool: Tool
     repairs: list[str] = field(default_factory=list)
     tests: int = 0
-    """Examples of its docstring that pass."""
+    """Number of examples in the docstring, all of which passed."""
 
 
-async def tried(
+async def try_source(
     one: Candidate,
     origin: str,
     *,
     open_sandbox: Callable[[], Awaitable[Sandbox]],
     get: Get,
     not_allowed: Callable[[Sequence[str]], list[str]],
-) -> Tried:
-    """The tool from a source, with its repairs.
+) -> TriedTool:
+    """Repair a source, try it, and build its tool.
 
     Args:
-        one: The source, under the name that it should have.
-        origin: The name of the file that brought it, for its record.
-        open_sandbox: Opens the sandbox, once.
-        get: Gives tools of the library, which it may import.
-        not_allowed: Picks the packages that the user has not allowed.
+        one: The source and its name.
+        origin: Name of the imported file, for the provenance.
+        open_sandbox: Opens the sandbox.
+        get: Returns tools of the library, which the source may import.
+        not_allowed: Returns those packages that the user has not allowed.
 
     Raises:
-        NotTakenError: It makes none; the message says why.
+        RefusedImportError: The source cannot become a tool.
         AlitaError: The sandbox fails.
     """
     text, repairs = repaired(one.source.decode("utf-8", "replace"), one.name, one.about)
@@ -73,26 +73,26 @@ async def tried(
     capabilities = replace(one.capabilities, packages=tuple(packages), tools=tools)
     report = check(source, capabilities=capabilities, function=one.name)
     if not report.ok:
-        raise NotTakenError(_several([f"{one.rule}: {one.message}" for one in report.findings]))
+        raise RefusedImportError(_several([f"{one.rule}: {one.message}" for one in report.findings]))
     if lacking := not_allowed(capabilities.packages):
         names = shlex.join(lacking)
-        raise NotTakenError(
+        raise RefusedImportError(
             f"it needs packages that you have not allowed: {names}",
             remedy=f"alita packages allow {names}, then import it again",
         )
     function = read_function(text, one.name, capabilities)
-    assert function is not None, "the checks let only sources with that function pass"
+    assert function is not None, "the checks have found the function"
     try:
         needs = await needs_of(tools, get, of=one.name)
     except LibraryError as error:
-        raise NotTakenError(error.message, remedy=error.remedy) from None
+        raise RefusedImportError(error.message, remedy=error.remedy) from None
     sandbox = await open_sandbox()
     runner = ProposalRunner(Proposal("", text, {}, one.name, capabilities=capabilities, needs=needs), sandbox)
     tool = await runner.describe(function)
     if isinstance(tool, Problem):
-        raise NotTakenError(f"no schema can be derived: {one_line(tool.message, 300)}")
+        raise RefusedImportError(f"no schema can be derived: {one_line(tool.message, 300)}")
     passed = await _passed(tool, function, runner)
-    if not (capabilities.read or capabilities.hosts):  # there is no file, and nobody to ask
+    if not (capabilities.read or capabilities.hosts):  # there are no files or responses to try it with
         await _require_results(tool, [test["arguments"] for test in passed], runner)
     used = tuple(
         name for name in capabilities.packages if name in one.capabilities.packages or import_name(name) in text
@@ -105,7 +105,7 @@ async def tried(
     if repairs:
         record["repaired"] = repairs
     source = with_header(text, replace(capabilities, packages=used)) if used or tools else text
-    return Tried(replace(tool, source=source, provenance=record), repairs, len(passed))
+    return TriedTool(replace(tool, source=source, provenance=record), repairs, len(passed))
 
 
 async def _is_there(name: str, get: Get) -> bool:
@@ -117,23 +117,27 @@ async def _is_there(name: str, get: Get) -> bool:
 
 
 async def _passed(tool: Tool, function: DocumentedFunction, runner: ProposalRunner) -> list[Json]:
-    """The examples of a docstring, which must pass; those that ask a host are not run."""
+    """Run the docstring's examples, and return them as tests. A tool with hosts is not run.
+
+    Raises:
+        RefusedImportError: An example fails.
+    """
     passed = []
     for test in function.examples if not runner.proposal.capabilities.hosts else ():
         outcome = await runner.run(tool, test.call)
         if not passes(test, outcome):
-            came = outcome.problem.message if outcome.problem else repr(outcome.value)
+            got = outcome.problem.message if outcome.problem else repr(outcome.value)
             wanted = test.error or repr(test.expected)
             shown = test.shown(tool.name, longest=40)
-            raise NotTakenError(f"its own example fails: {shown} gives {came:.200}, expected {wanted:.200}")
+            raise RefusedImportError(f"its own example fails: {shown} gives {got:.200}, expected {wanted:.200}")
         passed.append(test.as_json())
     return passed
 
 
 async def _require_results(tool: Tool, known: Sequence[dict[str, Json]], runner: ProposalRunner) -> None:
-    """Refuse a tool if no trial call succeeds, or if all calls give the same result."""
+    """Refuse a tool if no call succeeds, or if all calls give the same result."""
     if not tool.input_schema["properties"]:
-        raise NotTakenError("it takes no parameter, so that its result is always the same")
+        raise RefusedImportError("it takes no parameter, so its result is always the same")
     results, failures = list[str](), list[str]()
     for arguments in [*known, *_calls(tool, known)]:
         outcome = await runner.try_run(tool, TrialCall(arguments))
@@ -147,15 +151,17 @@ async def _require_results(tool: Tool, known: Sequence[dict[str, Json]], runner:
         if len({*results}) > 1:
             return
     if not results:
-        raise NotTakenError(
-            f"no call that was tried works, such as {failures[0]}" if failures else "no call can be tried"
+        raise RefusedImportError(
+            f"all calls that were tried fail, such as {failures[0]}" if failures else "no call can be tried"
         )
     if len(results) > 1:
-        raise NotTakenError(f"all of {len(results)} calls with different arguments give the same: {results[0]:.100}")
+        raise RefusedImportError(
+            f"all of {len(results)} calls with different arguments give the same: {results[0]:.100}"
+        )
 
 
 def _calls(tool: Tool, known: Sequence[dict[str, Json]]) -> Iterator[dict[str, Json]]:
-    """Calls that fit the schema; others fail, and say nothing."""
+    """Yield arguments for trial calls, derived from the known calls or from the schema."""
     properties = tool.input_schema["properties"]
     for text in _TEXTS if not known else ():
         base = {name: _sample(schema, text) for name, schema in properties.items()}
@@ -168,7 +174,7 @@ def _calls(tool: Tool, known: Sequence[dict[str, Json]]) -> Iterator[dict[str, J
 
 
 def _sample(schema: dict[str, Json], text: str) -> Json:
-    """A value that fits a plain schema."""
+    """Return a value that fits a simple schema."""
     if schema.get("enum"):
         return schema["enum"][0]
     branches = schema.get("anyOf") or [schema]

@@ -1,4 +1,4 @@
-"""Tools as a wheel: a package with functions for other programs, and a command that serves them over MCP."""
+"""Exports tools as a wheel: a package of functions, and a command that serves them over MCP."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ NAME = re.compile(r"(?P<package>[a-z][a-z0-9_]{0,63})-(?P<version>\d{1,9}(?:\.\d
 
 
 def files(parcels: Sequence[Parcel], target: str) -> Members:
-    """The files of the wheel; `RECORD` is the last."""
+    """Return the files of the wheel, with `RECORD` last."""
     found = NAME.fullmatch(target)
-    assert found is not None, "its caller has checked the name"
+    assert found is not None, "`export` checks the name"
     package, version = found["package"], found["version"]
     names = [one.name for one in parcels]
     if package in names:
-        raise UsageError(f"the package is called like its tool {package}.", remedy=f"Call it {package}_tools.")
+        raise UsageError(f"the package has the name of its tool {package}.", remedy=f"Name it {package}_tools.")
     imports = "".join(f"from .tools.{name} import {name}\n" for name in names)
     every, summary = ", ".join(map(repr, names)), f"{count_of(len(names), 'tool')} of alita"
     members: dict[str, str | bytes] = {
@@ -48,21 +48,21 @@ def files(parcels: Sequence[Parcel], target: str) -> Members:
 
 
 def require_whole(members: Members) -> None:
-    """Holds a wheel against its own record.
+    """Check the files of a wheel against the hashes in its RECORD.
 
     Raises:
-        ValueError: It has no record, or a file that is not as the record says.
+        ValueError: A file does not match, or there is no RECORD.
     """
     record = next((name for name in members if name.endswith(".dist-info/RECORD")), "")
     rows = [line.rsplit(",", 2) for line in members.get(record, b"").decode(errors="replace").splitlines()]
     known = {row[0]: row[1] for row in rows if len(row) == 3}
     for name, content in members.items():
         if name != record and known.get(name) != record_hash(content):
-            raise ValueError(f"{one_line(name, 80)} is not the file that its RECORD names")
+            raise ValueError(f"{one_line(name, 80)} does not match its hash in RECORD")
 
 
 def record_hash(content: bytes) -> str:
-    """The hash of a file as a wheel's record has it."""
+    """Return the hash of a file in the format of a wheel's RECORD."""
     return f"sha256={base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b'=').decode()}"
 
 
@@ -106,12 +106,12 @@ def main() -> None:
 
 
 def with_dots(source: str, tools: Collection[str]) -> str:
-    """The source with imports of these tools as imports from its own package."""
+    """Turn a source's imports of other tools into relative imports."""
     return _changed(source, tools, 0)
 
 
 def without_dots(source: str, tools: Collection[str]) -> str:
-    """The same undone."""
+    """Undo `with_dots`."""
     return _changed(source, tools, 1)
 
 

@@ -207,7 +207,7 @@ def test_a_taken_name_is_refused_unless_it_is_to_be_replaced(library: Library, a
     done = alita("import", "tools.zip", "--json")
     assert done.code == 1
     [told] = json.loads(done.out)["tools"]
-    assert (told["verdict"], told["reason"]) == ("refused", "another tool of this name is there already")
+    assert (told["verdict"], told["reason"]) == ("refused", "another tool of this name already exists")
     assert "--replace" in told["remedy"]
     assert contents(library.folder) == before
     done = alita("import", "tools.zip", "--replace")
@@ -223,7 +223,7 @@ def test_what_runs_without_a_sandbox_takes_no_draft_and_no_keys(
     library.register(base(capabilities={"hosts": ["api.example.com"], "keys": ["WEATHER"]}), replace=True)
     done = alita("export", "triangle_number", "-o", FORMS[form], "--as", form)
     assert done.code == 1
-    assert "triangle_number sends the keys WEATHER, which only alita puts in" in done.err
+    assert "triangle_number sends the keys WEATHER, which only alita inserts" in done.err
     path = library.folder / "triangle_number.json"
     path.write_text(path.read_text().replace('"m"', '"another"'))
     done = alita("export", "triangle_number", "-o", FORMS[form], "--as", form)
@@ -245,12 +245,12 @@ def test_what_a_tool_may_do_outside_is_told(library: Library, alita: Run) -> Non
     [
         pytest.param(["-o", "a.zip"], "Name the tools to export, or use --all.", id="no name"),
         pytest.param(["nothing", "-o", "a.zip"], "no tool 'nothing'", id="unknown"),
-        pytest.param(["--all", "-o", "generated_tools"], "generated_tools is there already", id="there"),
+        pytest.param(["--all", "-o", "generated_tools"], "generated_tools already exists", id="there"),
         pytest.param(["--all", "-o", "nowhere/a.zip"], "There is no folder nowhere.", id="no folder"),
-        pytest.param(["--all", "-o", "Tools", "--as", "skill"], "Name it like town-tools.", id="skill's name"),
-        pytest.param(["--all", "-o", "a.whl"], "Name it like town_tools-1.0-py3-none-any.whl.", id="wheel's name"),
-        pytest.param(["--all", "-o", "tools.json"], "'tools.json' does not say what to write.", id="no form"),
-        pytest.param(["--all", "-o", "a.txt", "--as", "zip"], "Name it like tools.zip.", id="ending"),
+        pytest.param(["--all", "-o", "Tools", "--as", "skill"], "Use a name such as town-tools.", id="skill's name"),
+        pytest.param(["--all", "-o", "a.whl"], "such as town_tools-1.0-py3-none-any.whl.", id="wheel's name"),
+        pytest.param(["--all", "-o", "tools.json"], "The ending of 'tools.json' fits no format.", id="no form"),
+        pytest.param(["--all", "-o", "a.txt", "--as", "zip"], "Use a name such as tools.zip.", id="ending"),
     ],
 )
 @pytest.mark.usefixtures("library")
@@ -268,7 +268,7 @@ def test_an_export_touches_no_lock_that_is_there(alita: Run, terminal: Terminal)
     (terminal.here / "town.py.lock").symlink_to(own)
     done = alita("export", "--all", "-o", "town.py", UV_NO_INDEX="1", UV_OFFLINE="1")
     assert (done.code, own.read_text()) == (2, "")
-    assert "town.py.lock is there already" in done.err
+    assert "town.py.lock already exists" in done.err
     assert not (terminal.here / "town.py").exists()
 
 
@@ -323,7 +323,10 @@ def test_packages_go_along_as_requirements_and_are_not_installed(
 
 def test_a_folder_of_this_machine_is_told(library: Library, alita: Run) -> None:
     library.register(base(evidence={"file": "/home/jo/x.csv"}), replace=True)
-    assert "names a folder of this machine: /home/jo" in alita("export", "triangle_number", "-o", "a.zip").err
+    assert (
+        "contains the path of a folder on this machine: /home/jo"
+        in alita("export", "triangle_number", "-o", "a.zip").err
+    )
 
 
 @pytest.mark.usefixtures("library")
@@ -457,7 +460,7 @@ ENTRIES = {
     "fails": (
         'def {name}(a: int) -> int:\n    """x"""\n    return a + missing_[0]\nmissing_ = []\n',
         "refused",
-        "no call",
+        "all calls that were tried fail",
     ),
     "no code": ("", "refused", "no script_content"),
     "same": ('def {name}(a: int) -> int:\n    """x"""\n    return len(str(a)[:0])\n', "refused", "give the same: 0"),
@@ -521,12 +524,14 @@ def test_a_module_and_a_folder_bring_their_functions(alita: Run, terminal: Termi
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        pytest.param(lambda s, d: (s + "#", d), "is not the source that its JSON file describes", id="another source"),
-        pytest.param(lambda s, d: (s, d.replace('"n"', '"m"')), "describes other parameters", id="other parameters"),
+        pytest.param(lambda s, d: (s + "#", d), "does not match the hash in its JSON file", id="another source"),
+        pytest.param(lambda s, d: (s, d.replace('"n"', '"m"')), "have different parameters", id="other parameters"),
         pytest.param(lambda s, d: (s, d.replace("Compute", "\u202eCompute")), "must not be served", id="hidden"),
         pytest.param(lambda s, d: (s, d.replace('"verified"', '["verified"]')), "is damaged", id="odd status"),
         pytest.param(
-            lambda s, d: (s, d.replace('"properties": {', '"properties": [], "p": {')), "other parameters", id="list"
+            lambda s, d: (s, d.replace('"properties": {', '"properties": [], "p": {')),
+            "different parameters",
+            id="list",
         ),
         pytest.param(lambda s, d: (s, d[:-20]), "is damaged", id="torn"),
         pytest.param(lambda s, d: (s, d.replace("verified", "blessed")), "is damaged", id="status"),

@@ -133,12 +133,12 @@ def test_an_export_takes_the_code_along_and_runs_elsewhere(desk: Desk, tmp_path:
     assert desk.wrap("./needles").code == 0
     written = desk.run("export", NAME, "-o", "tools.zip")
     assert written.code == 0, written.err
-    assert "takes along the code of gauge 0.3.1 /" in written.err
+    assert "includes your code gauge 0.3.1 /" in written.err
     assert desk.run("export", NAME, "-o", "folder").code == 0
     for form, target in (("skill", "town-tools"), ("server", "town.py"), ("wheel", "town-1.0-py3-none-any.whl")):
         refused = desk.run("export", NAME, "--as", form, "-o", target)
         assert refused.code == 1
-        assert "is made around your own code gauge 0.3.1 /" in refused.err
+        assert "wraps your own code gauge 0.3.1 /" in refused.err
         assert "Export it as a zip or a folder" in refused.err
         assert not (desk.terminal.here / target).exists()
     (wheel,) = (desk.terminal.here / "folder" / "wrapped").iterdir()
@@ -156,7 +156,7 @@ def test_an_export_takes_the_code_along_and_runs_elsewhere(desk: Desk, tmp_path:
         taken = other.run("import", str(desk.terminal.here / place))
         assert taken.code == 0, taken.err
         assert "Drafts are used once you approve them" in taken.err
-        assert "brings code along, gauge 0.3.1 /" in taken.out
+        assert "includes the code gauge 0.3.1 /" in taken.out
         assert other.run("approve", NAME).code == 0
         assert other.run("run", NAME, '{"gauge": 21}').out == "0.82\n"
         shutil.rmtree(other.terminal.home / "data" / "environments")

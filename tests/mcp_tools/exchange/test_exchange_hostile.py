@@ -59,26 +59,26 @@ HOSTILE: dict[str, tuple[Callable[[Archive], object], str]] = {
     "above": (lambda a: a.writestr("../double.py", SOURCE), "leads out of the archive"),
     "above inside": (lambda a: a.writestr("tools/../../double.py", SOURCE), "leads out of the archive"),
     "absolute": (lambda a: a.writestr("/tmp/double.py", SOURCE), "leads out of the archive"),
-    "backslash": (lambda a: a.writestr("..\\double.py", SOURCE), "has characters"),
-    "drive": (lambda a: a.writestr("C:double.py", SOURCE), "has characters"),
-    "escape": (lambda a: a.writestr("\x1b[2J.py", SOURCE), "has characters"),
+    "backslash": (lambda a: a.writestr("..\\double.py", SOURCE), "has forbidden characters"),
+    "drive": (lambda a: a.writestr("C:double.py", SOURCE), "has forbidden characters"),
+    "escape": (lambda a: a.writestr("\x1b[2J.py", SOURCE), "has forbidden characters"),
     "link": (lambda a: a.writestr(entry("double.py", stat.S_IFLNK | 0o777), "/etc/passwd"), "is a link"),
     "device": (lambda a: a.writestr(entry("double.py", stat.S_IFCHR | 0o777), ""), "is a link or a special file"),
-    "twice": (doubled, "holds double.py twice"),
-    "twice by case": (lambda a: (a.writestr("a.py", SOURCE), a.writestr("A.py", SOURCE)), "holds A.py twice"),
+    "twice": (doubled, "contains double.py twice"),
+    "twice by case": (lambda a: (a.writestr("a.py", SOURCE), a.writestr("A.py", SOURCE)), "contains A.py twice"),
     "deep": (lambda a: a.writestr("a/b/c/d/e.py", SOURCE), "too deep"),
-    "hash": (false_hash, "tools/double.py is not the file that its manifest.json names"),
+    "hash": (false_hash, "tools/double.py does not match its hash in manifest.json"),
     "not in the manifest": (beside_the_manifest, "tools/double.py is not both in the archive and in its manifest.json"),
     "unknown version": (
         lambda a: a.writestr("manifest.json", json.dumps({"format": "alita-tools", "version": 2, "files": {}})),
-        "has the version 2, and 1 is known",
+        "has the unknown version 2",
     ),
     "other manifest": (lambda a: a.writestr("manifest.json", "[]"), "manifest.json is not one of alita's"),
     "wheel without record": (
         lambda a: (a.writestr("x/tools/double.py", SOURCE), a.writestr("x-1.dist-info/RECORD", "")),
-        "is not the file that its RECORD names",
+        "does not match its hash in RECORD",
     ),
-    "empty": (lambda a: None, "brings no tool"),
+    "empty": (lambda a: None, "contains no tool"),
 }
 
 
@@ -114,21 +114,21 @@ def test_no_link_in_a_folder_is_followed(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "double.py").write_bytes(SOURCE)
     (tmp_path / "in" / "double.py").symlink_to(tmp_path / "double.py")
-    with pytest.raises(UsageError, match="is a link, and none is followed"):
+    with pytest.raises(UsageError, match="is a link, and links are not followed"):
         candidates(tmp_path / "in")
 
 
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        pytest.param("r.json", b"{}", "it is no registry", id="no registry"),
+        pytest.param("r.json", b"{}", "it is not a registry", id="no registry"),
         pytest.param("r.json", b"[" * 5000 + b"]" * 5000, "nested", id="nested"),
         pytest.param("r.json", b"\xff\xfe", "r.json is damaged", id="no UTF-8"),
-        pytest.param("r.json", b"[]", "brings no tool", id="no entry"),
+        pytest.param("r.json", b"[]", "contains no tool", id="no entry"),
         pytest.param(
             "r.json", json.dumps([{"name": "a"}] * 1001).encode(), "1,001 tools; 1,000 are allowed", id="many"
         ),
-        pytest.param("a.txt", b"hello", "brings no tool", id="a text"),
+        pytest.param("a.txt", b"hello", "contains no tool", id="a text"),
     ],
 )
 def test_a_file_that_brings_nothing_is_refused(tmp_path: Path, name: str, content: bytes, reason: str) -> None:

@@ -139,9 +139,9 @@ def many(folder: Path) -> None:
         (lambda here: (here / "src/gauge/key").symlink_to("/etc/passwd"), "gauge/key is a link"),
         (lambda here: (here / "src/gauge/more").symlink_to("/etc"), "gauge/more is a link"),
         (lambda here: (here / "src/linked.py").symlink_to("/etc/passwd"), "linked.py is a link"),
-        (lambda here: os.mkfifo(here / "src/gauge/pipe"), "gauge/pipe is no ordinary file"),
-        (lambda here: write(here, "src/gauge/a\u202eb.py"), "has characters"),
-        (lambda here: write(here, "src/gauge/a\nb.py"), "has characters"),
+        (lambda here: os.mkfifo(here / "src/gauge/pipe"), "gauge/pipe is not a regular file"),
+        (lambda here: write(here, "src/gauge/a\u202eb.py"), "has forbidden characters"),
+        (lambda here: write(here, "src/gauge/a\nb.py"), "has forbidden characters"),
         (lambda here: write(here, "src/gauge/" + "d/" * 14 + "a.py"), "is too long or too deep"),
         (lambda here: write(here, "pyproject.toml", "[project"), "its pyproject.toml cannot be read"),
         (
@@ -151,19 +151,19 @@ def many(folder: Path) -> None:
         (lambda here: write(here, "pyproject.toml", '[project]\ndependencies=["-r x"]'), "its dependency '-r x'"),
         (lambda here: write(here, "pyproject.toml", "[project]\ndependencies=[[1]]"), "its dependency '[1]'"),
         (linked, "is a link"),
-        (shadowing, "numpy is the name of a module that Python or alita brings"),
+        (shadowing, "numpy is also the name of a module of Python or alita"),
         (lambda here: write(here, "src/gauge/a.py", "import near") and (here / "src/near.py").symlink_to("x"), "link"),
-        (ambiguous, "holds several modules: one.py, two.py"),
+        (ambiguous, "contains several modules: one.py, two.py"),
         (lambda here: (here / "src/gauge/needle.py").chmod(0), "Permission denied"),
         (large, "take more than 16 MB"),
         (enormous, "video.bin has 2,000,000,000 bytes"),
-        (many, "holds more than 50 files"),
+        (many, "contains more than 50 files"),
     ],
 )
 def test_what_is_no_plain_python_is_refused_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, said: str
 ) -> None:
-    monkeypatch.setattr(local_code, "MOST_FILES", 50)
+    monkeypatch.setattr(local_code, "MAX_CODE_FILES", 50)
     if said == "Permission denied" and os.geteuid() == 0:
         pytest.skip("root may read all files")
     change(write_repository(tmp_path / "needles"))
@@ -175,14 +175,14 @@ def test_what_is_no_plain_python_is_refused_with_the_reason(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("empty", "no Python package or module is in it"),
-        ("note.txt", "it is no Python file"),
+        ("empty", "contains a Python package or module"),
+        ("note.txt", "it is not a Python file"),
         ("try.py", "'try' cannot be imported"),
         ("a-b.py", "'a-b' cannot be imported"),
         ("linked", "it is a link"),
         ("pipe", "neither a file nor a folder"),
         ("gone", "No such file"),
-        ("os.py", "os is the name of a module"),
+        ("os.py", "os is also the name of a module"),
     ],
 )
 def test_a_path_that_is_no_code_is_refused(tmp_path: Path, name: str, said: str) -> None:
@@ -234,7 +234,7 @@ def test_a_wheel_from_elsewhere_is_taken_only_if_it_is_what_its_name_says(tmp_pa
 def test_a_wheel_that_names_an_address_is_refused_although_its_name_fits(tmp_path: Path) -> None:
     for need in ("a @ http://h/a.whl", "Six >=1", "-r x"):
         code = local_code.LocalCode("gauge", "1", (need,), ("gauge",), {"gauge.py": b""})
-        with pytest.raises(UsageError, match="something else than name and version"):
+        with pytest.raises(UsageError, match="not given by name and version"):
             verified_wheel(code.wheel(), code.requirement)
 
 

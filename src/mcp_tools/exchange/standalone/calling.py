@@ -1,4 +1,4 @@
-"""Calls a tool with JSON arguments, in this very process: nothing isolates it."""
+"""Calls a tool with JSON arguments. It runs in this process, so nothing isolates it."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ class Sources:
 
     def __init__(self, sources: Mapping[str, str]) -> None:
         self.sources = sources
-        sys.meta_path.insert(0, self)  # a finder by its methods
+        sys.meta_path.insert(0, self)
 
     def find_spec(self, name: str, *_: object) -> importlib.machinery.ModuleSpec | None:
-        """A spec for each tool, unless Python itself has a module of that name."""
+        """Find a tool, unless the standard library has a module of that name."""
         if name not in self.sources or name in sys.stdlib_module_names:
             return None
         return importlib.machinery.ModuleSpec(name, self, origin=f"{name}.py")  # type: ignore[arg-type]
 
     def create_module(self, _: object) -> None:
-        """The usual module."""
+        """Let Python create the module."""
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Runs the source of a tool."""
+        """Run the source of a tool."""
         self._run(module.__name__, module)
 
     def function(self, name: str) -> Callable[..., Any]:
-        """The function of a tool."""
+        """Return the function of a tool."""
         module = types.ModuleType(f"tool {name}")
-        sys.modules[module.__name__] = module  # where its classes look for their module
+        sys.modules[module.__name__] = module  # dataclasses look up their module
         self._run(name, module)
         found: Callable[..., Any] = getattr(module, name)
         return found
@@ -46,7 +46,7 @@ class Sources:
 
 
 def call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    """The result of a call as JSON carries it. Dates and other types that JSON lacks are converted by pydantic."""
+    """Call a function, and return its result as a JSON value. Pydantic converts dates and other types."""
     hints = typing.get_type_hints(function, include_extras=True)
     given = {name: _converted(value, hints.get(name, Any)) for name, value in arguments.items()}
     return json.loads(json.dumps(function(**given), default=_as_json, allow_nan=False))
@@ -75,13 +75,13 @@ def _is_plain(hint: Any) -> bool:
 def _as_json(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value, key=str)
-    if hasattr(value, "to_dict"):  # a table or a column of pandas
+    if hasattr(value, "to_dict"):  # pandas
         return value.to_dict("records") if hasattr(value, "columns") else value.tolist()
     if hasattr(value, "tolist"):  # numpy
         return value.tolist()
     if hasattr(value, "total_seconds"):
         return value.total_seconds()
-    if type(value).__name__ in {"Decimal", "Fraction"}:  # a number only where that is exact
+    if type(value).__name__ in {"Decimal", "Fraction"}:  # a float if that is exact
         number = float(value)
         return number if type(value)(str(number)) == value else str(value)
     from pydantic_core import to_jsonable_python

@@ -1,4 +1,4 @@
-"""Serves tools to one MCP client over stdin and stdout, in this very process: nothing isolates them."""
+"""Serves tools to one MCP client over stdin and stdout. They run in this process, so nothing isolates them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mcp_tools.exchange.standalone.calling import call
 
 
 def serve(name: str, functions: Mapping[str, Callable[..., Any]], definitions: Mapping[str, Mapping[str, Any]]) -> None:
-    """Serves functions until the client leaves; definitions are MCP tool objects, by the same names."""
+    """Serve functions until the client disconnects. `definitions` are their MCP tool objects, by the same names."""
     import anyio
     import anyio.to_thread
     import jsonschema
@@ -18,8 +18,8 @@ def serve(name: str, functions: Mapping[str, Callable[..., Any]], definitions: M
     from mcp.server.lowlevel.server import Server
     from mcp.server.stdio import stdio_server
 
-    told = ("name", "title", "description", "inputSchema", "outputSchema")  # no hints: nothing here enforces them
-    listed = [types.Tool.model_validate({key: one[key] for key in told if key in one}) for one in definitions.values()]
+    keys = ("name", "title", "description", "inputSchema", "outputSchema")  # no hints, because nothing enforces them
+    listed = [types.Tool.model_validate({key: one[key] for key in keys if key in one}) for one in definitions.values()]
 
     def answer(tool: str, arguments: dict[str, Any]) -> types.CallToolResult:
         if tool not in functions:
@@ -30,7 +30,7 @@ def serve(name: str, functions: Mapping[str, Callable[..., Any]], definitions: M
             return failed(f"The arguments do not fit: {error.json_path}: {error.message}")
         try:
             result = {"result": call(functions[tool], arguments)}
-        except Exception as error:  # noqa: BLE001 - whatever the tool raises is its answer
+        except Exception as error:  # noqa: BLE001 - the client gets any error of the tool
             return failed(f"{type(error).__name__}: {error}")
         text = types.TextContent(type="text", text=json.dumps(result, ensure_ascii=False))
         return types.CallToolResult(content=[text], structured_content=result)

@@ -24,7 +24,7 @@ from mcp_tools.tool import Status
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from mcp_tools.environments.store import Environments
-    from mcp_tools.exchange.intake import Taken
+    from mcp_tools.exchange.importer import ImportResult
     from mcp_tools.sandbox.protocol import Sandbox
 
 _MOST_NAMED = 10
@@ -157,8 +157,8 @@ async def _locked(settings: Settings, file: Path) -> str:
     return f"uv could not lock its packages: {said.strip()[-300:]} {later}" if said is not None else ""
 
 
-async def _take_all(settings: Settings, found: Sequence[Any], origin: str, replace: bool) -> list[Taken]:
-    from mcp_tools.exchange.intake import Intake, Taken, order
+async def _take_all(settings: Settings, found: Sequence[Any], origin: str, replace: bool) -> list[ImportResult]:
+    from mcp_tools.exchange.importer import ImportResult, ToolImporter, order
 
     environments = environments_of(settings, print_note)
     async with AsyncExitStack() as stack:
@@ -170,7 +170,7 @@ async def _take_all(settings: Settings, found: Sequence[Any], origin: str, repla
             return opened[0]
 
         library = open_library(settings)
-        intake = Intake(
+        importer = ToolImporter(
             library,
             origin,
             open_sandbox=sandbox,
@@ -181,9 +181,9 @@ async def _take_all(settings: Settings, found: Sequence[Any], origin: str, repla
         taken = []
         for one in order(found):
             try:
-                taken.append(await intake.take(one))
+                taken.append(await importer.import_tool(one))
             except LibraryError as error:  # such as a full disk; earlier results are still reported
-                taken.append(Taken(one.name, "refused", error.message, error.remedy))
+                taken.append(ImportResult(one.name, "refused", error.message, error.remedy))
         return taken
 
 
@@ -207,6 +207,6 @@ def _drafts(settings: Settings, names: Sequence[str]) -> list[str]:
     return [name for name in names if library.get(name).status is not Status.VERIFIED]
 
 
-def _remarks(one: Taken) -> str:
+def _remarks(one: ImportResult) -> str:
     told = [*one.repairs, *one.notes, *filter(None, [one.reason, one.remedy])]
     return "; ".join(told)

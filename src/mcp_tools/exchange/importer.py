@@ -1,4 +1,4 @@
-"""Import of tools: each is checked, tried if it has no schemas yet, and placed as a draft, or refused."""
+"""Imports tools as drafts. Each one is checked; a tool without a JSON file is also tried."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mcp_tools.environments.wrapped import WrappedCode, is_wrapped, label_of, wh
 from mcp_tools.errors import LibraryError, ModelFixableError, UsageError
 from mcp_tools.exchange.candidates import Candidate
 from mcp_tools.exchange.local_code import verified_wheel
-from mcp_tools.exchange.trial import NotTakenError, tried
+from mcp_tools.exchange.trial import RefusedImportError, try_source
 from mcp_tools.library import folder as files
 from mcp_tools.library.approvals import ApprovedHashes, errors_of
 from mcp_tools.library.library import Library
@@ -28,32 +28,32 @@ Verdict = Literal["imported", "repaired", "replaced", "already there", "refused"
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """The verdict on one tool."""
+class ImportResult:
+    """The result of importing one tool."""
 
     name: str
     verdict: Verdict
     reason: str = ""
-    """Why it was refused."""
+    """The reason for a refusal."""
     remedy: str = ""
     repairs: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """The form that `--json` prints."""
+        """Return the result as `--json` prints it."""
         return asdict(self)
 
 
-class Intake:
-    """Takes tools into a library.
+class ToolImporter:
+    """Imports tools into a library.
 
     Args:
         library: The library.
-        origin: The name of the file that brings them, for the record of those that have none.
-        open_sandbox: Opens the sandbox, once; only sources without schemas need it.
-        not_allowed: Picks the packages that the user has not allowed.
-        code: Storage of wrapped code.
-        replace: True if a tool takes the place of another one of its name.
+        origin: Name of the imported file, for the provenance of tools without a JSON file.
+        open_sandbox: Opens the sandbox, which only tools without a JSON file need.
+        not_allowed: Returns those packages that the user has not allowed.
+        code: The user's wrapped code.
+        replace: Replace tools of the same name.
     """
 
     def __init__(
@@ -73,8 +73,8 @@ class Intake:
         self._code = code
         self._replace = replace
 
-    async def take(self, one: Candidate) -> Taken:
-        """Takes one tool, or says why not.
+    async def import_tool(self, one: Candidate) -> ImportResult:
+        """Import one tool as a draft, or refuse it.
 
         Raises:
             LibraryError: The folder cannot be written.
@@ -83,14 +83,14 @@ class Intake:
         name = one.name
         try:
             if one.refused:
-                raise NotTakenError(one.refused)
+                raise RefusedImportError(one.refused)
             if not valid_name(name):
-                raise NotTakenError(
-                    f"{one_line(name, 80)!r} cannot name a tool: use snake_case, no keyword, no builtin"
+                raise RefusedImportError(
+                    f"{one_line(name, 80)!r} cannot name a tool: use snake_case, but no keyword or builtin"
                 )
             if one.document is None:
                 self._keep_code(one, one.capabilities.packages)
-                made = await tried(
+                made = await try_source(
                     one,
                     self._origin,
                     open_sandbox=self._open_sandbox,
@@ -99,21 +99,21 @@ class Intake:
                 )
                 tool, repairs = made.tool, made.repairs
                 verdict = self._place(tool, tool.source.encode(), encoded(tool))
-                no_test = "no example shows that it works: write one into its docstring before you approve it"
+                no_test = "it has no example: add one to its docstring before you approve it"
                 notes = [] if made.tests or verdict == "already there" else [no_test]
                 verdict = "repaired" if verdict == "imported" and repairs else verdict
-                return Taken(name, verdict, repairs=repairs, notes=notes)
-            tool = _whole(name, one.source, one.document)
+                return ImportResult(name, verdict, repairs=repairs, notes=notes)
+            tool = _checked_tool(name, one.source, one.document)
             self._keep_code(one, tool.capabilities.packages)
-            return Taken(name, self._place(tool, one.source, one.document), notes=self._notes(tool))
-        except (NotTakenError, ModelFixableError, PackageIndexError) as refusal:
-            return Taken(one_line(name, 80), "refused", one_line(refusal.message, 700), refusal.remedy)
+            return ImportResult(name, self._place(tool, one.source, one.document), notes=self._notes(tool))
+        except (RefusedImportError, ModelFixableError, PackageIndexError) as refusal:
+            return ImportResult(one_line(name, 80), "refused", one_line(refusal.message, 700), refusal.remedy)
 
     def _keep_code(self, one: Candidate, packages: Sequence[str]) -> None:
-        """Keep the code that a tool is made around, if it came along.
+        """Store the user code that came with a tool that wraps it.
 
         Raises:
-            NotTakenError: It did not, and is not here; or it is not what the tool names.
+            RefusedImportError: The code is missing here and in the import, or it does not match the tool's requirement.
         """
         for requirement in filter(is_wrapped, packages):
             try:
@@ -122,26 +122,26 @@ class Intake:
                 else:
                     self._code.keep(requirement, verified_wheel(wheel, requirement))
             except (UsageError, PackageError) as error:
-                raise NotTakenError(error.message) from None
+                raise RefusedImportError(error.message) from None
 
     def _notes(self, tool: Tool) -> list[str]:
         wrapped = filter(is_wrapped, tool.capabilities.packages)
-        notes = [f"brings code along, {label_of(one)}: {self._code.wheel(one)}" for one in wrapped]
+        notes = [f"includes the code {label_of(one)}: {self._code.wheel(one)}" for one in wrapped]
         if lacking := self._not_allowed(tool.capabilities.packages):
             notes.append(f"first allow its packages: alita packages allow {shlex.join(lacking)}")
         return notes
 
     def _place(self, tool: Tool, source: bytes, document: bytes) -> Verdict:
-        """Writes both files, and approves nothing: a draft, unless this very tool was approved here before."""
+        """Write both files without approving the tool. A tool that was approved here before is approved again."""
         folder, name = self._library.folder, tool.name
         with files.writing(folder):
-            standing = read_tool(folder, name)
-            if isinstance(standing, Tool) and _is_same(standing, tool):
+            existing = read_tool(folder, name)
+            if isinstance(existing, Tool) and _is_same(existing, tool):
                 return "already there"
-            if standing is not None and not self._replace:
-                what = "another tool" if isinstance(standing, Tool) else "a draft"
-                raise NotTakenError(f"{what} of this name is there already", remedy="--replace puts it in its place")
-            if standing is not None:
+            if existing is not None and not self._replace:
+                what = "another tool" if isinstance(existing, Tool) else "a draft"
+                raise RefusedImportError(f"{what} of this name already exists", remedy="--replace replaces it")
+            if existing is not None:
                 files.keep_version(folder, name)
             try:
                 files.write_pair(folder, name, source, document)
@@ -149,37 +149,37 @@ class Intake:
                 raise LibraryError(
                     f"{source_path(folder, name)} cannot be written: {error.strerror or error}"
                 ) from None
-        return "replaced" if standing is not None else "imported"
+        return "replaced" if existing is not None else "imported"
 
 
 def _is_same(one: Tool, other: Tool) -> bool:
-    """True if two tools differ in nothing but the record of their origin."""
+    """Return True if two tools differ at most in their provenance."""
     return one == other or not {*ApprovedHashes.of(one).differences(ApprovedHashes.of(other))} - {"record"}
 
 
-def _whole(name: str, source: bytes, document: bytes) -> Tool:
-    """The tool that two files make.
+def _checked_tool(name: str, source: bytes, document: bytes) -> Tool:
+    """Build a tool from its two files.
 
     Raises:
-        NotTakenError: They make none, or one that must not be served.
+        RefusedImportError: The files are damaged, or the tool must not be served.
     """
     found = parsed(name, source, document)
     if isinstance(found, Flaw):
-        changed = f"{name}.py is not the source that its JSON file describes"
-        raise NotTakenError(changed if found.kind == "changed" else found.message)
+        changed = f"{name}.py does not match the hash in its JSON file"
+        raise RefusedImportError(changed if found.kind == "changed" else found.message)
     if errors := errors_of(found):
-        raise NotTakenError(f"its definition must not be served: {errors[0]}")
+        raise RefusedImportError(f"its definition must not be served: {errors[0]}")
     report = check(source, capabilities=found.capabilities, function=name)
     if not report.ok:
-        raise NotTakenError("; ".join(f"{one.rule}: {one.message}" for one in report.findings[:3]))
+        raise RefusedImportError("; ".join(f"{one.rule}: {one.message}" for one in report.findings[:3]))
     node = next(one for one in ast.parse(source).body if isinstance(one, ast.FunctionDef) and one.name == name)
     taken = {parameter.arg for parameter in parameters(node)}
     described = found.input_schema.get("properties", {})
     if not isinstance(described, dict) or not taken >= {*described}:
-        raise NotTakenError("its JSON file describes other parameters than its function has")
+        raise RefusedImportError("its JSON file and its function have different parameters")
     return found
 
 
 def order(found: Sequence[Candidate]) -> list[Candidate]:
-    """Tools with schemas first: others may import them."""
+    """Sort tools with JSON files first, because the others may import them."""
     return sorted(found, key=lambda one: (one.document is None, one.name))
