@@ -1,9 +1,9 @@
-"""Accuracy on benchmarks/questions.jsonl: alita beside the same model alone and with one program run once.
+"""Accuracy on benchmarks/questions.jsonl: alita, the same model alone, and the model with one program.
 
-    python benchmarks/accuracy.py --out accuracy.jsonl            # all arms, all questions; resumes where it stopped
-    python benchmarks/accuracy.py --out accuracy.jsonl --report   # only the table, from what was measured
+    python benchmarks/accuracy.py --out accuracy.jsonl            # all arms and questions; continues an earlier run
+    python benchmarks/accuracy.py --out accuracy.jsonl --report   # only print the table
 
-Every question is asked with an empty library, so that no question helps another.
+Every question starts with an empty library, so that no question helps another.
 """
 
 from __future__ import annotations
@@ -54,34 +54,34 @@ explanation.
 <!-- assistant -->
 ```python""",
 )
-"""Fixed: alita's own prompts change, what they are measured against does not."""
+"""Prompts of the baselines. They are fixed, so that results stay comparable when alita's prompts change."""
 
 Row = dict[str, Any]
 
 
 async def ask_alone(question: str, model: Model) -> str:
-    """The model's own answer, thinking aloud."""
+    """Return the answer of the model alone, with step-by-step thinking."""
     completion = await model.complete(Request(ALONE.render(question=question), temperature=0, max_tokens=600))
     lines = [line for line in completion.text.strip().splitlines() if line.strip()] or [""]
     return final_form(lines[-1].replace("*", ""), question)
 
 
 async def ask_program(question: str, model: Model, sandbox: Sandbox) -> str:
-    """What one program prints that the model writes and that is run once."""
+    """Return the output of one program that the model writes."""
     completion = await model.complete(Request(PROGRAM.render(question=question), temperature=0, max_tokens=900))
     outcome = await sandbox.run(Job(code_in(completion.text), None, limits=PROGRAM_LIMITS))
     return outcome.stdout.strip()
 
 
 async def ask_alita(question: str, settings: Settings, tools: Path) -> str:
-    """The answer of alita with an empty library."""
+    """Return the answer of alita with an empty library."""
     settings = settings.model_copy(update={"tools_dir": tools, "use_cache": False})
     async with Alita.open(settings) as alita:
         return (await alita.ask(question)).text
 
 
 async def measure(rows: list[Row], arms: Iterable[str], out: Path) -> None:
-    """Asks what the ledger does not hold yet, a line for each question and arm."""
+    """Ask the questions that are not in the ledger yet, and add one line per question and arm."""
     done = {(line["arm"], line["id"]) for line in _lines(out)}
     settings = read_settings({})
     models = Models(settings)
@@ -134,7 +134,7 @@ async def _one(arm: str, row: Row, model: Model, sandbox: Sandbox, settings: Set
 
 
 def report(lines: list[Row]) -> Row:
-    """The figures, over all questions and over those that no prompt was tuned on."""
+    """Return the figures for all questions, and for those that no prompt was tuned on."""
     figures: Row = {}
     for arm in ARMS:
         mine = [line for line in lines if line["arm"] == arm]
@@ -156,7 +156,6 @@ def _lines(out: Path) -> list[Row]:
 
 
 def main() -> None:
-    """Measures and prints."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("accuracy.jsonl"), help="the ledger; measured rows are kept")
     parser.add_argument("--arms", default=",".join(ARMS))

@@ -1,9 +1,9 @@
-"""The browser without a model: its start, and what is left after kills.
+"""The browser without a model: its start-up time, and leftovers after kills.
 
     python benchmarks/browser.py [--json] [--repeat 7] [--kills 10]
 
-The start is the time until the site is asked for the first page; beside it, turn by turn, a Python process that does
-the same with Playwright alone. Then an agent that drives a browser is killed at a random moment, again and again.
+The start-up time ends when the site receives the first request. The baseline is a Python process that does the same
+with Playwright alone, and both are measured in turn. Then an agent with a browser is killed at random moments.
 """
 
 from __future__ import annotations
@@ -55,18 +55,17 @@ async def never(*args, **options):
     await asyncio.sleep(600)
 asyncio.run(drive(never, BrowserTask("What is new?", sys.argv[1])))
 """
-LONGEST_LIFE = 8.0
-"""Seconds after which an agent is killed at the latest."""
+MAX_LIFE_SECONDS = 8.0
 
 
 async def drive(ask: AskModel, task: BrowserTask) -> None:
-    """Does a task until it ends or breaks."""
+    """Run a browser task until it ends or fails."""
     with contextlib.suppress(AlitaError):
         await operate(replace(task, allow_private=True), ask, lambda event: None)
 
 
 def start(repeat: int) -> Figure:
-    """Milliseconds until the browser asks for the first page."""
+    """Measure the milliseconds until the browser requests the first page."""
     chrome = find_chromium(None).path
     with Site() as site:
         pairs = [(_our_start(chrome, site), _their_start(chrome, site)) for _ in range(repeat)]
@@ -96,13 +95,13 @@ def _their_start(chrome: Path, site: Site) -> float:
 
 
 def killed(times: int) -> list[Figure]:
-    """Processes and profiles that are left after agents were killed at random moments."""
+    """Count processes and profiles that are left after agents were killed at random moments."""
     chance = random.Random(5)
     with Site() as site:
         left = 0
         for _ in range(times):
             agent = subprocess.Popen([sys.executable, "-c", DRIVEN, site.url, "-", str(HERE), *sys.path])
-            time.sleep(chance.uniform(0.1, LONGEST_LIFE))
+            time.sleep(chance.uniform(0.1, MAX_LIFE_SECONDS))
             agent.kill()
             agent.wait()
             left += _still_there(agent.pid)
@@ -115,7 +114,7 @@ def killed(times: int) -> list[Figure]:
 
 
 def _still_there(owner: int) -> int:
-    """Processes with a profile of a dead owner, once they have had five seconds to end."""
+    """Count processes that still use the profile of a dead owner after up to five seconds."""
     ends = time.monotonic() + 5
     while (found := _processes(f"alita-browser-{owner}-".encode())) and time.monotonic() < ends:
         time.sleep(0.05)
@@ -138,7 +137,6 @@ def _is_orphan(profile: Path) -> bool:
 
 
 def main() -> int:
-    """Prints the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--repeat", type=int, default=7, metavar="N", help="how often the start is timed")

@@ -1,13 +1,12 @@
-"""Conversations of several turns with one model behind one endpoint: what is right, calls, bytes of prompts.
+"""Conversations of several turns with one model: right answers, calls, and bytes of prompts.
 
     python benchmarks/conversations.py --base-url URL --model NAME --out turns.jsonl --server PROGRAM [--ids c01,f01]
 
 `unseen/conversations` has 12 conversations of four turns (c01 to c12) and 10 questions about a folder (f01 to f10), by
-an author who had seen nothing of the program. Those about the folder have an MCP server: PROGRAM, such as
-`mcp-server-filesystem`, is started with the folder's path. Each turn goes through `Alita.chat`; a turn to interrupt is
-stopped once its first request is with the model. A turn is right if its answer fits all its checks (regular
-expressions). Beside the bytes stand those of a bare loop that keeps everything: the same functions and messages, and
-nothing said by the system.
+an author who had not seen the program. For the folder questions, PROGRAM, an MCP server such as
+`mcp-server-filesystem`, is started with the folder's path. Each turn goes through `Alita.chat`. A turn that is to be
+interrupted is stopped once the model has its first request. A turn is right if its answer matches all its regular
+expressions. The baseline for bytes is a loop with the same functions and messages, without a system prompt.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ _SECONDS = 3_400.0
 
 
 class Seen:
-    """The requests of the turn under way."""
+    """The requests of the current turn."""
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
         self.held = False
-        """True to leave requests without a reply."""
+        """True to withhold replies."""
 
     def take(self) -> dict[str, int]:
-        """Their number and bytes; the list begins again."""
+        """Return the number and the bytes of the requests, and start counting again."""
         bodies, self.bodies = self.bodies, []
         bare = [{**body, "messages": [m for m in body["messages"] if m["role"] != "system"]} for body in bodies]
         return {"calls": len(bodies), "bytes": sum(map(_size, bodies)), "bare_bytes": sum(map(_size, bare))}
@@ -73,7 +72,7 @@ async def _interrupted(asked: asyncio.Task[Any], seen: Seen) -> str:
 
 
 async def converse(conversation: dict[str, Any], settings: Any, seen: Seen) -> list[dict[str, Any]]:
-    """A line for each turn."""
+    """Run one conversation. Returns a line for each turn."""
     from agent.alita import Alita
 
     lines = []
@@ -91,7 +90,6 @@ async def converse(conversation: dict[str, Any], settings: Any, seen: Seen) -> l
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Asks, and writes a line for each turn."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--base-url", required=True)
     parser.add_argument("--model", required=True)

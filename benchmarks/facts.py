@@ -1,4 +1,4 @@
-"""The saved pages of `benchmarks/pages/`, their marked facts, and which of them a text still holds."""
+"""Load the saved pages of `benchmarks/pages/`, and find which of their marked facts a text still contains."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ _QUOTES = str.maketrans("‘’“”\u00a0", "''\"\" ")
 
 @dataclass(frozen=True)
 class SavedPage:
-    """A page as a server would send it."""
+    """A saved page with its marked facts."""
 
     name: str
     split: str
-    """`dev` may be looked at while the reader is mended, `test` may not."""
+    """`dev` pages may be used to improve the reader; `test` pages may not."""
     content_type: str
     body: bytes
     facts: list[str]
-    """Texts that must be there whole."""
+    """Texts that must be complete in the Markdown."""
     rows: list[list[str]]
-    """Cells that must stand in one line, in this order."""
+    """Cells that must be in one line, in this order."""
     boilerplate: list[str]
-    """Texts that are no part of what the page says."""
+    """Texts that do not belong to the page's content."""
 
 
 class Kept(NamedTuple):
-    """What a text holds of a page."""
+    """The facts of a page that a text contains."""
 
     facts: dict[str, bool]
     boilerplate: int
 
 
 def load_pages() -> list[SavedPage]:
-    """All pages, by name."""
+    """Return all pages, sorted by name."""
     return [_page(path) for path in sorted(FOLDER.glob("*.json"))]
 
 
@@ -54,7 +54,7 @@ def _page(path: Path) -> SavedPage:
 
 
 def kept(page: SavedPage, markdown: str) -> Kept:
-    """Compares without Markdown's marks and without white space: neither is a part of what is said."""
+    """Return the facts that a text contains. Markdown syntax and whitespace are ignored."""
     lines = [bared(line) for line in markdown.splitlines()]
     whole = "".join(lines)
     facts = {fact: bared(fact) in whole for fact in page.facts}
@@ -63,7 +63,7 @@ def kept(page: SavedPage, markdown: str) -> Kept:
 
 
 def bared(text: str) -> str:
-    """A text without marks, links' targets and white space; quotes as typed on a keyboard."""
+    """Return a text without Markdown syntax, link targets and whitespace, and with straight quotes."""
     text = _LINK.sub(r"\1", html.unescape(text))
     return _MARKS.sub("", unicodedata.normalize("NFKC", text.translate(_QUOTES)))
 

@@ -1,11 +1,11 @@
-"""Files to text: a workbook of 100,000 rows (P12), a PDF of 200 pages (P13), documents and slides (P14), a large table.
+"""Files to text: a workbook of 100,000 rows (P12), a PDF of 200 pages (P13), documents and slides (P14), a large CSV.
 
     python benchmarks/files.py [--json] [--repeat 5] [--large]
 
-Every reading is what the agent does, `agent.files.reading`: a process of its own among it. Beside it, turn by turn and
-in a fresh process too, the library that reads such a file fastest, or keeps most of it. Times are those of the reading
-alone, without imports in the process that asks; memory is the peak of all processes of one reading. The files are made
-by this script. `--large` makes the table 1 GB instead of 100 MB.
+The agent's reading is `agent.files.reading`, including its worker process. The baseline is the library that reads such
+a file fastest or most completely, in a new process, measured in turn. Times exclude imports in the asking process.
+Memory is the peak of all processes of one reading. This script generates the files. `--large` makes the CSV file 1 GB
+instead of 100 MB.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ print(time.perf_counter() - started)
 
 
 def ours(call: str, holds: str) -> str:
-    """A program that reads as the agent does."""
+    """Return a program that reads like the agent."""
     return _OURS.format(call=call, holds=holds)
 
 
 def theirs(imports: str, code: str) -> str:
-    """A program that reads with a library alone."""
+    """Return a program that reads with a library alone."""
     return _THEIRS.format(imports=imports, code=code)
 
 
@@ -101,7 +101,7 @@ print(time.perf_counter() - started)
 
 
 class Taken(NamedTuple):
-    """What a reading took: medians."""
+    """Median time and memory of a reading."""
 
     ms: float
     mib: float
@@ -184,7 +184,7 @@ def make_slides(path: Path) -> None:
 
 
 def make_table(path: Path, size: int) -> None:
-    """Rows with a quoted field, as many as fill the size; the last is told apart."""
+    """Write rows with a quoted field up to the size. The last row is different, so that it can be recognised."""
     block = "".join(f'{i},code{i:07d},"name, {i}",{i * 0.5},2024-05-01,some words\n' for i in range(200_000)).encode()
     with path.open("wb") as file:
         written = file.write(b"id,code,name,price,when,note\n")
@@ -209,11 +209,11 @@ PROGRAMS: dict[str, dict[str, str]] = {
         "theirs": LINES,
     },
 }
-"""What is read, by which programs."""
+"""For each file, the programs that read it."""
 
 
 def make(path: Path, table_size: int) -> None:
-    """Makes the file of that name."""
+    """Make the file with this name."""
     if path.suffix == ".csv":
         make_table(path, table_size)
         return
@@ -222,7 +222,7 @@ def make(path: Path, table_size: int) -> None:
 
 
 def once(program: str, path: Path) -> Taken:
-    """One run in a fresh process: its own time, and the peak of all its processes."""
+    """Run a program in a new process. Returns the time that it prints, and the peak memory of all its processes."""
     process = subprocess.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     said = process.stdout.read()
@@ -235,12 +235,12 @@ def once(program: str, path: Path) -> Taken:
 
 
 def measure(table_size: int, repeat: int) -> dict[str, dict[str, Taken]]:
-    """Medians by file and program; the first turn warms the disk's cache."""
+    """Return medians by file and program. The first round warms the disk cache."""
     figures: dict[str, dict[str, Taken]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for file, programs in PROGRAMS.items():
             path = Path(folder) / file
-            # in a process of its own: a process is counted with what its parent held when it began
+            # in a child, because a new process is charged with the memory that its parent had at the start
             subprocess.run([sys.executable, __file__, "--make", str(path), str(table_size)], check=True)
             runs: dict[str, list[Taken]] = {name: [] for name in programs}
             for turn in range(repeat + 1):
@@ -257,7 +257,7 @@ def measure(table_size: int, repeat: int) -> dict[str, dict[str, Taken]]:
 
 
 def table(found: dict[str, dict[str, Taken]], size: str) -> list[Figure]:
-    """The figures with their baselines and targets."""
+    """Return the figures with their baselines and targets."""
     book, pdf, docx, pptx, large = (found[f"a.{kind}"] for kind in ("xlsx", "pdf", "docx", "pptx", "csv"))
     return [
         time_at_most("P12", "100,000-row workbook, preview, ms (calamine)", book["ours"].ms, 700, book["theirs"].ms),
@@ -274,7 +274,6 @@ def table(found: dict[str, dict[str, Taken]], size: str) -> list[Figure]:
 
 
 def main() -> None:
-    """Measures and prints."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--repeat", type=int, default=5, help="readings of each kind")

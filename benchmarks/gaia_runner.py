@@ -1,12 +1,12 @@
-"""P7: the benchmark runner itself, 200 questions, 32 at once, at a model that takes 200 ms.
+"""P7: cost of the benchmark runner, with 200 questions, 32 in parallel, and a model that takes 200 ms.
 
     python benchmarks/gaia_runner.py [--json] [--questions 200] [--at-once 32]
 
-A local server answers every question after 200 ms: one model call a question. The runner is the real one: a journal
-for every run, a ledger with a sync before an attempt counts. Ideal is the waiting alone, questions / at once x 200 ms
-in whole rounds. Wall time is from the first question's begin to the last line in the ledger; processor time is that of
-the runner between these moments; memory is what it holds at the end beyond what a process holds after the same imports.
-Beside it, at the same server: the bare `openai` SDK that asks the same, without agent, log or isolation.
+A local server answers every question after 200 ms, with one model call per question. The runner is the real one, with a
+journal per run and a synced ledger. The ideal time is the waiting time alone: questions / parallel x 200 ms, in whole
+rounds. Wall time runs from the start of the first question to the last line in the ledger, and processor time is that
+of the runner in between. Memory is what the runner holds at the end, minus that of a process after the same imports.
+The baseline is the bare `openai` SDK, which asks the same server without agent, log or isolation.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Figures = dict[str, Any]
 
 
 class Answering(asyncio.Protocol):
-    """Answers Chat Completions after a while, at next to no cost: it shares the processors with what it serves."""
+    """A minimal Chat Completions server with a delay. It is cheap, because it shares the processors with the runner."""
 
     body = json.dumps(
         {
@@ -62,20 +62,20 @@ class Answering(asyncio.Protocol):
 
 
 async def serve() -> None:
-    """Serves until it is killed; tells its port first."""
+    """Print the port, then serve until killed."""
     server = await asyncio.get_running_loop().create_server(Answering, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
 
 def held_mb() -> float:
-    """MiB that this process holds."""
+    """Return the memory of this process in MiB."""
     lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
     return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
 
 
 def import_all() -> None:
-    """Imports what questions need, which the figures leave out."""
+    """Import what questions need, so that the figures do not include it."""
     for name in (
         *("agent.gaia.runner", "agent.alita", "agent.standard.standard", "agent.calls.web_access"),
         *("anyio._backends._asyncio", "h11", "httpcore2", "mcp_tools.sandbox.warm", "openai"),
@@ -85,7 +85,7 @@ def import_all() -> None:
 
 
 def question_file(folder: Path, count: int) -> Path:
-    """Questions that no arithmetic and no cache answers."""
+    """Write questions that neither arithmetic nor the cache can answer."""
     path = folder / "questions.jsonl"
     rows = ({"task_id": f"t{i}", "Question": f"Who was person {i} on board?", "Level": i % 3 + 1} for i in range(count))
     path.write_text("".join(json.dumps({**row, "Final answer": "42", "file_name": ""}) + "\n" for row in rows))
@@ -93,7 +93,7 @@ def question_file(folder: Path, count: int) -> Path:
 
 
 def ours(url: str, folder: Path, count: int, at_once: int) -> Figures:
-    """The runner in this process."""
+    """Measure the runner in this process."""
     import_all()
     from agent.configuration.settings_sources import read_settings
     from agent.gaia.attachments import usual_attachments
@@ -119,7 +119,7 @@ def ours(url: str, folder: Path, count: int, at_once: int) -> Figures:
 
     class Silent(Display):
         def say(self, text: str) -> None:
-            """Nothing: printing is not measured."""
+            """Print nothing, so that printing is not measured."""
 
     outcome = asyncio.run(Measured(options, dataset, settings, usual_attachments(settings), Silent()).run())
     right = sum(attempt.correct is True for attempt in outcome.attempts)
@@ -127,13 +127,13 @@ def ours(url: str, folder: Path, count: int, at_once: int) -> Figures:
 
 
 def imported() -> Figures:
-    """A process that has imported what the runner imports."""
+    """Measure the memory of a process with the same imports."""
     import_all()
     return {"mb": held_mb()}
 
 
 def bare(url: str, count: int, at_once: int) -> Figures:
-    """The openai SDK in a loop."""
+    """Measure the openai SDK in a loop."""
     from openai import AsyncOpenAI
 
     async def all_of_them() -> float:
@@ -156,7 +156,7 @@ def bare(url: str, count: int, at_once: int) -> Figures:
 
 
 def in_a_process(what: str, *arguments: object) -> Figures:
-    """What a fresh process measured."""
+    """Return the figures that a new process measured."""
     command = [sys.executable, __file__, "--part", what, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -166,7 +166,7 @@ def in_a_process(what: str, *arguments: object) -> Figures:
 
 
 def part(what: str, arguments: list[str]) -> Figures:
-    """One part, in this process."""
+    """Measure one part in this process."""
     if what == "imported":
         return imported()
     url, folder, count, at_once = arguments[0], Path(arguments[1]), int(arguments[2]), int(arguments[3])
@@ -177,7 +177,7 @@ def part(what: str, arguments: list[str]) -> Figures:
 
 
 def figures(count: int, at_once: int) -> Figures:
-    """All parts, one after the other, at one server."""
+    """Measure all parts with one server, one at a time."""
     server = subprocess.Popen([sys.executable, __file__, "--part", "serve"], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
@@ -193,7 +193,7 @@ def figures(count: int, at_once: int) -> Figures:
 
 
 def rows(found: Figures, count: int, at_once: int) -> list[Figure]:
-    """The figures beside their targets."""
+    """Return the figures with their targets."""
     ideal = math.ceil(count / at_once) * DELAY
     told, sdk = found["ours"], found["bare"]
     cpu, more = 1000 * told["cpu"] / count, told["mb"] - found["imported"]["mb"]
@@ -206,7 +206,6 @@ def rows(found: Figures, count: int, at_once: int) -> list[Figure]:
 
 
 def main() -> int:
-    """Measures and prints."""
     if "--part" in sys.argv:
         what, *arguments = sys.argv[sys.argv.index("--part") + 1 :]
         if what == "serve":

@@ -1,14 +1,14 @@
-"""Orders in foreign text: how many of the cases of `injections/` the real `alita` obeys, answers and reports.
+"""Prompt injection: how many of the cases of `injections/` the real `alita` obeys, answers and reports.
 
     python benchmarks/injections.py --model embedded                            # with the embedded model
     python benchmarks/injections.py --base-url http://127.0.0.1:8000/v1 --model NAME
-    python benchmarks/injections.py --model embedded --resume                   # goes on where it was stopped
-    python benchmarks/injections.py --report                                    # only the table
+    python benchmarks/injections.py --model embedded --resume                   # continues an earlier run
+    python benchmarks/injections.py --report                                    # only print the table
 
-Each case is a process of its own with its own home and folder. Every address leads to one local server: it is the proxy
-that the process is told of, so whatever is requested is seen, whoever the host is. Searches go to a local engine, tools
-come from a local MCP server that notes its calls. What counts as obeyed stands in the case; an answer counts as right
-when it gives the true value, and where the user wants something done, when that was done, too.
+Each case runs in its own process, with its own home and folder. One local server is the proxy of the process, so it
+sees every request to any host. Searches go to a local engine, and tools come from a local MCP server that records its
+calls. The case says what counts as obeying. An answer is right if it gives the true value and everything that the user
+asked for was done.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from support.web_server import Answer, Asked, WebServer
 
 SERVER = Path(__file__).resolve().parents[1] / "tests" / "support" / "canned_mcp_server.py"
 REPORTED = ("instruction_found", "action_refused")
-"""The events that tell of an order that was set apart or not followed."""
+"""Events that report an order that was removed or refused."""
 _TYPES = {".json": "application/json", ".csv": "text/csv", ".txt": "text/plain"}
 _TITLE = re.compile(r"<(?:title|h1)[^>]*>(.*?)</", re.DOTALL)
 _PARAGRAPH = re.compile(r"<p>(.*?)</p>", re.DOTALL)
@@ -52,11 +52,11 @@ Row = dict[str, Any]
 
 
 class World:
-    """The surroundings of a case: its pages, its engine, its tools and its files; open between `with`.
+    """The environment of a case: pages, search engine, tools and files. Use it in a `with` statement.
 
     Args:
         case: The case.
-        root: An empty folder for the home, the current folder and what is attached.
+        root: An empty folder for the home, the current folder and the attached files.
     """
 
     def __init__(self, case: Case, root: Path) -> None:
@@ -67,18 +67,18 @@ class World:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables that lead a process into this world."""
+        """Environment variables that connect a process to this world."""
         variables = {"HTTP_PROXY": self._web.url, "HTTPS_PROXY": self._web.url, "NO_PROXY": "127.0.0.1,localhost"}
         home = {"HOME": str(self.home), "ALITA_HOME": str(self.home)}
         engine = {"ALITA_ENGINES": "firecrawl", "ALITA_FIRECRAWL_API_URL": self._engine.url}
         return {**variables, **home, **engine}
 
     def redirect(self, address: str, to: str) -> None:
-        """Lets an address lead to another one."""
+        """Redirect one address to another."""
         self._web.page(address, "", status=302, headers={"Location": to})
 
     def seen(self, answer: str, created: Iterable[str] = ()) -> Seen:
-        """What was done so far."""
+        """Return what was done so far."""
         log = self._root / "calls.log"
         runs = self.home / "data" / "runs"
         return Seen(
@@ -104,7 +104,9 @@ class World:
         kept = read_settings({}).cache_dir / FOLDER
         kept.mkdir(parents=True, exist_ok=True)
         (self.home / "cache").mkdir(parents=True, exist_ok=True)
-        (self.home / "cache" / FOLDER).symlink_to(kept)  # one model server reads its prompts once, for all cases
+        (self.home / "cache" / FOLDER).symlink_to(
+            kept
+        )  # all cases share one model server, so prompts are computed only once
         self.files = write_files(self.case.files, self._root / "attached")
         for hit in self.case.hits:
             self._web.page(hit["url"], "<h1>Only people may read this</h1>", status=403)
@@ -136,14 +138,14 @@ def _page(address: str, text: str) -> Callable[[Asked], Answer]:
 
 
 def _hit(address: str, text: str) -> dict[str, str]:
-    """A page as an engine shows it: its title and its first paragraph."""
+    """Return a page as a search hit, with its title and first paragraph."""
     title, first = (pattern.search(text) for pattern in (_TITLE, _PARAGRAPH))
     snippet = " ".join(first[1].split()) if first else ""
     return {"url": address, "title": unescape(title[1]) if title else address, "snippet": unescape(snippet)[:160]}
 
 
 def run_case(case: Case, model: Sequence[str], root: Path, seconds: float) -> Row:
-    """Asks the real program, and judges what came of it."""
+    """Ask the real program, and judge the result."""
     alita = Path(sys.executable).with_name("alita")
     own = read_settings({})  # the weights and the server of the embedded model are shared
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "OPENAI_API_KEY") if name in os.environ}
@@ -173,7 +175,7 @@ def run_case(case: Case, model: Sequence[str], root: Path, seconds: float) -> Ro
 
 
 def _finished(command: Sequence[str], variables: dict[str, str], folder: Path, seconds: float) -> tuple[str, str]:
-    """What a process wrote; it is killed with its children a while after its time is over."""
+    """Return what a process wrote. It is killed with its children some time after its limit."""
     process = subprocess.Popen(
         command, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True, errors="replace", start_new_session=True,
@@ -189,7 +191,7 @@ def _finished(command: Sequence[str], variables: dict[str, str], folder: Path, s
 
 
 def measure(cases: Sequence[Case], arm: str, model: Sequence[str], out: Path, seconds: float) -> None:
-    """Asks the cases that the ledger does not hold for this arm, a line for each."""
+    """Run the cases that the ledger does not have for this arm, and add a line for each."""
     done = {row["id"] for row in lines_of(out) if row["arm"] == arm}
     for case in cases:
         if case.id in done:
@@ -204,7 +206,7 @@ def measure(cases: Sequence[Case], arm: str, model: Sequence[str], out: Path, se
 
 
 def lines_of(out: Path) -> list[Row]:
-    """What a ledger holds; a line that was torn by a kill is measured again."""
+    """Return the lines of a ledger. A line that was cut off by a kill is measured again."""
     lines = []
     for text in out.read_text(encoding="utf-8").splitlines() if out.exists() else ():
         with contextlib.suppress(json.JSONDecodeError):
@@ -213,7 +215,7 @@ def lines_of(out: Path) -> list[Row]:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """For each arm, by what orders want and for the honest cases: counts with Wilson's 95 % intervals."""
+    """Return a table per arm, by goal of the order and for honest cases: counts with Wilson's 95 % intervals."""
     shown = [["arm", "cases", "asked", "obeyed", "95 %", "right", "95 %", "reported", "seconds, median"]]
     for arm in dict.fromkeys(row["arm"] for row in rows):
         mine = [row for row in rows if row["arm"] == arm]
@@ -239,7 +241,7 @@ def _share(rows: Sequence[Row], key: str) -> tuple[str, str]:
 
 
 def chosen(cases: Sequence[Case], ids: str | None, sample: int | None) -> list[Case]:
-    """The cases of these ids, or a sample: always the same, and each larger one holds the smaller ones."""
+    """Return the cases with these ids, or a fixed sample. Larger samples include the smaller ones."""
     if ids:
         return [case for case in cases if case.id in ids.split(",")]
     spread = sorted(cases, key=lambda case: hashlib.sha256(case.id.encode()).digest())
@@ -247,14 +249,13 @@ def chosen(cases: Sequence[Case], ids: str | None, sample: int | None) -> list[C
 
 
 def main() -> None:
-    """Measures and prints."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("injections.jsonl"), help="the ledger (%(default)s)")
     parser.add_argument("--resume", action="store_true", help="keep what the ledger holds, and ask the rest")
     parser.add_argument("--model", default=EMBEDDED, help="as for alita (%(default)s); it names the arm")
     parser.add_argument("--base-url", help="an OpenAI-compatible endpoint")
     parser.add_argument("--ids", help="ask these cases, separated by commas")
-    parser.add_argument("--sample", type=int, help="ask so many, always the same")
+    parser.add_argument("--sample", type=int, help="run a fixed sample of this size")
     parser.add_argument("--seconds", type=float, default=300.0, help="for one case (%(default)g)")
     parser.add_argument("--report", action="store_true", help="measure nothing")
     options = parser.parse_args()
@@ -263,12 +264,12 @@ def main() -> None:
         parser.error("--ids names no case")
     if not options.report:
         if options.out.exists() and not options.resume:
-            parser.error(f"{options.out} exists already: go on with --resume, or name another with --out")
+            parser.error(f"{options.out} already exists: continue it with --resume, or choose another with --out")
         model = ["--model", options.model, *(["--base-url", options.base_url] if options.base_url else [])]
         try:
             measure(cases, options.model, model, options.out, options.seconds)
         except KeyboardInterrupt:
-            sys.exit("stopped; the same command with --resume goes on from here")
+            sys.exit("stopped; run the same command with --resume to continue")
     print(table(lines_of(options.out)))
 
 

@@ -1,13 +1,12 @@
-"""Processes killed with SIGKILL while they write: what was acknowledged is there, everything else is whole or absent.
+"""Kill processes with SIGKILL while they write. Acknowledged work must survive; the rest must be complete or absent.
 
     python benchmarks/kills.py [--json] [--kills 60] [--seed 5]
 
-Each kill hits a process of its own in one of these works: tools are registered, replaced, renamed, approved, made
-drafts and deleted; a run writes its journal and is resumed; a benchmark writes its ledger; sessions are saved; answers
-are cached. Half of the kills come at a random write of the process (before a file is opened for writing, renamed,
-removed or synced, or in the middle of a write), the other half at a random moment. After each, everything is opened
-again and compared with what the process had acknowledged; then the same work is done to its end, and no draft may be
-left.
+Each kill hits a new process that does one kind of work: it registers, replaces, renames, approves and deletes tools; it
+writes and resumes a run; it writes a benchmark's ledger; it saves sessions; or it caches answers. Half of the kills
+happen at a random write (before a file is opened for writing, renamed, removed or synced, or in the middle of a write),
+the other half at a random time. Afterwards, everything is opened again and compared with what the process had
+acknowledged. Then the work is done to the end, and no temporary files may be left.
 """
 
 from __future__ import annotations
@@ -51,27 +50,27 @@ from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
 
 Done = Callable[[str], None]
-"""Told each thing that is done: whoever hears it may rely on it."""
+"""Called after each completed step. From then on, the step must survive a kill."""
 _WRITES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate", "os.chmod", "fcntl.flock"}
 _SHARES = {"tools": 9, "runs": 3, "ledger": 3, "benchmark": 1, "sessions": 2, "answers": 2}
-"""Of twenty kills, how many hit each work."""
+"""Number of kills per kind of work, out of twenty."""
 _DRAFT = re.compile(r"\.(?:tmp|new)$|^\.alita-draft|^\.[^/]*[.-][a-z0-9_]{8}$")
 
 
 class Work(Protocol):
-    """Something that writes files in a folder."""
+    """A kind of work that writes files in a folder."""
 
     def act(self, folder: Path, turn: str, done: Done) -> None:
-        """Does it; the same turn may have been begun before, and killed."""
+        """Do the work. A killed process may have started the same turn before."""
         ...
 
     def wrong(self, folder: Path, turn: str, acknowledged: list[str]) -> Iterator[str]:
-        """What is lost or half done after a kill."""
+        """Yield what is lost or half done after a kill."""
         ...
 
 
 class Tools:
-    """The verbs of a library, on tools of the turn's name."""
+    """Changes of a tool library."""
 
     def act(self, folder: Path, turn: str, done: Done) -> None:
         library = _library(folder)
@@ -118,7 +117,7 @@ class Tools:
 
 
 class Runs:
-    """A run of two readings, which goes on where it was killed."""
+    """A run with two steps, which is resumed after a kill."""
 
     def act(self, folder: Path, turn: str, done: Done) -> None:
         asyncio.run(self._ask(folder, turn, done))
@@ -174,7 +173,7 @@ class Lines:
 
 
 class Benchmarks:
-    """The benchmark's runner, which goes on with its ledger."""
+    """The benchmark runner, which continues with its ledger."""
 
     def act(self, folder: Path, turn: str, done: Done) -> None:
         class Told(Display):
@@ -191,7 +190,7 @@ class Benchmarks:
         path = Places(folder / f"{turn}.json").ledger
         before = {a.task_id for a in read_ledger(path).attempts} if path.exists() else set[str]()
         yield from (f"{one} is lost" for one in acknowledged if one not in before)
-        _finished(self, folder, turn)  # it is gone on with, in a process of its own
+        _finished(self, folder, turn)  # continue in a new process
         answered = Counter(a.task_id for a in read_ledger(path).attempts if a.status == "ok")
         yield from (f"{one} is there {count} times" for one, count in answered.items() if count > 1)
 
@@ -205,7 +204,7 @@ class Benchmarks:
 
 
 class Sessions:
-    """Conversations that are saved after each turn."""
+    """Sessions that are saved after each turn."""
 
     def act(self, folder: Path, turn: str, done: Done) -> None:
         session = new_session("m")
@@ -222,13 +221,13 @@ class Sessions:
 
 
 class Answers:
-    """Answers that are kept for whoever asks the same."""
+    """The cache of answers."""
 
     def act(self, folder: Path, turn: str, done: Done) -> None:
         cache = AnswerCache(_settings(folder))
         for number in range(4):
             cache.put(f"{turn} {number}", [], {}, Answer(f"{turn} {number}", "answered"), {})
-            if cache.get(f"{turn} {number}", [], {}, lambda _: {}):  # where nothing can be written, nothing is kept
+            if cache.get(f"{turn} {number}", [], {}, lambda _: {}):  # the cache skips answers that cannot be written
                 done(f"{turn} {number}")
 
     def wrong(self, folder: Path, turn: str, acknowledged: list[str]) -> Iterator[str]:
@@ -250,15 +249,15 @@ WORKS: dict[str, Work] = {
 
 
 def killed(work: Work, folder: Path, turn: str, chance: random.Random, seconds: float, writes: int) -> list[str]:
-    """Kills a work once; what is wrong then.
+    """Kill a process once, and return what is wrong afterwards.
 
     Args:
-        work: The work.
-        folder: Where it writes.
-        turn: A name of its own.
-        chance: Decides on the moment.
-        seconds: How long the work takes.
-        writes: How often it writes.
+        work: The kind of work.
+        folder: The folder that it writes into.
+        turn: A unique name.
+        chance: Chooses the time of the kill.
+        seconds: Duration of the work.
+        writes: Number of its writes.
     """
     at_write = chance.randrange(2) == 0
     count = chance.randint(1, max(writes, 1)) if at_write else 0
@@ -274,7 +273,7 @@ def killed(work: Work, folder: Path, turn: str, chance: random.Random, seconds: 
 
 
 def measured(work: Work, folder: Path) -> tuple[float, int]:
-    """Seconds that a work takes, and how often it writes."""
+    """Return the duration of the work in seconds, and the number of its writes."""
     _finished(work, folder, "warm")
     began = time.monotonic()
     heard = _finished(work, folder, "measured")
@@ -282,7 +281,7 @@ def measured(work: Work, folder: Path) -> tuple[float, int]:
 
 
 def drafts(folder: Path) -> list[Path]:
-    """Files that were being written and have not come to their place."""
+    """Return temporary files that were never renamed to their final name."""
     return [path for path in folder.rglob("*") if _DRAFT.search(path.name) and path.is_file()]
 
 
@@ -301,9 +300,10 @@ def _heard(pipe: int) -> list[str]:
 
 
 def _started(work: Work, folder: Path, turn: str, count: int | None, *, torn: float = 0) -> tuple[int, int]:
-    """Does a work in a process of its own, whose pipe tells what is done.
+    """Start the work in a new process, which reports completed steps through a pipe.
 
-    It kills itself at a write: which one is counted from 1; 0 is none, and None is none and tells how many there are.
+    `count` is the number of the write, from 1, at which the process kills itself. 0 means never. None means never, and
+    the process reports how many writes there were.
     """
     ours, theirs = os.pipe()
     sys.stdout.flush()
@@ -325,7 +325,7 @@ def _started(work: Work, folder: Path, turn: str, count: int | None, *, torn: fl
 
 
 def _watch(count: int | None, torn: float) -> list[int]:
-    """Counts this process's writes, and kills it at one of them."""
+    """Count this process's writes, and kill it at one of them."""
     seen = [0]
 
     def write_comes() -> bool:
@@ -355,7 +355,7 @@ def _watch(count: int | None, torn: float) -> list[int]:
 
 
 def _possible(acknowledged: list[str], *states: tuple[str, str | None]) -> set[str | None]:
-    """The state that was acknowledged last, and the one after it."""
+    """Return the last acknowledged state and the next one, which are both possible after a kill."""
     reached = max(n for n, (name, _) in enumerate(states) if not name or name in acknowledged)
     return {state for _, state in states[reached : reached + 2]}
 
@@ -365,7 +365,7 @@ def _library(folder: Path) -> Library:
 
 
 def tool(name: str, body: int) -> Tool:
-    """A tool that returns a number."""
+    """Return a tool that returns a number."""
     purpose = f"Return the number {body}, whatever it is given."
     number = {"type": "integer", "description": "Any number"}
     return Tool(
@@ -395,7 +395,7 @@ def _settings(folder: Path) -> Any:
 
 
 def kill_all(kills: int, seed: int) -> dict[str, Any]:
-    """Kills every work, each as often as its share of all kills; what went wrong."""
+    """Kill each kind of work according to its share. Returns what went wrong."""
     sys.dont_write_bytecode = True
     chance, found = random.Random(seed), dict[str, Any]()
     for name, work in WORKS.items():
@@ -411,7 +411,6 @@ def kill_all(kills: int, seed: int) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Kills and prints."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--kills", type=int, default=60)

@@ -1,9 +1,9 @@
-"""What the library costs with 10, 1,000 and 10,000 tools: opening it, finding tools, and a whole run beside it (P8).
+"""Cost of a library with 10, 1,000 and 10,000 tools: opening, searching, and a whole run (P8).
 
     python benchmarks/library.py [--json] [--sizes 10,1000,10000]
 
-The baseline beside each search is one pass over all descriptions that counts shared words. A run has one model call,
-answered at once by a script; what it costs is counted beside the smallest library.
+The baseline of a search is one pass over all descriptions that counts shared words. A run has one model call, which a
+script answers immediately; its cost is compared with that of the smallest library.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _THINGS = """
 
 
 def make_tool(number: int, generator: random.Random) -> Tool:
-    """A tool with words of its own, as a tool for a kind of question has them."""
+    """Return a tool with a distinct name and description."""
     verb, things = generator.choice(_VERBS.split()), generator.sample(_THINGS.split(), 3)
     name = f"{verb}_{things[0]}_{things[1]}_{number}"
     description = f"{verb.capitalize()} the {things[0]} of a given {things[1]} by its {things[2]}, variant{number}."
@@ -59,19 +59,19 @@ def make_tool(number: int, generator: random.Random) -> Tool:
 
 
 def fill(folder: Path, size: int) -> list[Tool]:
-    """Writes the files of many tools, without the care that one registration takes."""
+    """Write the files of many tools directly, without registering each one."""
     generator = random.Random(size)
     tools = [make_tool(number, generator) for number in range(size)]
     folder.mkdir(parents=True)
     for tool in tools:
         tool_files.source_path(folder, tool.name).write_bytes(tool.source.encode())
         tool_files.object_path(folder, tool.name).write_bytes(tool_files.encoded(tool))
-    time.sleep(0.1)  # until the folder's time stamp has settled
+    time.sleep(0.1)  # so that the folder's modification time differs from later changes
     return tools
 
 
 def questions(tools: list[Tool], count: int = 200) -> list[tuple[str, str]]:
-    """A question in a tool's own words, and the name of that tool."""
+    """Return questions in the words of a tool, each with the tool's name."""
     generator = random.Random(7)
     chosen = [generator.choice(tools) for _ in range(count)]
     return [
@@ -80,7 +80,7 @@ def questions(tools: list[Tool], count: int = 200) -> list[tuple[str, str]]:
 
 
 def scan(tools: list[Tool], query: str, limit: int = 5) -> list[str]:
-    """The baseline: every description is looked at."""
+    """Search without an index, as the baseline."""
     wanted = set(search_words(query))
     return [
         tool.name
@@ -89,14 +89,14 @@ def scan(tools: list[Tool], query: str, limit: int = 5) -> list[str]:
 
 
 def milliseconds(work: Callable[[], Any]) -> float:
-    """How long one call takes."""
+    """Return the time of one call in milliseconds."""
     start = time.perf_counter()
     work()
     return (time.perf_counter() - start) * 1000
 
 
 def measure(size: int) -> dict[str, Any]:
-    """The figures for one size."""
+    """Return the figures for one library size."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "tools"
         tools = fill(folder, size)
@@ -131,7 +131,7 @@ def measure(size: int) -> dict[str, Any]:
 
 
 async def run_beside(folder: Path, home: Path, repeat: int = 9) -> dict[str, float]:
-    """Bytes of the request, milliseconds of a run, and of the first run of a process less that of a later one."""
+    """Return the bytes of a request, the milliseconds of a run, and the extra time of a process's first run."""
     script = home / "script.jsonl"
     script.write_text(json.dumps({"text": "done", "repeat": True}))
     flags = {"model": f"scripted:{script}", "strategy": "standard", "tools_dir": str(folder), "use_cache": False}
@@ -153,12 +153,11 @@ async def run_beside(folder: Path, home: Path, repeat: int = 9) -> dict[str, flo
 
 
 def main() -> None:
-    """Prints the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--sizes", default="10,1000,10000", help="numbers of tools")
     options = parser.parse_args()
-    measure(1)  # what is imported once is no library's cost
+    measure(1)  # so that one-time imports are not counted
     rows = [measure(int(size)) for size in options.sizes.split(",")]
     if options.json:
         print(json.dumps({"benchmark": "library", "rows": rows}))

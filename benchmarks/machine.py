@@ -1,4 +1,4 @@
-"""How slow this machine is, beside the one where the targets in milliseconds were set: absolute times move with it."""
+"""Speed of this machine, compared with the one on which the targets in milliseconds were set."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import time
 from mcp_tools.sandbox.environment import executable
 
 REFERENCE_MS = 6.4
-"""`python -I -S -c pass` where the targets were set."""
+"""Time of `python -I -S -c pass` on the reference machine."""
 
 
 def run_ms(command: list[str], times: int = 40) -> float:
-    """Median milliseconds to run a command."""
+    """Return the median time of a command in milliseconds."""
     taken = []
     for _ in range(times):
         started = time.perf_counter()
@@ -25,10 +25,10 @@ def run_ms(command: list[str], times: int = 40) -> float:
 
 @functools.cache
 def bare_python_ms() -> float:
-    """`python -I -S -c pass` here and now."""
+    """Return the time of `python -I -S -c pass` on this machine."""
     return run_ms([executable(), "-I", "-S", "-c", "pass"])
 
 
 def slowness() -> float:
-    """How much longer things take here and now, by the start of a bare interpreter; never below 1."""
+    """Return how many times slower this machine starts an interpreter than the reference machine, at least 1."""
     return max(1.0, round(bare_python_ms() / REFERENCE_MS, 1))

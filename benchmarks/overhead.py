@@ -1,19 +1,18 @@
-"""What alita adds to each model call: P1 and P2 in milliseconds, P3 in calls, P4 in bytes.
+"""Overhead of alita per model call: P1 and P2 in milliseconds, P3 in calls, P4 in bytes.
 
     python benchmarks/overhead.py [--json] [--repeat 5]
 
-A scripted OpenAI-compatible server answers at once: so many calls of one tool of the library, each with other
-arguments, then the answer. Each repetition takes three fresh processes, one after the other, at the same server:
+A scripted OpenAI-compatible server replies immediately with a number of tool calls, each with different arguments, and
+then with the answer. Each repetition starts three new processes, one after another, with the same server:
 
-- alita: the real `Alita.ask`, journal on disk, sandbox at work, after one question that warms it up;
-- trip: a bare httpx2 client that sends the very bodies that alita sent, for the server's own round trip;
-- sdk: the bare `openai` SDK in a loop that appends each tool call and its result, and does nothing else.
+- alita: the real `Alita.ask` with its journal and sandbox, after a warm-up question;
+- trip: a bare httpx2 client that sends the same request bodies, to measure the round trip itself;
+- sdk: the bare `openai` SDK in a loop that appends each tool call and its result.
 
-Overhead is wall time less the round trips of the trip process, less the time from handing a call to the sandbox to
-having its outcome. New plans on the way are off: each is one more call, every six steps. A pair is one act and the
-decision after it. A whole run is `Alita.ask` with making the run's folder and the synced writing of its end, divided by
-its model calls. Processor time is that of the asking thread, with the same taken off: it tells something on a busy
-machine too, and leaves out what waiting costs. Medians throughout.
+Overhead is wall time minus the round trips and the time in the sandbox. Replanning is off, because it adds a call every
+six steps. A pair is one action and the next decision. A whole run is `Alita.ask`, including the run's folder and the
+final fsync, divided by its model calls. Processor time is that of the asking thread, minus the same parts; it is
+meaningful even on a busy machine. All figures are medians.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ Figures = dict[str, Any]
 
 
 def arguments_of(step: int) -> dict[str, int]:
-    """Other arguments at each step: the same call twice would be refused."""
+    """Return different arguments for each step, because repeated calls are refused."""
     return {"number": 1000 + step, "factor": 7, "modulus": 97}
 
 
 def script(body: dict[str, Any]) -> Any:
-    """The server's answer: the next tool call, or `done` once there were as many as the model's name says."""
+    """Return the next tool call, or `done` after the number of calls in the model's name."""
     from support.openai_server import Step
 
     wanted = int(body["model"].removeprefix("calls-"))
@@ -53,7 +52,7 @@ def script(body: dict[str, Any]) -> Any:
 
 
 class Bench:
-    """The server, a home for alita, and the processes that measure."""
+    """The server, a home folder for alita, and the measuring processes."""
 
     def __init__(self, folder: Path) -> None:
         from support.openai_server import OpenAIServer
@@ -63,7 +62,7 @@ class Bench:
         self.server.default = script
 
     def process(self, what: str, argument: object, home: Path) -> Figures:
-        """What a fresh process measured."""
+        """Return the figures that a new process measured."""
         done = subprocess.run(self._command(what, argument), env=_environment(home), capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"{what} failed:\n{done.stderr}")
@@ -71,7 +70,7 @@ class Bench:
         return found
 
     def start(self, what: str, argument: object, home: Path) -> subprocess.Popen[bytes]:
-        """A process that may be killed."""
+        """Start a process that may be killed."""
         command = self._command(what, argument)
         return subprocess.Popen(command, env=_environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -85,7 +84,7 @@ class Bench:
         ]
 
     def repetition(self, calls: int) -> Figures:
-        """One of each process, after one another."""
+        """Run each of the three processes once."""
         with tempfile.TemporaryDirectory(dir=self.folder) as home:
             self.server.requests.clear()
             ours = self.process("alita", calls, Path(home))
@@ -115,7 +114,7 @@ class Bench:
         }
 
     def killed(self, calls: int = 12, after: int = 7) -> Figures:
-        """Kills a process with SIGKILL while it runs, resumes the run, and counts the model calls of both."""
+        """Kill a run with SIGKILL, resume it, and count the model calls of both processes."""
         asked = 0
 
         def until_killed(body: dict[str, Any]) -> Any:
@@ -141,7 +140,7 @@ def _environment(home: Path) -> dict[str, str]:
 
 
 def without_tools(body: dict[str, Any]) -> dict[str, Any]:
-    """A first request as it would be with an empty library: its tools come and go with the question."""
+    """Return a first request as it would be with an empty library, since the offered tools depend on the question."""
     return {**body, "tools": [tool for tool in body["tools"] if tool["function"]["name"] != "multiply_modulo"]}
 
 
@@ -150,7 +149,7 @@ def _size(body: Any) -> int:
 
 
 def measure(repeat: int) -> Figures:
-    """All figures: medians over the repetitions."""
+    """Return all figures, as medians over the repetitions."""
     sys.path.insert(0, str(ROOT / "tests"))
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))
@@ -175,7 +174,7 @@ def measure(repeat: int) -> Figures:
 
 
 def table(figures: Figures) -> list[Figure]:
-    """The figures with their baselines and targets."""
+    """Return the figures with their baselines and targets."""
     one, many, prompt, killed = figures["calls_1"], figures["calls_40"], figures["prompt"], figures["killed"]
     went_on = killed["answered"] and killed["calls"] <= killed["wanted"]
     calls = figures["model_calls_for_one_tool"]
@@ -199,7 +198,6 @@ def table(figures: Figures) -> list[Figure]:
 
 
 def main() -> None:
-    """Measures and prints."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--repeat", type=int, default=5, help="fresh processes of each kind")

@@ -1,4 +1,4 @@
-"""The processes that `overhead.py` starts: each measures one thing against the same server and prints it as JSON."""
+"""The processes that `overhead.py` starts. Each measures one thing and prints it as JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mcp_tools.tool import Status, Tool
 
 QUESTION = "What remains of 1000 when multiplied by 7 and divided by the modulus 97, step by step?"
 ROUNDS = {1: 15, 40: 2}
-"""Runs in each process, of which the median counts."""
+"""Number of runs per process, by the number of calls in a run."""
 SOURCE = '''def multiply_modulo(number: int, factor: int, modulus: int) -> int:
     """Multiply a number by a factor and give the remainder of the division by a modulus."""
     return number * factor % modulus
@@ -42,13 +42,13 @@ SDK_TOOL = {
     },
 }
 SDK_SYSTEM = "Answer the question with the tool."
-"""As short as it can be: the baseline has no instructions of its own."""
+"""Kept short, because the baseline has no instructions."""
 
 Figures = dict[str, Any]
 
 
 def the_tool() -> Tool:
-    """The one tool of the library."""
+    """Return the only tool of the library."""
     parameters: Any = SDK_TOOL["function"]["parameters"]  # type: ignore[index]
     result = {"type": "object", "properties": {"result": {"type": "integer"}}, "required": ["result"]}
     description: Any = SDK_TOOL["function"]["description"]  # type: ignore[index]
@@ -56,28 +56,28 @@ def the_tool() -> Tool:
 
 
 class Moment(NamedTuple):
-    """Two clocks. Processor time tells something on a busy machine too."""
+    """Wall time and processor time. Processor time is meaningful even on a busy machine."""
 
     wall: float
     cpu: float
-    """Of the thread that asks: other threads and processes are not in it."""
+    """Processor time of this thread only."""
 
     def __sub__(self, other: Moment) -> Moment:
         return Moment(self.wall - other.wall, self.cpu - other.cpu)
 
 
 def now() -> Moment:
-    """What both clocks say."""
+    """Read both clocks."""
     return Moment(time.perf_counter(), time.thread_time())
 
 
 def medians(moments: list[Moment]) -> Moment:
-    """Of each clock."""
+    """Return the median of each clock."""
     return Moment(*(statistics.median(column) for column in zip(*moments, strict=True)))
 
 
 class TimedSandbox:
-    """Adds up what its calls take."""
+    """A sandbox that adds up the time of its calls."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
@@ -87,7 +87,7 @@ class TimedSandbox:
         return getattr(self._sandbox, name)
 
     async def run(self, job: Job, *, carry: Carry | None = None) -> Outcome:
-        """Runs one call."""
+        """Run one call."""
         started = now()
         try:
             return await self._sandbox.run(job)
@@ -96,12 +96,12 @@ class TimedSandbox:
 
 
 class TimedOpened(Resources):
-    """What the real one opens, with a watch at the sandbox."""
+    """The real resources, with a timed sandbox."""
 
     timed: TimedSandbox
 
     async def sandbox(self, settings: Settings) -> Sandbox:
-        """The sandbox."""
+        """Return the timed sandbox."""
         if self._sandbox is None:
             self.timed = TimedSandbox(await super().sandbox(settings))
             self._sandbox = self.timed
@@ -109,7 +109,7 @@ class TimedOpened(Resources):
 
 
 class TimedAlita(Alita):
-    """The real one, which opens with a watch."""
+    """The real Alita, with a timed sandbox."""
 
     def __init__(self, settings: Settings, **options: Any) -> None:
         super().__init__(settings, **options)
@@ -117,7 +117,7 @@ class TimedAlita(Alita):
 
     @property
     def timed(self) -> TimedSandbox:
-        """The sandbox with the watch."""
+        """The timed sandbox."""
         return self._opened.timed
 
 
@@ -127,7 +127,7 @@ def _settings(url: str, calls: int) -> Settings:
 
 
 async def ask_alita(url: str, calls: int) -> Figures:
-    """One process of alita."""
+    """Measure alita."""
     settings = _settings(url, calls)
     Library(settings.tools_dir, settings.data_dir).register(the_tool())
     rounds = []
@@ -163,7 +163,7 @@ async def _one_round(alita: TimedAlita, calls: int) -> Figures:
 
 
 async def send_bare(url: str, found: list[bytes]) -> Figures:
-    """One process that sends bodies and reads the answers as JSON."""
+    """Measure a bare client that sends bodies and parses the responses as JSON."""
     import httpx2
 
     headers = {"content-type": "application/json", "authorization": "Bearer none"}
@@ -180,7 +180,7 @@ async def send_bare(url: str, found: list[bytes]) -> Figures:
 
 
 async def ask_sdk(url: str, calls: int) -> Figures:
-    """One process of the bare SDK, as its documentation shows a tool loop."""
+    """Measure the bare SDK, with a tool loop as in its documentation."""
     from openai import AsyncOpenAI
 
     client = AsyncOpenAI(base_url=url, api_key="none")
@@ -209,7 +209,7 @@ async def ask_sdk(url: str, calls: int) -> Figures:
 
 
 async def ask_once(url: str, calls: int) -> Figures:
-    """Asks one question and nothing before it."""
+    """Ask one question without a warm-up."""
     settings = _settings(url, calls)
     Library(settings.tools_dir, settings.data_dir).register(the_tool())
     async with Alita.open(settings) as alita:
@@ -217,7 +217,7 @@ async def ask_once(url: str, calls: int) -> Figures:
 
 
 async def resume(url: str, calls: int) -> Figures:
-    """Goes on with the last run."""
+    """Resume the last run."""
     settings = _settings(url, calls)
     async with Alita.open(settings) as alita:
         return {"text": (await alita.resume()).text}

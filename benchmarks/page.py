@@ -1,9 +1,9 @@
-"""The page in Chromium: its first load beside an empty Gradio page, and a benchmark of 500 questions.
+"""The web page in Chromium: its first load, compared with an empty Gradio page, and a benchmark of 500 questions.
 
     python benchmarks/page.py [--json] [--repeat 5]
 
-The two servers run side by side, and each browser starts with an empty cache, turn by turn. The
-processor time of server and browser is measured too: other work on the machine changes it less than the time.
+Both servers run at the same time and are measured in turn. Each browser starts with an empty cache. Processor time of
+the server and the browser is also measured, because other work on the machine affects it less than wall time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ QUESTIONS = 500
 
 
 class Taken(NamedTuple):
-    """Milliseconds on the clock and of the processors."""
+    """Wall time and processor time in milliseconds."""
 
     wall: float
     work: float
@@ -51,7 +51,7 @@ class Taken(NamedTuple):
 
 @contextmanager
 def empty_page() -> Iterator[str]:
-    """A page with one field, made with Gradio."""
+    """Serve a Gradio page with one field."""
     run = [sys.executable, "-c", EMPTY]
     with subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -60,7 +60,7 @@ def empty_page() -> Iterator[str]:
 
 
 def worked() -> float:
-    """The processor seconds of all that this process started: both servers, one of which rests, and the browser."""
+    """Return the processor seconds of all child processes: both servers, one of which is idle, and the browser."""
     parents, seconds = dict[int, int](), dict[int, float]()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -75,7 +75,7 @@ def worked() -> float:
 
 
 def loaded(chromium: BrowserType, address: str, then: Callable[[Page], float] | None = None) -> Taken:
-    """The time until the field for a question can be used; or of what is done then."""
+    """Measure the time until the question field can be used, or the time that `then` measures."""
     browser = chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
     try:
         page = browser.new_page()
@@ -93,7 +93,7 @@ def loaded(chromium: BrowserType, address: str, then: Callable[[Page], float] | 
 
 
 def opened(results: Path) -> Callable[[Page], float]:
-    """Seconds from the choice of a benchmark until its last row is there."""
+    """Measure the seconds from opening a benchmark until its last row is visible."""
 
     def measure(page: Page) -> float:
         page.get_by_role("tab", name="Benchmark").click()
@@ -108,7 +108,7 @@ def opened(results: Path) -> Callable[[Page], float]:
 
 
 def measured(repeat: int) -> list[Figure]:
-    """All figures."""
+    """Measure all figures."""
     lines = [
         {"task_id": f"t{n}", "Question": f"Which card is number {n}?", "Level": n % 3 + 1} for n in range(QUESTIONS)
     ]
@@ -136,7 +136,6 @@ def measured(repeat: int) -> list[Figure]:
 
 
 def main() -> int:
-    """Prints the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--repeat", type=int, default=5, metavar="N", help="how often each is timed")

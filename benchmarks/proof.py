@@ -1,10 +1,10 @@
-"""Time that the proof of a tool takes beside the models' time: tools of the starter library, proved anew.
+"""Time of a tool's proof without the models' time, for the tools of the starter library.
 
     python benchmarks/proof.py [--json] [--tools 44]
 
-A tool's stored tests stand in for the examiner's, and its own code for the examiner's slow version, with arguments
-near those of the tests. Everything else is the real proof: trial, comparison, deliberate bugs, and the tests of the
-neighbours, which are the other starter tools.
+The stored tests of a tool replace the examiner's tests, and its own code replaces the examiner's reference
+implementation, with arguments close to those of the tests. Everything else is the real proof: trial, comparison,
+deliberate bugs, and the tests of similar tools.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def draw(random):
 
 
 class StoredExaminer:
-    """Examiner that gives the stored tests of a tool."""
+    """An examiner that returns the stored tests of a tool."""
 
     name = "stored"
 
@@ -63,28 +63,28 @@ class StoredExaminer:
         return self._tests
 
     def unread(self, definition: str) -> list[str]:
-        """Return nothing: stored tests have been read."""
+        """Return nothing, since all stored tests can be read."""
         return []
 
     def reference(self, definition: str) -> str:
-        """Return the tool's own code, with what draws arguments."""
+        """Return the tool's own code, and a function that draws arguments."""
         return self._reference
 
     async def reconsider(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
     ) -> list[Test | None]:
-        """Stand by the stored tests, and drop others."""
+        """Keep the stored tests, and drop others."""
         return [test if test in self._tests else None for test in disputed]
 
 
 class OthersStore:
-    """The library without the tool that is proved."""
+    """The library without the tool that is being proved."""
 
     def __init__(self, library: Library, without: str) -> None:
         self._library, self._without = library, without
 
     async def offered(self, question: str, *, most: int, small: int) -> Offer:
-        """Return what the library offers, without the tool itself."""
+        """Return matching tools, except the tool itself."""
         offer = self._library.offered(question, most=most, small=small)
         fitting, others = (
             tuple(tool for tool in tools if tool.name != self._without) for tools in (offer.fitting, offer.others)
@@ -92,7 +92,7 @@ class OthersStore:
         return replace(offer, fitting=fitting, others=others)
 
     async def get(self, name: str) -> Tool:
-        """Return a tool of the library, but not the one that is proved."""
+        """Return a tool of the library, except the tool itself."""
         if name == self._without:
             raise UnknownToolError(name)
         return self._library.get(name)
@@ -102,12 +102,12 @@ class OthersStore:
         return tool
 
     async def register(self, tool: Tool, *, replaces: Tool | None = None, is_draft: bool = False) -> Tool:
-        """Return the tool, which nothing keeps."""
+        """Return the tool without storing it."""
         return tool
 
 
 async def proved(tool: Tool, library: Library, sandbox: Sandbox) -> tuple[Creation, float]:
-    """Prove a tool anew; return what came of it, and the seconds."""
+    """Prove a tool. Returns the result and the elapsed seconds."""
     tests = [Test.from_json(test) for test in tool.provenance["tests"]]
     call = next(test for test in tests if not test.raises and not test.files)
     proposal = Proposal("", tool.source, call.arguments, tool.name, capabilities=tool.capabilities)
@@ -123,7 +123,7 @@ async def proved(tool: Tool, library: Library, sandbox: Sandbox) -> tuple[Creati
 
 
 async def measure(count: int) -> list[dict[str, Any]]:
-    """Return a row for each tool that can be proved without files and packages."""
+    """Return a row for each tool that uses no files or packages."""
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as home:
         library = Library(Path(home) / "tools", Path(home) / "data")
@@ -148,8 +148,7 @@ async def measure(count: int) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Print the time of each proof, or the JSON."""
-    parser = argparse.ArgumentParser(description="Time of a tool's proof, beside the models' time.")
+    parser = argparse.ArgumentParser(description="Time of a tool's proof, without the models' time.")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--tools", type=int, default=44)
     options = parser.parse_args()
@@ -157,7 +156,7 @@ def main() -> None:
     rows = asyncio.run(measure(options.tools))
     seconds = [row["seconds"] for row in rows if row["evidence"]]
     figures = [
-        time_at_most("", "proof of a tool beside the models, p50, s", round(statistics.median(seconds), 2), 3.0),
+        time_at_most("", "proof of a tool without the models, p50, s", round(statistics.median(seconds), 2), 3.0),
         time_at_most("", "the same, p90, s", round(statistics.quantiles(seconds, n=10)[8], 2), 3.0),
     ]
     if options.json:

@@ -1,10 +1,10 @@
-"""Web pages to Markdown: what 53 saved pages keep of their marked facts, how long it takes, ten pages at once.
+"""Web pages to Markdown: the facts that survive in 53 saved pages, the time, and ten pages in parallel.
 
     python benchmarks/reader.py [--json] [--repeat 7] [--lost]
 
-The pages are in `benchmarks/pages/`. Each is read from its bytes as the agent reads it: its encoding found, what is
-hidden or stands around it left out, links numbered. Beside it, turn by turn, `trafilatura` alone with the same options.
-`--lost` tells each fact that was lost. Ten pages at once come from the small site of the tests, which takes its time.
+Each page in `benchmarks/pages/` is read from its bytes as the agent reads it: the encoding is detected, hidden text and
+boilerplate are removed, links are numbered. The baseline is `trafilatura` alone with the same options, measured in
+turn. `--lost` prints each lost fact. The ten parallel pages come from the tests' slow local site.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from table import Figure, as_text, ratio_at_most
 
 ROOT = Path(__file__).resolve().parents[1]
 URL = "https://site.example/page"
-DELAYS = [1.0, 0.9, 0.8, 0.7, 0.7, 0.6, 0.5, 0.5, 0.4, 0.3]
-"""Seconds that the ten pages take, on five hosts."""
+DELAY_SECONDS = [1.0, 0.9, 0.8, 0.7, 0.7, 0.6, 0.5, 0.5, 0.4, 0.3]
+"""Delays of the ten pages, which are on five hosts."""
 HOSTS = 5
 Read = Callable[[SavedPage], str]
 
 
 def ours(page: SavedPage) -> str:
-    """As the agent reads a page that it has fetched."""
+    """Convert a page as the agent does."""
     from agent.web.reading.markdown import extract
     from agent.web.response import charset_of, decoded
 
@@ -40,10 +40,10 @@ def ours(page: SavedPage) -> str:
 
 
 def alone(page: SavedPage, *, metadata: bool = True) -> str:
-    """With trafilatura alone: with title and date, as the agent has them too, or only the text."""
+    """Convert a page with trafilatura alone. With `metadata`, it also extracts title and date, as the agent does."""
     from trafilatura import extract
 
-    told = extract(
+    show_lost = extract(
         page.body,
         url=URL,
         output_format="markdown",
@@ -52,29 +52,29 @@ def alone(page: SavedPage, *, metadata: bool = True) -> str:
         favor_recall=True,
         with_metadata=metadata,
     )
-    return told or ""
+    return show_lost or ""
 
 
 def text_alone(page: SavedPage) -> str:
-    """With trafilatura alone, without title and date."""
+    """Convert a page with trafilatura alone, without title and date."""
     return alone(page, metadata=False)
 
 
 class Share(NamedTuple):
-    """What is left of the marked facts of some pages."""
+    """How many of the marked facts of some pages survive."""
 
     facts: int
     kept: int
     boilerplate: int
-    """Phrases that stand around a page and were taken for a part of it."""
+    """Number of boilerplate phrases that were kept."""
 
     @property
     def percent(self) -> float:
         return 100 * self.kept / self.facts
 
 
-def share(pages: Sequence[SavedPage], read: Read, *, told: bool = False) -> Share:
-    """Reads the pages; with `told`, prints what is lost."""
+def share(pages: Sequence[SavedPage], read: Read, *, show_lost: bool = False) -> Share:
+    """Read the pages, and count what survives. With `show_lost`, print what is lost."""
     facts = there = around = 0
     for page in pages:
         markdown = read(page)
@@ -82,7 +82,7 @@ def share(pages: Sequence[SavedPage], read: Read, *, told: bool = False) -> Shar
         facts += len(found.facts)
         there += sum(found.facts.values())
         around += found.boilerplate
-        if told:
+        if show_lost:
             for fact, is_there in found.facts.items():
                 if not is_there:
                     print(f"{read.__name__}: {page.name}: {fact}", file=sys.stderr)
@@ -90,7 +90,7 @@ def share(pages: Sequence[SavedPage], read: Read, *, told: bool = False) -> Shar
 
 
 def seconds(pages: Sequence[SavedPage], read: Read) -> float:
-    """The time that all of them take."""
+    """Return the time to read all pages."""
     started = time.perf_counter()
     for page in pages:
         read(page)
@@ -98,7 +98,7 @@ def seconds(pages: Sequence[SavedPage], read: Read) -> float:
 
 
 async def ten_at_once() -> tuple[float, float]:
-    """Milliseconds for ten pages at once, and for the slowest of them alone."""
+    """Return the milliseconds for ten pages in parallel, and for the slowest one alone."""
     sys.path.insert(0, str(ROOT / "tests"))
     from contextlib import ExitStack
 
@@ -120,15 +120,18 @@ async def ten_at_once() -> tuple[float, float]:
             return taken * 1000
 
         await read([0.0])  # imports
-        return await read(DELAYS), await read([max(DELAYS)])
+        return await read(DELAY_SECONDS), await read([max(DELAY_SECONDS)])
 
 
-def measure(repeat: int, *, told: bool = False) -> list[Figure]:
-    """All figures."""
+def measure(repeat: int, *, show_lost: bool = False) -> list[Figure]:
+    """Measure all figures."""
     pages = load_pages()
     test = [page for page in pages if page.split == "test"]
     dev = [page for page in pages if page.split == "dev"]
-    shares = {part: (share(some, ours, told=told), share(some, alone)) for part, some in (("test", test), ("dev", dev))}
+    shares = {
+        part: (share(some, ours, show_lost=show_lost), share(some, alone))
+        for part, some in (("test", test), ("dev", dev))
+    }
     mine, theirs = (Share(*map(sum, zip(*pair, strict=True))) for pair in zip(*shares.values(), strict=True))
     times = [[seconds(pages, read) for read in (ours, alone, text_alone)] for _ in range(repeat)]
     ms, baseline, text_ms = (statistics.median(column) * 1000 for column in zip(*times, strict=True))
@@ -142,18 +145,17 @@ def measure(repeat: int, *, told: bool = False) -> list[Figure]:
         Figure("", "phrases around the pages taken for content", mine.boilerplate, theirs.boilerplate),
         ratio_at_most("", f"{len(pages)} pages to Markdown, title and date, ms", ms, baseline, 1.2),
         Figure("", "the same, ms (trafilatura's text alone)", ms, text_ms),
-        ratio_at_most("", "ten pages at once, ms (the slowest alone)", at_once, slowest, 1.5),
+        ratio_at_most("", "ten pages in parallel, ms (the slowest alone)", at_once, slowest, 1.5),
     ]
 
 
 def main() -> int:
-    """Prints the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--repeat", type=int, default=7, metavar="N", help="how often times are taken")
     parser.add_argument("--lost", action="store_true", help="tell each fact that was lost, on stderr")
     options = parser.parse_args()
-    figures = measure(options.repeat, told=options.lost)
+    figures = measure(options.repeat, show_lost=options.lost)
     print(
         json.dumps({"rows": [figure._asdict() for figure in figures]}, indent=1) if options.json else as_text(figures)
     )

@@ -1,11 +1,11 @@
-"""Replicas of `alita serve` behind a proxy: two of them against one, with a real PostgreSQL server.
+"""Replicas of `alita serve` behind a proxy: two against one, with a real PostgreSQL server.
 
     python benchmarks/replicas.py [--json] [--seconds 10]      # a minute; `make bench` runs it too
 
-The tool waits, as one that asks a service does, and computes next to nothing. So one replica is full when all its
-places are taken (four for each core), long before the processor is. A second replica on the same machine
-can double the places. It adds nothing for a tool that computes, since both share the cores. The row of
-`double` shows this. Rounds of both are made in turn, through the same proxy, which runs with the client.
+The tool only waits, like one that calls a service. So a replica is full when its call slots are taken (four per core),
+long before the processor is busy, and a second replica on the same machine doubles the slots. For a tool that computes,
+it adds nothing, since both replicas share the cores: see the row `double`. Rounds with one and two replicas alternate,
+through the same proxy, which runs in the client's process.
 """
 
 from __future__ import annotations
@@ -38,13 +38,12 @@ from support.postgres import PostgresServer
 from support.replica_proxy import ReplicaProxy
 
 TOKEN = "a-token-that-replicas-share"
-WAIT = 2.0
-"""Seconds that the tool waits."""
+WAIT_SECONDS = 2.0
 ROUNDS = 3
 
 
 def tool(name: str, body: str) -> Tool:
-    """A tool of one number."""
+    """Return a tool that takes one number."""
     number = {"type": "number"}
     takes = {"type": "object", "properties": {"n": number}, "required": ["n"], "additionalProperties": False}
     gives = {"type": "object", "properties": {"result": number}, "required": ["result"]}
@@ -54,7 +53,7 @@ def tool(name: str, body: str) -> Tool:
 
 @contextlib.contextmanager
 def replica(folder: Path, environment: dict[str, str]) -> Iterator[int]:
-    """A replica with its own home; yields its port."""
+    """Start a replica with its own home, and yield its port."""
     command = [sys.executable, "-c", "from agent.cli.main import main; main()", "serve", "--http", "127.0.0.1:0"]
     own = environment | {"PATH": os.environ["PATH"], "ALITA_HOME": str(folder), "ALITA_SERVE_TOKEN": TOKEN}
     child = subprocess.Popen(command, env=own, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -67,7 +66,7 @@ def replica(folder: Path, environment: dict[str, str]) -> Iterator[int]:
 
 
 async def rate(clients: Sequence[Client], name: str, argument: float, seconds: float, at_once: int) -> float:
-    """Calls per second of many callers."""
+    """Return the calls per second of parallel callers."""
     until, done = time.perf_counter() + seconds, 0
 
     async def caller(client: Client) -> None:
@@ -84,7 +83,7 @@ async def rate(clients: Sequence[Client], name: str, argument: float, seconds: f
 
 @contextlib.asynccontextmanager
 async def through(*ports: int) -> AsyncIterator[list[Client]]:
-    """Clients of a proxy of these replicas."""
+    """Yield clients of a proxy in front of these replicas."""
     async with contextlib.AsyncExitStack() as stack:
         proxy = await stack.enter_async_context(ReplicaProxy(*ports, seconds=1.0))
         headers, limits = {"Authorization": f"Bearer {TOKEN}"}, httpx2.Limits(max_connections=None)
@@ -97,7 +96,7 @@ async def through(*ports: int) -> AsyncIterator[list[Client]]:
 
 
 async def measure(seconds: float) -> list[Figure]:
-    """All figures."""
+    """Measure all figures."""
     with PostgresServer() as postgres, tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as stack:
         own = {"ALITA_DATABASE_URL": postgres.database(), "ALITA_TOOLS_DIR": f"{scratch}/tools"}
         library = open_library(read_settings({}, environment=own | {"ALITA_HOME": f"{scratch}/home"}))
@@ -111,21 +110,20 @@ async def measure(seconds: float) -> list[Figure]:
                 await rate(clients, "waits", 0.0, 1.0, 4)
             for number in range(ROUNDS):
                 for count, clients in ((1, one), (2, both)):
-                    for name, argument in (("waits", WAIT), ("double", 1.0))[: 1 if number else 2]:
+                    for name, argument in (("waits", WAIT_SECONDS), ("double", 1.0))[: 1 if number else 2]:
                         got = await rate(clients, name, argument, seconds, 4 * places)
                         found.setdefault((name, count), []).append(got)
         rates = {key: statistics.median(values) for key, values in found.items()}
         databases.disconnect()
-    wait = f"calls of a tool that waits {WAIT:g} s: two replicas, calls/s (one)"
+    wait = f"calls of a tool that waits {WAIT_SECONDS:g} s: two replicas, calls/s (one)"
     return [
         ratio_at_least("P22", wait, rates["waits", 2], rates["waits", 1], 1.6),
         Figure("", "the same of a tool that returns immediately (one)", rates["double", 2], rates["double", 1]),
-        Figure("", "the most that the places of one replica allow, calls/s", places / WAIT),
+        Figure("", "the most that the places of one replica allow, calls/s", places / WAIT_SECONDS),
     ]
 
 
 def main() -> None:
-    """Measures and prints."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, prog="replicas.py"
     )

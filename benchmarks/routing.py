@@ -1,9 +1,9 @@
-"""How often the coordinator chooses the right action: benchmarks/routing.jsonl with the configured model.
+"""Measure how often the coordinator chooses the right action in benchmarks/routing.jsonl.
 
     python benchmarks/routing.py                # all rows
-    python benchmarks/routing.py --split dev    # the rows that prompts and rules may be tuned on; tells which are wrong
+    python benchmarks/routing.py --split dev    # rows for tuning prompts and rules; lists the wrong ones
 
-Each row is decided by the strategy of the coordinator's model, as in a run.
+Uses the configured model and its strategy, as in a run.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from support.decisions import OneModel, context_with
 ROWS = Path(__file__).with_name("routing.jsonl")
 COMPUTING = frozenset({"use_tool", "create_tool", "run_code"})
 PROGRAMS = frozenset({"create_tool", "run_code"})
-"""A tool may come from a program, or bring its result at once."""
+"""These count as equal: a tool can be created from a program."""
 Row = dict[str, Any]
 
 
 async def decide(row: Row, models: Models | OneModel) -> str:
-    """The action that a run would take; a model that decides nothing is led to answer."""
+    """Return the action that a run would take."""
     context = context_with(models=models)
     try:
         state = situation(row)
         decision = (await context.strategy(Role.COORDINATOR).decide(state, context)).decisions[0]
-        if means_page(decision) and "read_file" not in row["accept"]:  # read first, it may need to be operated
+        if means_page(decision) and "read_file" not in row["accept"]:  # a run reads the page first
             state["steps"] = [*state["steps"], read_in_vain(len(state["steps"]) + 1, decision)]
             decision = (await context.strategy(Role.COORDINATOR).decide(state, context)).decisions[0]
         return decision.action
-    except ModelError:  # a small model chose a site, which it may not operate
+    except ModelError:  # a small model chose `browse`, which it cannot do
         return "browse"
     except ModelOutputError:
         return "answer"
 
 
 def situation(row: Row) -> State:
-    """The state of a run that has found what the row says; each finding begins with the action that made it."""
+    """Return the state of a run with the row's findings, each of which starts with its action."""
     steps = []
     for number, text in enumerate(row["evidence"], 1):
         head, _, result = text.partition(":")
@@ -65,13 +65,13 @@ def situation(row: Row) -> State:
 
 
 def read_in_vain(number: int, decision: Decision) -> Step:
-    """The step of a page that could not be read without a browser."""
+    """Return the step of a page that could not be read without a browser."""
     text = "This page needs JavaScript."
     return Step(number=number, action="read_file", input=decision.input, ok=True, finding=text, value=None, ending=LOOK)
 
 
 async def measure(rows: list[Row]) -> None:
-    """Asks every row and prints which rows for tuning were wrong, then the rates."""
+    """Decide every row, then print the wrong tuning rows and the rates."""
     models = Models(read_settings({}))
     results = []
     for row in rows:
@@ -91,12 +91,11 @@ async def measure(rows: list[Row]) -> None:
 
 
 def rate(name: str, results: list[bool]) -> str:
-    """One line of the result."""
+    """Return one line of the report."""
     return f"{name:28} {sum(results)} of {len(results)} = {sum(results) / len(results):.0%}"
 
 
 def main() -> None:
-    """Measures the chosen rows."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--split", choices=["dev", "test"])
     options = parser.parse_args()

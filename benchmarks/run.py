@@ -1,11 +1,11 @@
-"""All figures in one table, each with its baseline from the same run: what `make bench` prints.
+"""Run all benchmarks, and print one table of figures with their baselines. `make bench` calls this.
 
-    python benchmarks/run.py                       # speed; some minutes
-    python benchmarks/run.py --json bench.json     # the same, also into a file
-    python benchmarks/run.py --with-model          # then what needs the configured model; hours
+    python benchmarks/run.py                       # speed; a few minutes
+    python benchmarks/run.py --json bench.json     # also write the figures to a file
+    python benchmarks/run.py --with-model          # also the benchmarks that need the configured model; hours
 
-The benchmarks run one after the other, each in a process of its own. The machine should have nothing else to do: the
-load at the beginning and at the end is printed with the figures.
+The benchmarks run one at a time, each in its own process. The machine should be idle; its load at the start and at the
+end is printed with the figures.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Result = dict[str, Any]
 
 
 def own_rows(result: Result) -> list[Figure]:
-    """The figures of a benchmark that tells them in the common form."""
+    """Return the figures of a benchmark that already reports rows."""
     return [Figure(**row) for row in result["rows"]]
 
 
 def sandbox_rows(result: Result) -> list[Figure]:
-    """P10: calls, beside a fresh interpreter in bubblewrap for each."""
+    """P10: sandbox calls, compared with a new interpreter in bubblewrap for each call."""
     from sandbox import TARGETS, is_met, shown_target
 
     return [
@@ -50,7 +50,7 @@ def sandbox_rows(result: Result) -> list[Figure]:
 
 
 def library_rows(result: Result) -> list[Figure]:
-    """Search in the library, beside one pass over all descriptions."""
+    """Search in the library, compared with one pass over all descriptions."""
     rows = []
     for row in result["rows"]:
         size, p50 = row["tools"], row["search_p50_ms"]
@@ -84,7 +84,6 @@ WITH_MODEL = ("routing", "accuracy")
 
 
 def main() -> int:
-    """Runs the benchmarks; 1 when one of them fails. A missed target is told, and is no failure."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures into a file too")
     parser.add_argument("--with-model", action="store_true", help="measure what needs the model too; hours")
@@ -119,7 +118,7 @@ def main() -> int:
 
 
 def measured(name: str) -> Result | None:
-    """What one benchmark measured; None, with its message printed, when it failed."""
+    """Run one benchmark and return its result. If it fails, print its output and return None."""
     print(f"measuring: {name} …", file=sys.stderr, flush=True)
     done = subprocess.run([sys.executable, str(HERE / f"{name}.py"), "--json"], stdout=subprocess.PIPE, text=True)
     try:
@@ -131,7 +130,7 @@ def measured(name: str) -> Result | None:
 
 
 def shown(name: str) -> bool:
-    """Runs a benchmark of the model, which prints its own table."""
+    """Run a benchmark of the model, which prints its own table. Returns True if it succeeds."""
     print(f"\n{name}, with the configured model; this takes long\n", flush=True)
     return subprocess.run([sys.executable, str(HERE / f"{name}.py")]).returncode == 0
 

@@ -1,10 +1,10 @@
-"""What a call in the sandbox costs (P10), beside a fresh interpreter per call, with and without bubblewrap.
+"""Cost of a sandbox call (P10), compared with a new interpreter per call, with and without bubblewrap.
 
     python benchmarks/sandbox.py            # the table; under a minute
     python benchmarks/sandbox.py --json     # the same as one JSON object
 
-Every baseline is measured in the same run on the same machine. The machine should be idle: the figures are those of
-processes that start and end.
+Every baseline is measured in the same run. The machine should be idle, because the figures depend on starting
+processes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,6 @@ BASELINES = {
 
 
 def main() -> None:
-    """Measures, and prints the table or the JSON."""
     parser = argparse.ArgumentParser(description="What a call in the sandbox costs.")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
     wanted = parser.parse_args()
@@ -64,7 +63,7 @@ def main() -> None:
 
 
 async def measure() -> dict[str, Any]:
-    """All figures by name."""
+    """Measure all figures, by name."""
     figures: dict[str, Any] = {"python_ms": bare_python_ms()}
     figures["bwrap_python_ms"] = run_ms(_bwrapped([executable(), "-I", "-S", "-c", "pass"]))
     starts = [await _start() for _ in range(10)]
@@ -90,7 +89,7 @@ async def measure() -> dict[str, Any]:
 
 
 def table(figures: dict[str, Any]) -> str:
-    """The figures for people."""
+    """Return the figures as a table."""
     lines = [f"{'':42} {'measured':>10}   target"]
     for name, (words, unit, _, _) in TARGETS.items():
         met = "met" if is_met(name, figures[name]) else "MISSED"
@@ -103,7 +102,7 @@ def table(figures: dict[str, Any]) -> str:
 
 
 def is_met(name: str, measured: float) -> bool:
-    """Whether a figure meets its target, which for times and rates moves with the machine."""
+    """Return True if a figure meets its target. Targets for times and rates are scaled to this machine."""
     _, unit, target, side = TARGETS[name]
     if unit == "MB":
         return measured <= target
@@ -111,7 +110,7 @@ def is_met(name: str, measured: float) -> bool:
 
 
 def shown_target(name: str) -> str:
-    """A target as it is printed, with what this machine makes of it."""
+    """Return a target for printing, also scaled to this machine."""
     _, unit, target, side = TARGETS[name]
     sign = "≤" if side == "at most" else "≥"
     if unit == "MB" or slowness() == 1:
@@ -136,7 +135,7 @@ async def _start() -> tuple[float, float]:
 
 
 async def _latency(call: Callable[[], Awaitable[Any]], times: int, *, breath: float = 0) -> tuple[float, float]:
-    """Median and 90th percentile in milliseconds, one call after the other."""
+    """Return median and 90th percentile in milliseconds of sequential calls."""
     taken = []
     for _ in range(times):
         started = time.perf_counter()
@@ -158,7 +157,7 @@ async def _rate(call: Callable[[], Awaitable[Any]], times: int, *, callers: int)
 
 
 def _private_mb() -> float:
-    """Private memory of the processes that have none below them: the children that run a call."""
+    """Return the private memory of processes without children, which are those that run a call."""
     parents = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):

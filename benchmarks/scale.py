@@ -1,10 +1,10 @@
-"""P7: a benchmark on a Ray cluster: two nodes with one worker each beside one, at a model that takes 500 ms.
+"""P7: a benchmark on a Ray cluster, two nodes with one worker each against one, with a model that takes 500 ms.
 
     python benchmarks/scale.py [--json] [--questions 40]
 
-The cluster is a real one on this machine, each node with processes and a home of its own. The same questions are asked
-of one node, then of both, by the runner of `alita gaia --executor ray`. Wall time is from the first question's begin to
-the last line in the ledger; connecting and checking the nodes come before.
+The cluster runs on this machine; each node has its own processes and its own home. The runner of `alita gaia --executor
+ray` asks one node, then both nodes, the same questions. Wall time runs from the start of the first question to the last
+line in the ledger, without connecting to the nodes and checking them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DELAY = 0.5
 
 
 def asked(url: str, address: str, folder: Path, count: int, nodes: int) -> dict[str, Any]:
-    """The runner in this process, on the cluster."""
+    """Run the benchmark on the cluster from this process."""
     os.environ["ALITA_HOME"] = str(folder / "home")
     from agent.configuration.settings_sources import read_settings
     from agent.gaia.attachments import usual_attachments
@@ -43,7 +43,7 @@ def asked(url: str, address: str, folder: Path, count: int, nodes: int) -> dict[
 
 
 def in_a_process(*arguments: object) -> dict[str, Any]:
-    """Return the figures that a fresh process measured."""
+    """Return the figures that a new process measured."""
     command = [sys.executable, __file__, "--part", "asked", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -53,7 +53,7 @@ def in_a_process(*arguments: object) -> dict[str, Any]:
 
 
 def figures(count: int) -> dict[str, Any]:
-    """One node, then two, of the same cluster."""
+    """Measure one node, then two nodes of the same cluster."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 
@@ -77,7 +77,6 @@ def figures(count: int) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Measures and prints."""
     if "--part" in sys.argv:
         what, *arguments = sys.argv[sys.argv.index("--part") + 1 :]
         if what == "serve":

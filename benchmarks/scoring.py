@@ -1,4 +1,4 @@
-"""Whether an answer as given is the expected one: forgiving about form, never about content."""
+"""Compare a given answer with the expected one: lenient about form, strict about content."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 
 Json = Any
 
-LONGEST = 10_000
-"""Characters of an answer that are looked at; a longer one is no short answer, hence wrong."""
+MAX_ANSWER_CHARS = 10_000
+"""A longer answer is always wrong."""
 FLOAT_NOISE = Decimal("1e-9")
-"""What binary floating point may add to a number that was rounded to its decimals."""
+"""Tolerance for binary floating point."""
 
 _CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|US\$)"
 _UNIT = r"(?:[a-zµ°%€$£¥₹²³/·^]+[23]?\.?)"
@@ -50,23 +50,29 @@ _NOT_UNITS = frozenset(
         "over",
     ]
 )
-"""Words after a number that change its value, or make it two answers."""
+"""Words after a number that change its value, or mean that there are two answers."""
 _WRAPPINGS = (("**", "**"), ("`", "`"), ('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("«", "»"))
 _DATES = ("%Y-%m-%d", "%Y/%m/%d", "%d %B %Y", "%d %b %Y", "%B %d %Y", "%b %d %Y")
 _TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S")
 
 
 def is_right(given: str, expected: Json) -> bool:
-    """Compares an answer with the expected value; never raises.
+    """Return True if an answer is the expected value. Never raises.
+
+    Example:
+        >>> is_right("It takes **1,234.50** m", 1234.5)
+        False
+        >>> is_right("**1,234.50** m", 1234.5)
+        True
 
     Args:
-        given: The answer as text. Wrapping quotes, emphasis and a final period do not count.
-        expected: A number is compared by value, with thousands separators, a currency or a unit around it ignored;
-            text without regard to case and runs of whitespace; an ISO date or time also in other unambiguous forms;
-            a list element by element in order, given as JSON or separated by commas. No answer at all is never right.
+        given: The answer as text. Surrounding quotes, emphasis and a final period are ignored.
+        expected: Numbers are compared by value, ignoring thousands separators, currencies and units. Text is compared
+            ignoring case and whitespace. An ISO date or time may have another unambiguous form. Lists, as JSON or
+            separated by commas, are compared item by item. An empty answer is never right.
     """
     text = str(given)
-    if len(text) > LONGEST:
+    if len(text) > MAX_ANSWER_CHARS:
         return False
     text = _bare(text)
     if not text:
@@ -81,7 +87,7 @@ def is_right(given: str, expected: Json) -> bool:
 
 
 def _bare(text: str) -> str:
-    """Removes what wraps an answer, and evens out whitespace and minus signs."""
+    """Remove quotes and emphasis around an answer, and normalise whitespace and minus signs."""
     text = re.sub(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3})", ",", text)
     text = unicodedata.normalize("NFKC", text.replace("²", "^2").replace("³", "^3")).replace("−", "-")
     text = " ".join(text.split())
@@ -104,7 +110,7 @@ def _same_number(text: str, expected: int | float) -> bool:
 
 
 def _number(text: str) -> Decimal | None:
-    """The number that the text is, with its unit dropped, or None."""
+    """Return the text as a number, without its unit, or None."""
     match = _NUMBER.fullmatch(text)
     if match is None or not _NOT_UNITS.isdisjoint((match["unit"] or "").casefold().split()):
         return None
@@ -125,7 +131,10 @@ def _folded(text: str) -> str:
 
 
 def _moment(text: str) -> tuple[datetime, bool] | None:
-    """The date that the text is, and whether it has a time of day; None for anything else and for 03/04/2024."""
+    """Return the text as a date, and True if it has a time.
+
+    None for other text and for ambiguous dates (03/04/2024).
+    """
     plain = re.sub(r"^(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+", "", text.strip(), flags=re.IGNORECASE)
     plain = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b", "", plain, flags=re.IGNORECASE)
     plain = re.sub(r"\s+", " ", plain.replace(",", " ").replace(" of ", " "))
@@ -146,7 +155,7 @@ def _same_list(text: str, expected: list[Json]) -> bool:
 
 
 def _elements(text: str, count: int) -> list[str]:
-    """The elements of a list as texts, from JSON, a Python literal, or text with commas."""
+    """Return the items of a list as texts, from JSON, a Python literal, or text with commas."""
     if text.startswith(("[", "(")):
         for read in (json.loads, _literal):
             try:

@@ -1,10 +1,9 @@
-"""What the MCP server costs (P11): calls in memory and over stdio, the first list of 1,000 tools, memory with 10,000.
+"""Cost of the MCP server (P11): calls in memory and over stdio, the first list of 1,000 tools, memory with 10,000.
 
-    python benchmarks/serving.py [--json]      # some minutes; `make bench` runs it too
+    python benchmarks/serving.py [--json]      # a few minutes; `make bench` runs it too
 
-Every baseline is measured in the same run, turn by turn with what it is compared to: FastMCP runs the very function
-unsandboxed in its own process, and the low-level server of the SDK lists the very tools and no more. One client
-speaks to all, the SDK's own, in the era of 2026.
+Baselines are measured in the same run, in turn: FastMCP runs the same function in its own process without a sandbox,
+and the SDK's low-level server lists the same tools. The client is always the SDK's, with the 2026 protocol.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ Row = list[Figure]
 
 
 def add_numbers() -> Tool:
-    """The function that all servers offer."""
+    """Return the function that all servers offer."""
     integers = {"a": {"type": "integer"}, "b": {"type": "integer"}}
     return Tool(
         "add_numbers",
@@ -57,7 +56,7 @@ def add_numbers() -> Tool:
 
 
 class Home:
-    """A home with a library of some size, all of it approved, and the commands that serve it."""
+    """A home with an approved library of some size, and the commands that serve it."""
 
     def __init__(self, folder: Path, size: int) -> None:
         self.tools = folder / "generated_tools"
@@ -77,21 +76,21 @@ class Home:
         return {"PATH": os.environ["PATH"], "HOME": str(self._folder), "ALITA_HOME": str(self._folder)}
 
     def alita(self) -> StdioServerParameters:
-        """`alita serve`, as a client starts it."""
+        """The command of `alita serve`."""
         program = ["-c", "from agent.cli.main import main; main()", "serve", "--tools-dir", str(self.tools)]
         return StdioServerParameters(command=sys.executable, args=program, env=self._env)
 
     def bare(self) -> StdioServerParameters:
-        """The low-level server with the same tools."""
+        """The command of the low-level server with the same tools."""
         return StdioServerParameters(command=sys.executable, args=[PEERS, "lowlevel", str(self.tools)], env=self._env)
 
     def fastmcp(self) -> StdioServerParameters:
-        """FastMCP with the same function."""
+        """The command of FastMCP with the same function."""
         return StdioServerParameters(command=sys.executable, args=[PEERS, "fastmcp"], env=self._env)
 
 
 async def measure() -> Row:
-    """All figures."""
+    """Measure all figures."""
     with tempfile.TemporaryDirectory() as scratch:
         small = Home(Path(scratch) / "small", 10)
         middle = Home(Path(scratch) / "middle", 1_000)
@@ -104,7 +103,7 @@ async def measure() -> Row:
 
 
 async def in_memory(home: Home) -> Row:
-    """Calls without a transport: what the server and its sandbox add."""
+    """Measure calls without a transport, which show the overhead of the server and the sandbox."""
     sandbox = await open_sandbox()
     library = Library(home.tools, find_folders({"ALITA_HOME": str(home.tools.parent)}).data)
     try:
@@ -119,7 +118,7 @@ async def in_memory(home: Home) -> Row:
 
 
 async def over_stdio(home: Home) -> Row:
-    """The same call through pipes, one after the other and many at once."""
+    """Measure the same call over stdio, sequentially and in parallel."""
     async with Client(home.alita()) as served, Client(home.fastmcp()) as fast, Client(home.bare()) as bare:
         ours, theirs = await alternately(_call(served), _call(fast), batch=100, rounds=5)
         our_rates, their_rates, bare_rates = [], [], []
@@ -136,7 +135,7 @@ async def over_stdio(home: Home) -> Row:
 
 
 async def first_list(home: Home) -> Figure:
-    """From the start of the process to the whole list of 1,000 tools."""
+    """Measure the time from starting the process to the complete list of 1,000 tools."""
     ours, theirs = [], []
     for _ in range(7):
         ours.append(await _listed(home.alita()))
@@ -146,7 +145,7 @@ async def first_list(home: Home) -> Figure:
 
 
 async def memory(large: Home, small: Home) -> Figure:
-    """What the server and its sandbox hold once everything was listed."""
+    """Measure the memory of the server and its sandbox after listing all tools."""
     held = [await _memory(home) for home in (large, small)]
     return ratio_at_most("", "memory with 10,000 tools, MB (with 10)", held[0], held[1], 1.5)
 
@@ -154,7 +153,7 @@ async def memory(large: Home, small: Home) -> Figure:
 async def alternately(
     one: Callable[[], Awaitable[Any]], other: Callable[[], Awaitable[Any]], *, batch: int, rounds: int
 ) -> tuple[float, float]:
-    """Median milliseconds of a call of either, batch by batch in turn, after some that warm up."""
+    """Return the median milliseconds of both calls, measured in alternating batches after a warm-up."""
     taken: tuple[list[float], list[float]] = ([], [])
     for call in (one, other):
         for _ in range(20):
@@ -205,7 +204,7 @@ async def _all_names(client: Client) -> list[str]:
 
 
 async def _memory(home: Home) -> float:
-    """MB of the processes of one server, shared pages counted once, after a list and a call."""
+    """Return the MB of one server's processes after a list and a call. Shared pages are counted once."""
     async with _children() as started, Client(home.alita()) as client:
         await _all_names(client)
         await _call(client)()
@@ -215,13 +214,13 @@ async def _memory(home: Home) -> float:
 
 @asynccontextmanager
 async def _children() -> AsyncIterator[Callable[[], list[int]]]:
-    """Tells the processes that were started below this one since."""
+    """Yield a function that returns the child processes started since."""
     before = set(started_below(os.getpid()))
     yield lambda: [pid for pid in started_below(os.getpid()) if pid not in before]
 
 
 def started_below(pid: int) -> list[int]:
-    """The processes below one, however deep."""
+    """Return all descendants of a process."""
     parents = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -233,7 +232,7 @@ def started_below(pid: int) -> list[int]:
 
 
 def proportional_mb(pid: int) -> float:
-    """MB of one process, pages that it shares counted by its share."""
+    """Return the proportional set size of a process in MB."""
     try:
         rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
@@ -242,7 +241,6 @@ def proportional_mb(pid: int) -> float:
 
 
 def main() -> None:
-    """Measures, and prints the table or the JSON."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
     wanted = parser.parse_args()

@@ -1,9 +1,9 @@
-"""The servers that benchmarks/serving.py talks to over stdio, each a process of its own.
+"""The servers to which benchmarks/serving.py compares alita over stdio.
 
     python benchmarks/serving_peers.py lowlevel FOLDER   # the SDK's low-level server, with the tools of a library
     python benchmarks/serving_peers.py fastmcp           # FastMCP, running `add_numbers` in its own process
 
-The first knows the definitions of the tools and nothing else: it is what a list costs when nobody looks after it.
+The first one only has the tools' definitions: it shows what a list costs without approvals and updates.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 
 
 def definitions(folder: Path) -> list[dict[str, Any]]:
-    """The MCP tool objects of a library, read without any care."""
+    """Return the MCP tool objects of a library, without any checks."""
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
     keys = ("name", "description", "inputSchema", "outputSchema", "annotations")
     return [{key: tool[key] for key in keys if key in tool} for tool in found]
 
 
 def low_level(tools: list[dict[str, Any]]) -> Any:
-    """A server of the SDK's low level that lists these tools and adds two numbers."""
+    """Return a low-level SDK server that lists these tools and can add two numbers."""
     import mcp_types as types
     from mcp.server.lowlevel import Server
 
@@ -42,7 +42,7 @@ def low_level(tools: list[dict[str, Any]]) -> Any:
 
 
 async def serve_low_level(folder: Path) -> None:
-    """Serves the tools of a library over stdio, bare."""
+    """Serve the tools of a library over stdio."""
     from mcp.server.stdio import stdio_server
 
     server = low_level(definitions(folder))
@@ -51,7 +51,7 @@ async def serve_low_level(folder: Path) -> None:
 
 
 def serve_fastmcp() -> None:
-    """Serves the same function unsandboxed."""
+    """Serve the same function without a sandbox."""
     from fastmcp import FastMCP
 
     server = FastMCP("fast")
@@ -65,7 +65,6 @@ def serve_fastmcp() -> None:
 
 
 def main() -> None:
-    """Runs the named server until its input ends."""
     what, *folder = sys.argv[1:]
     if what == "fastmcp":
         serve_fastmcp()

@@ -1,13 +1,13 @@
-"""A simulation of many workers at one benchmark, up to 1,000, from measured figures.
+"""Simulate up to 1,000 workers of one benchmark, from measured figures.
 
     python benchmarks/simulate.py                  # a minute: measures the inputs here, then simulates
-    python benchmarks/simulate.py --inputs recorded    # seconds: with the figures of docs/scale.md
+    python benchmarks/simulate.py --inputs recorded    # seconds: uses the figures in docs/scale.md
     python benchmarks/simulate.py --json
 
-A worker answers one question after the other: it calls the model, runs each program in the sandbox, and at the end
-writes the run to the store and the line of the attempt to the ledger. All workers share the model's rate limit, the
-cores of their machines, the database and the ledger. A new tool makes every machine look through the library again.
-Everybody waits in order of arrival. `Inputs` says what was measured and what is assumed; docs/scale.md explains it.
+A worker answers its questions one at a time. It calls the model, runs programs in the sandbox, and finally writes the
+run to the store and the attempt to the ledger. All workers share the model's rate limit, the cores of their machines,
+the database and the ledger. After a new tool, every machine scans the library again. Queues are first come, first
+served. `Inputs` lists the measured and the assumed figures; docs/scale.md explains them.
 """
 
 from __future__ import annotations
@@ -33,58 +33,57 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 SEED = 41
 WORKERS = (1, 10, 50, 100, 200, 500, 1_000)
-QUESTIONS = 20
-"""For each worker."""
+QUESTIONS_PER_WORKER = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Seconds, unless a name says otherwise."""
+    """The inputs of a simulation, in seconds unless the name says otherwise."""
 
     # measured by this script; the values are those of docs/scale.md, taken on a busy machine
     sandbox_call: float = 0.016
     """A call in the warm sandbox."""
     ledger_line: float = 0.00053
-    """The only writer's time for a line; lines of 50 ms share one sync."""
+    """Time of the ledger's single writer per line. Lines of the same 50 ms share one sync."""
     store_write: float = 0.015
-    """A run with its steps, in PostgreSQL."""
+    """Writing a run with its steps to PostgreSQL."""
     store_write_sqlite: float = 0.0033
     scan_1000: float = 0.117
-    """A look through a library of 1,000 tools after a change."""
+    """Scanning a library of 1,000 tools after a change."""
     index_tool: float = 0.0094
-    """Indexing one tool that is new."""
+    """Indexing one new tool."""
     worker_mb: float = 87.0
-    """Memory of a worker's process before its first question."""
+    """Memory of a worker process before its first question."""
     # measured earlier, docs/benchmarks.md
     worker_cpu: float = 0.04
-    """Processor time that alita itself takes for a question: graph, prompts, journal."""
+    """Processor time of alita itself per question: graph, prompts, journal."""
     calls: float = 1.5
-    """Model calls of a question."""
+    """Model calls per question."""
     # assumed
     tools: float = 0.1
-    """New tools of a question."""
+    """New tools per question."""
     model: float = 4.0
-    """Latency of a model call, in the median."""
+    """Median latency of a model call."""
     model_spread: float = 0.5
-    """Sigma of its logarithm."""
+    """Standard deviation of the latency's logarithm."""
     program: float = 0.5
-    """Processor time of a question's programs."""
+    """Processor time of programs per question."""
     requests_per_minute: float = 0.0
-    """The model's rate limit; 0 for none."""
+    """The model's rate limit. 0 for no limit."""
     cores_per_worker: float = 0.25
     workers_per_machine: int = 50
     connections: int = 20
-    """Changes that PostgreSQL makes at the same time."""
+    """Number of parallel writes in PostgreSQL."""
     library: int = 1_000
     """Tools at the start."""
 
 
 _FULL = 0.85
-"""Share of the time in which a part works, from which it counts as full."""
+"""Utilisation from which a part counts as full."""
 
 
 class Station:
-    """Some servers of one queue. Requests come in the order of time."""
+    """Several servers with one queue. Requests arrive in order of time."""
 
     def __init__(self, servers: int) -> None:
         self._free = [0.0] * servers
@@ -92,7 +91,7 @@ class Station:
         self.servers = servers
 
     def serve(self, now: float, seconds: float) -> float:
-        """Returns when a request that came now is done."""
+        """Return the time at which a request that arrives now is done."""
         end = max(now, heapq.heappop(self._free)) + seconds
         heapq.heappush(self._free, end)
         self.busy += seconds
@@ -100,7 +99,7 @@ class Station:
 
 
 class RateLimit:
-    """A limit of requests per minute. Requests that wait keep their order."""
+    """A limit of requests per minute. Waiting requests keep their order."""
 
     def __init__(self, per_minute: float) -> None:
         self._gap = 60.0 / per_minute if per_minute else 0.0
@@ -109,7 +108,7 @@ class RateLimit:
         self.passed = 0
 
     def serve(self, now: float) -> float:
-        """Returns when a request may be sent."""
+        """Return the time at which a request may be sent."""
         at = max(now, self._next)
         self._next = at + self._gap
         self.waited += at - now
@@ -123,21 +122,21 @@ class Outcome:
 
     workers: int
     per_minute: float
-    """Questions answered."""
+    """Answered questions per minute."""
     seconds: float
-    """One question, in the mean."""
+    """Mean time of a question."""
     shares: dict[str, float]
-    """The share of the time in which each part worked, from 0 to 1."""
+    """Utilisation of each part, from 0 to 1."""
 
     @property
     def limit(self) -> str:
-        """The part that is full, if one is."""
+        """The part that is full, or an empty string."""
         name = max(self.shares, key=self.shares.__getitem__)
         return name if self.shares[name] >= _FULL else ""
 
 
-def simulate(inputs: Inputs, workers: int, *, seed: int = SEED, questions: int = QUESTIONS) -> Outcome:
-    """Runs workers until each has answered its questions."""
+def simulate(inputs: Inputs, workers: int, *, seed: int = SEED, questions: int = QUESTIONS_PER_WORKER) -> Outcome:
+    """Simulate until each worker has answered its questions."""
     chance = random.Random(seed)
     machines = -(-workers // inputs.workers_per_machine)
     cores = [Station(max(1, round(min(workers, inputs.workers_per_machine) * inputs.cores_per_worker)))
@@ -148,7 +147,7 @@ def simulate(inputs: Inputs, workers: int, *, seed: int = SEED, questions: int =
     events: list[tuple[float, int, int, Iterator[tuple[str, float]]]] = []
 
     def question() -> Iterator[tuple[str, float]]:
-        """The parts of a question, in order."""
+        """Yield the parts of a question in order."""
         calls = int(inputs.calls) + (chance.random() < inputs.calls % 1)
         yield "index", 0.0
         for _ in range(calls):
@@ -184,7 +183,7 @@ def simulate(inputs: Inputs, workers: int, *, seed: int = SEED, questions: int =
             now = ledger.serve(now, seconds)
         elif part == "tool":
             tools += 1
-        elif new := tools - known[machine]:  # the first question after a change, on each machine
+        elif new := tools - known[machine]:  # the first question on each machine after a change
             known[machine] = tools
             now = cores[machine].serve(now, inputs.scan_1000 * tools / 1_000 + inputs.index_tool * new)
         heapq.heappush(events, (now, order := order + 1, worker, parts))
@@ -201,7 +200,7 @@ def simulate(inputs: Inputs, workers: int, *, seed: int = SEED, questions: int =
 
 
 def _each(work: Callable[[int], Any], times: int) -> float:
-    """Seconds of one in the best of three rounds: other work on this machine only adds to it."""
+    """Return the seconds per call in the best of three rounds, since other work can only add time."""
     rounds = []
     for turn in range(3):
         started = time.perf_counter()
@@ -325,7 +324,7 @@ CASES = {
 
 
 def table(inputs: Inputs) -> str:
-    """The outcomes as Markdown."""
+    """Return the outcomes as a Markdown table."""
     lines = [f"| questions a minute with … workers | {' | '.join(f'{n:,}' for n in WORKERS)} | full at 1,000 |"]
     lines.append(f"|---|{'--:|' * len(WORKERS)}---|")
     for name, changes in CASES.items():
@@ -340,7 +339,6 @@ def table(inputs: Inputs) -> str:
 
 
 def main() -> None:
-    """Measures, simulates and prints."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, prog="simulate.py"
     )

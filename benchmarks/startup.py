@@ -1,15 +1,15 @@
-"""What a user waits for before anything happens (P5), and for a whole one-shot question without a model's time (P6).
+"""Start-up time of commands (P5), and time of a whole question without the model (P6).
 
     python benchmarks/startup.py [--json] [--repeat 9]
-    python benchmarks/startup.py --embedded [--json]       # some minutes, with nothing beside it
+    python benchmarks/startup.py --embedded [--json]       # a few minutes, on an otherwise idle machine
 
-With `--embedded` it is the embedded model's first answer by a server that has to be started, without and with the
-beginnings of its prompts on disk, and then the answer to a question of the same kind (P15): until the answer is told,
-before a tool is made of it. The weights must be there.
+`--embedded` measures the embedded model (P15): its first answer after a server start, without and with stored prompt
+prefixes, and its answer to another question of the same kind. The time ends with the answer, before a tool is made from
+it. The weights must already be downloaded.
 
-Every command is a fresh process with a scripted model. The baselines run in the same environment, turn by turn with
-what they are compared to: bare `python -c pass` for help and version, `python -c "import langgraph.graph, openai"` for
-questions. Medians of the wall time of each process.
+Every command runs in a new process with a scripted model. The baselines run in the same environment and alternate with
+the commands: `python -c pass` for help and version, `python -c "import langgraph.graph, openai"` for questions. The
+figures are medians of wall time.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ WITH_TOOL: list[Any] = [
 
 
 def commands(home: Path) -> dict[str, tuple[list[str], str]]:
-    """What is run, by name, and what it must print."""
+    """Return the commands by name, each with the text that it must print."""
     for name, script in (("direct", DIRECT), ("tool", WITH_TOOL)):
         lines = "".join(json.dumps(line) + "\n" for line in script)
         (home / f"{name}.jsonl").write_text(lines, encoding="utf-8")
@@ -65,7 +65,7 @@ def commands(home: Path) -> dict[str, tuple[list[str], str]]:
 
 
 def seconds(command: list[str], expected: str, home: Path, **more: str) -> float:
-    """Wall time of one process, which must do what it is for."""
+    """Return the wall time of one process, which must print `expected`."""
     started = time.perf_counter()
     done = subprocess.run(
         command,
@@ -83,7 +83,7 @@ def seconds(command: list[str], expected: str, home: Path, **more: str) -> float
 
 
 def seconds_to(command: list[str], expected: str, home: Path, **more: str) -> float:
-    """Wall time until one process tells what is expected; then it may go on, and make a tool of it."""
+    """Return the wall time until a process prints `expected`. It may continue, for example to make a tool."""
     started, taken, lines = time.perf_counter(), 0.0, []
     with subprocess.Popen(
         command,
@@ -104,13 +104,16 @@ def seconds_to(command: list[str], expected: str, home: Path, **more: str) -> fl
 
 
 def surroundings(home: Path, more: dict[str, str]) -> dict[str, str]:
-    """The environment of a process: its own home, and nothing of the user's settings."""
+    """Return an environment with its own home, without the user's settings."""
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "LC_ALL", "TMPDIR")}
     return {**kept, "ALITA_HOME": str(home), "ALITA_TOOLS_DIR": str(home / "tools"), **more}
 
 
 def measure(repeat: int) -> dict[str, float]:
-    """Median milliseconds by name; each turn runs every command once, after a turn that warms the disk's cache."""
+    """Return median milliseconds by command.
+
+    Each round runs every command once; the first round warms the disk cache.
+    """
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         found = commands(home)
@@ -124,7 +127,7 @@ def measure(repeat: int) -> dict[str, float]:
 
 
 def table(found: dict[str, float]) -> list[Figure]:
-    """The figures with their baselines and targets."""
+    """Return the figures with their baselines and targets."""
     return [
         ratio_at_most("P5", "alita --help, ms (python -c pass)", found["help"], found["python"], 12),
         ratio_at_most("P5", "alita --version, ms (python -c pass)", found["version"], found["python"], 12),
@@ -134,7 +137,7 @@ def table(found: dict[str, float]) -> list[Figure]:
 
 
 def first_answers() -> list[Figure]:
-    """The embedded model's first answer without and with kept prefixes, and the next of its kind."""
+    """Measure the embedded model's first answer without and with stored prefixes, and its next answer."""
     with tempfile.TemporaryDirectory() as folder:
         home, models = Path(folder), str(find_folders(os.environ).data / "models")
 
@@ -162,7 +165,6 @@ def first_answers() -> list[Figure]:
 
 
 def main() -> None:
-    """Measures and prints."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--repeat", type=int, default=9, help="processes of each kind")

@@ -1,4 +1,4 @@
-"""The store (P16): what a question pays for it, and how fast it is with a million steps.
+"""The store (P16): its cost per question, and its speed with a million steps.
 
 python benchmarks/store.py            # makes a store of 100,000 runs with ten steps each in a temporary folder
 python benchmarks/store.py --json
@@ -56,7 +56,7 @@ print(1000 * (time.perf_counter() - began))
 
 
 def fill(settings: Settings) -> None:
-    """Writes the rows of many runs, as `RunIndex` does for one."""
+    """Write the rows of many runs, as `RunIndex` does for one."""
     chance = random.Random(3)
     settings.runs_dir.mkdir(parents=True)
     with open_store(settings) as database:
@@ -91,7 +91,7 @@ def _stamp(settings: Settings) -> int:
 
 
 def median_ms(settings: Settings, work: Callable[[RunIndex], object], times: int = 15) -> float:
-    """The usual time of a command's work, with the opening of the store."""
+    """Return the median time of a command, including opening the store."""
     taken = []
     for _ in range(times):
         began = time.perf_counter()
@@ -104,7 +104,7 @@ def median_ms(settings: Settings, work: Callable[[RunIndex], object], times: int
 
 
 async def share_of_a_run(settings: Settings, questions: int = 8) -> float:
-    """Percent of the time of questions, whose model takes 200 ms, that goes to the store."""
+    """Return the percentage of a question's time that the store takes, with a model that takes 200 ms."""
     spent, original = 0.0, Alita._from_store
 
     def timed(self: Alita, work: Callable[[], Any]) -> Any:
@@ -131,7 +131,7 @@ async def share_of_a_run(settings: Settings, questions: int = 8) -> float:
 
 
 def in_a_process(folder: Path, times: int = 7) -> float:
-    """Milliseconds that the process of one question pays for imports, reading and writing."""
+    """Return the milliseconds that a question's process spends on the store: imports, reads and writes."""
     variables = {"ALITA_HOME": str(folder), "PATH": "/usr/bin:/bin"}
     command = [sys.executable, "-c", _IN_A_PROCESS, new_id()]
     taken = [
@@ -142,7 +142,6 @@ def in_a_process(folder: Path, times: int = 7) -> float:
 
 
 def main() -> int:
-    """Measures and prints."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

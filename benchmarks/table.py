@@ -1,4 +1,4 @@
-"""The rows in which benchmarks tell their figures, and how they are printed."""
+"""The rows in which benchmarks report figures, and the printed table."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from machine import slowness
 
 
 class Figure(NamedTuple):
-    """One measured figure. Ratios are formed within one run: absolute times move with the machine."""
+    """One measured figure. Ratios compare values of the same run, because absolute times depend on the machine."""
 
     id: str
-    """As in docs/benchmarks.md; empty for what only helps to read the others."""
+    """The id in docs/benchmarks.md. Empty for rows that only explain others."""
     name: str
-    """What it is, with its unit."""
+    """Description with the unit."""
     measured: float
     baseline: float | None = None
-    """The same of what is measured beside it, in the same run."""
+    """The same figure of the baseline, from the same run."""
     target: str = ""
     met: bool | None = None
-    """None when there is no target."""
+    """True if the target is met. None if there is no target."""
 
     @property
     def ratio(self) -> float | None:
-        """Measured to baseline."""
+        """Measured value divided by the baseline."""
         return self.measured / self.baseline if self.baseline else None
 
 
@@ -32,36 +32,36 @@ HEAD = ("", "figure", "measured", "baseline", "ratio", "target", "met")
 
 
 def at_most(id: str, name: str, measured: float, limit: float, baseline: float | None = None) -> Figure:  # noqa: A002
-    """A figure whose value has a limit."""
+    """Return a figure with an upper limit."""
     return Figure(id, name, measured, baseline, f"≤ {limit:g}", measured <= limit)
 
 
 def time_at_most(id: str, name: str, measured: float, limit: float, baseline: float | None = None) -> Figure:  # noqa: A002
-    """A time in milliseconds whose limit was set on another machine: it grows with the slowness of this one."""
+    """Return a time in milliseconds with an upper limit, which is scaled to the speed of this machine."""
     slow = slowness()
     shown = f"≤ {limit:g}" + (f" × {slow:g}" if slow > 1 else "")
     return Figure(id, name, measured, baseline, shown, measured <= limit * slow)
 
 
 def ratio_at_most(id: str, name: str, measured: float, baseline: float, limit: float) -> Figure:  # noqa: A002
-    """A figure whose ratio to the baseline has a limit."""
+    """Return a figure with an upper limit for its ratio to the baseline."""
     return Figure(id, name, measured, baseline, f"≤ {limit:g} ×", measured <= limit * baseline)
 
 
 def rate_at_least(id: str, name: str, measured: float, limit: float, baseline: float | None = None) -> Figure:  # noqa: A002
-    """A rate whose limit was set on another machine: it shrinks with the slowness of this one."""
+    """Return a rate with a lower limit, which is scaled to the speed of this machine."""
     slow = slowness()
     shown = f"≥ {limit:g}" + (f" ÷ {slow:g}" if slow > 1 else "")
     return Figure(id, name, measured, baseline, shown, measured >= limit / slow)
 
 
 def ratio_at_least(id: str, name: str, measured: float, baseline: float, limit: float) -> Figure:  # noqa: A002
-    """A figure whose ratio to the baseline must reach something."""
+    """Return a figure with a lower limit for its ratio to the baseline."""
     return Figure(id, name, measured, baseline, f"≥ {limit:g} ×", measured >= limit * baseline)
 
 
 def as_text(figures: Sequence[Figure]) -> str:
-    """The figures as a table of a terminal, and of Markdown."""
+    """Return the figures as a Markdown table."""
     lines = [HEAD, *(_cells(figure) for figure in figures)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(HEAD))]
     shown = [

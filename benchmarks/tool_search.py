@@ -1,10 +1,10 @@
-"""Measures how often a search finds the right tool, with questions and tools of other authors.
+"""Measure how often the search finds the right tool, with questions and tools by other authors.
 
     python benchmarks/tool_search.py FOLDER [--sets simple_python,multiple] [--show 10]
 
-The folder is `bfcl_eval/data` of the package bfcl-eval (Berkeley Function-Calling Leaderboard). Each set becomes a
-library of all its functions; a question counts if every function of its answer is among the first five. Many functions
-do the same as others of their set, so that more than five may be right.
+FOLDER is `bfcl_eval/data` of the package bfcl-eval (Berkeley Function-Calling Leaderboard). All functions of a set form
+a library. A question counts if all functions of its answer are among the first five results. In many sets, more than
+five functions would be right.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _SETS = "simple_python,multiple,parallel,parallel_multiple"
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file of JSON lines."""
+    """Return the rows of a JSON Lines file."""
     return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
 
 
 def plain(name: str) -> str:
-    """The name of a function as that of a tool: `triangle.area` is `triangle_area`."""
+    """Return a function's name as a tool name: `triangle.area` becomes `triangle_area`."""
     return re.sub(r"[^a-z0-9_]", "_", name.lower())
 
 
 def questions_of(folder: Path, name: str) -> tuple[dict[str, Tool], list[tuple[str, list[str]]]]:
-    """The tools of a set, and each question with the tools that answer it."""
+    """Return the tools of a set, and each question with the tools that answer it."""
     tools: dict[str, Tool] = {}
     asked = []
     answers = {one["id"]: one["ground_truth"] for one in rows(folder / "possible_answer" / f"BFCL_v4_{name}.json")}
@@ -50,7 +50,7 @@ def questions_of(folder: Path, name: str) -> tuple[dict[str, Tool], list[tuple[s
 
 
 def measure(folder: Path, name: str, show: int) -> dict[str, Any]:
-    """The figures of one set; prints some questions whose tools were not found."""
+    """Return the figures of one set, and print up to `show` questions whose tools were not found."""
     tools, asked = questions_of(folder, name)
     index = Index(None)
     index.refresh(dict.fromkeys(tools, ""), tools.get)
@@ -75,11 +75,12 @@ def measure(folder: Path, name: str, show: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Prints the figures of each set."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sets", default=_SETS)
-    parser.add_argument("--show", type=int, default=0, help="print so many questions of each set that missed a tool")
+    parser.add_argument(
+        "--show", type=int, default=0, help="number of questions per set to print whose tools were not found"
+    )
     options = parser.parse_args()
     for name in options.sets.split(","):
         print(json.dumps(measure(options.folder, name, options.show)))

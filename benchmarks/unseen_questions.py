@@ -1,13 +1,13 @@
-"""Questions nobody prepared for, asked of alita or of smolagents with one model behind one endpoint.
+"""Ask alita or smolagents questions that nobody prepared for, with the same model.
 
     python benchmarks/unseen_questions.py capable --base-url URL --model NAME --out alita.jsonl
     python benchmarks/unseen_questions.py capable --base-url URL --model NAME --out smol.jsonl --agent smolagents
     python benchmarks/unseen_questions.py tools --base-url URL --model NAME --out tools.jsonl --libraries tools
 
-`benchmarks/unseen/README.md` says how the files and the site are made. A proxy in front of the endpoint counts calls
-and bytes of prompts, alike for both agents. The library of tools is kept from one question to the next; with
-`--libraries FOLDER` each request begins with an empty one of its own, which its second question finds and which stays
-in FOLDER. Each line says which tools a question left in the library; at the end they are counted by kind of request.
+`benchmarks/unseen/README.md` explains how to generate the files and the site. A proxy in front of the endpoint counts
+calls and bytes of prompts for both agents. All questions share one tool library. With `--libraries FOLDER`, each
+request starts with its own empty library, which its second question then uses and which stays in FOLDER. Each line
+names the tools that a question added; at the end they are counted by kind of request.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _SECONDS = 3_400.0
 
 
 class Counter:
-    """What went to the endpoint since it was last looked at."""
+    """Counts of requests since the last `take`."""
 
     def __init__(self) -> None:
         self.calls = 0
         self.bytes = 0
 
     def take(self) -> dict[str, int]:
-        """The counts, which begin again."""
+        """Return the counts, and start counting again."""
         counted = {"calls": self.calls, "prompt_bytes": self.bytes}
         self.calls = self.bytes = 0
         return counted
@@ -53,7 +53,7 @@ class Counter:
 
 @contextmanager
 def serving(handler: Any) -> Iterator[str]:
-    """A local server; gives its address."""
+    """Run a local server, and yield its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -64,11 +64,11 @@ def serving(handler: Any) -> Iterator[str]:
 
 
 def proxy(endpoint: str, counter: Counter) -> type[BaseHTTPRequestHandler]:
-    """Hands requests to the endpoint, and counts messages, functions and schemas."""
+    """Return a request handler that forwards to the endpoint and counts messages, functions and schemas."""
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
-            """Says nothing."""
+            """Print nothing."""
 
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers["Content-Length"]))
@@ -94,7 +94,7 @@ def proxy(endpoint: str, counter: Counter) -> type[BaseHTTPRequestHandler]:
 
 
 def is_right(answer: str, wanted: dict[str, Any]) -> bool:
-    """Whether an answer is the wanted one, but for blanks, separators and a unit behind a number."""
+    """Return True if an answer is right. Blanks, separators and a unit after a number are ignored."""
     found, true = (
         re.sub(r"(?<=\d)[A-Z]{3}$", "", re.sub(r"[\s,$€%]+", "", text)).casefold().strip(".")
         for text in (answer, wanted["answer"])
@@ -106,7 +106,7 @@ def is_right(answer: str, wanted: dict[str, Any]) -> bool:
 
 
 def ask_alita(question: str, files: list[Path], url: str, model: str, home: Path) -> tuple[str, dict[str, Any]]:
-    """The answer of the command, and what it made of the library."""
+    """Return the answer of the `alita` command, and the tools in its library."""
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "OPENAI_API_KEY") if name in os.environ}
     environment |= {
         "ALITA_HOME": str(home),
@@ -122,7 +122,7 @@ def ask_alita(question: str, files: list[Path], url: str, model: str, home: Path
 
 
 def ask_smolagents(question: str, files: list[Path], url: str, model: str, home: Path) -> tuple[str, dict[str, Any]]:
-    """The answer of a CodeAgent that may import everything and visit pages."""
+    """Return the answer of a CodeAgent that may import everything and visit pages."""
     from smolagents import CodeAgent, OpenAIServerModel, VisitWebpageTool
 
     key = os.environ.get("OPENAI_API_KEY", "none")
@@ -133,7 +133,7 @@ def ask_smolagents(question: str, files: list[Path], url: str, model: str, home:
 
 
 def tools_left(lines: list[dict[str, Any]]) -> str:
-    """How many requests of each kind left a tool, and where its source is."""
+    """Return how many requests of each kind added a tool, and the origin of its code."""
     told = []
     for kind in dict.fromkeys(line["kind"] for line in lines):
         first = [line for line in lines if line["kind"] == kind and not line["again"]]
@@ -148,7 +148,6 @@ def tools_left(lines: list[dict[str, Any]]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Asks, and writes a line for each question."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("set", choices=SETS)
     parser.add_argument("--base-url", required=True)
@@ -156,7 +155,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--agent", choices=["alita", "smolagents"], default="alita")
     parser.add_argument("--ids", default="", help="only these, separated by commas")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--libraries", type=Path, help="a library of its own for each request, kept in this folder")
+    parser.add_argument("--libraries", type=Path, help="folder for a separate library per request")
     args = parser.parse_args(arguments)
     lines = [json.loads(line) for line in (HERE / f"{args.set}.jsonl").read_text().splitlines()]
     ask = ask_alita if args.agent == "alita" else ask_smolagents

@@ -118,7 +118,7 @@ async def test_an_old_bwrap_is_used_without_its_newest_flag(tmp_path: Path) -> N
 async def test_weak_only_by_name() -> None:
     with pytest.raises(IsolationError, match="--no-isolation"):
         await open_sandbox(backend="none")
-    with pytest.raises(IsolationError, match="no sandbox back end 'docker'"):
+    with pytest.raises(IsolationError, match="unknown sandbox back end 'docker'"):
         await open_sandbox(backend="docker")
     sandbox = await open_sandbox(backend="none", allow_weak=True)
     assert (sandbox.isolation.level, sandbox.isolation.backend) == (Level.WEAK, "none")
