@@ -158,7 +158,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "mcp.md": {"clients": clients, "definition rules": definition_rules},
     "terminal.md": {"keys": keys, "commands": commands},
     "web.md": {"engines": engines},
-    "tools.md": {"rules": rules, "limits": limits, "problems": problems},
+    "sandbox.md": {"rules": rules, "limits": limits, "problems": problems},
 }
 
 

@@ -52,7 +52,7 @@ def test_the_json_example_has_every_field_of_an_answer() -> None:
 
 
 def test_every_rule_and_every_limit_is_documented() -> None:
-    text = (DOCS / "tools.md").read_text()
+    text = (DOCS / "sandbox.md").read_text()
     assert [rule.id for rule in RULES if f"`{rule.id}`" not in text] == []
     assert f"{Limits().result_bytes:,} bytes" in text
 

@@ -69,7 +69,7 @@ def test_base_packages_are_there_for_who_imports_them(declared, sources, found):
 
 def test_the_base_packages_are_installed_and_documented():
     assert installed(BASE_PACKAGES) == BASE_PACKAGES
-    documented = (Path(__file__).parents[2] / "docs" / "tools.md").read_text("utf-8")
+    documented = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text("utf-8")
     assert all(f"`{import_name(name)}`" in documented for name in BASE_PACKAGES)
 
 
