@@ -32,7 +32,7 @@ from agent.configuration.paths import find_folders
 from mcp_tools.library.approvals import ApprovedHashes
 from mcp_tools.library.library import Library
 from mcp_tools.sandbox.backends import open_sandbox
-from mcp_tools.server import build_server
+from mcp_tools.serving.server import build_server
 from mcp_tools.tool import Status, Tool
 
 PEERS = str(Path(__file__).with_name("serving_peers.py"))

@@ -12,7 +12,7 @@ from agent.errors import AlitaError, ModelDeclinedError
 from agent.models.protocol import Usage
 from agent.records import as_plain, from_plain
 from agent.state import CitedSource
-from mcp_tools.particulars import FUNCTION_WORDS
+from mcp_tools.library.particulars import FUNCTION_WORDS
 from mcp_tools.text import one_line
 
 _MAY_ASK_FOR_JSON = re.compile(

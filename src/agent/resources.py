@@ -17,8 +17,8 @@ from agent.files.media.speech import Speech, wants_weights
 from agent.models.embedded.weights import Weights, speech_weights
 from agent.models.protocol import EMBEDDED, ROLES
 from agent.store.tool_records import open_library
+from mcp_tools.data_files import JsonFile
 from mcp_tools.errors import IsolationError, LibraryError, UnknownToolError
-from mcp_tools.json_file import JsonFile
 from mcp_tools.library.approvals import ApprovedHashes
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Status

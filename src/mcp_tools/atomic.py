@@ -1,7 +1,7 @@
-"""Atomic writes: the only way to replace a file, whole or not at all.
+"""Atomic writes. Every file that is replaced goes through here, so that readers see the old content or the new one.
 
-The content goes into a draft in the same folder, which then takes the file's name. Drafts have fixed names: one that a
-killed process left is used again by the next writer in that folder, so that they never add up.
+The content is written to a draft in the same folder, which is then renamed. Drafts have fixed names, so that a draft
+left behind by a killed process is reused and they do not pile up.
 """
 
 from __future__ import annotations
@@ -25,10 +25,13 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 def write_whole(
     path: Path, content: bytes, *, keep_mode: bool = False, mode: int = 0o600, draft_in: Path | None = None
 ) -> None:
-    """Writes a file; see `whole_file`.
+    """Write a file atomically; see `whole_file`.
+
+    Example:
+        >>> write_whole(Path("settings.json"), b"{}")
 
     Raises:
-        OSError: It cannot be written; what was there before still is.
+        OSError: The file cannot be written. The old content is still there.
     """
     with whole_file(path, keep_mode=keep_mode, draft_in=draft_in) as file:
         file.write(content)
@@ -38,19 +41,19 @@ def write_whole(
 def whole_file(
     path: Path, *, keep_mode: bool = False, mode: int = 0o600, draft_in: Path | None = None
 ) -> Iterator[BinaryIO]:
-    """A file to be written in pieces: in its place when the block ends well, else nowhere.
+    """Yield a file to write to. It replaces `path` when the block succeeds; after an exception nothing changes.
 
     Args:
-        path: The file, which only its user may read. A link is replaced, not followed: resolve it where it should stay.
-        mode: The permissions of a new file.
-        keep_mode: True if others may read it as they could before.
-        draft_in: Folder of the draft, on the same disk; by default the file's own. For a folder in which nothing
-            may ever be written again, so that a draft would stay.
+        path: The file. A symbolic link is replaced, so resolve it first if the target should change.
+        mode: Permissions of a new file.
+        keep_mode: True to keep the permissions of an existing file.
+        draft_in: Folder of the draft, on the same disk; by default the file's folder. Use it for folders that are
+            written to only once, where a leftover draft would never be reused.
 
     Raises:
-        OSError: It cannot be written; what was there before still is.
+        OSError: The file cannot be written. The old content is still there.
     """
-    if path.exists() and not (path.is_file() or path.is_symlink()):  # it would be lost: a device, a pipe
+    if path.exists() and not (path.is_file() or path.is_symlink()):  # never replace a device or a pipe
         raise OSError(errno.EINVAL, "Not a regular file", str(path))
     draft, descriptor = _locked_draft(draft_in or path.parent)
     with os.fdopen(descriptor, "wb") as file:
@@ -61,32 +64,32 @@ def whole_file(
             os.fsync(descriptor)
             draft.replace(path)
         except BaseException:
-            draft.unlink(missing_ok=True)  # while it is locked: afterwards it may be another's
+            draft.unlink(missing_ok=True)  # while it is locked: later it may belong to another writer
             raise
 
 
 def _locked_draft(folder: Path) -> tuple[Path, int]:
-    """The first draft that nobody is writing, empty, and its descriptor, which holds its lock."""
+    """Return the first draft that no other process has locked, emptied, with the descriptor that holds the lock."""
     for number in itertools.count(1):
         draft = folder / f"{_DRAFT}-{number}"
-        while (descriptor := _opened(draft)) is not None:
+        while (descriptor := _open_draft(draft)) is not None:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 os.close(descriptor)
                 break
-            if os.fstat(descriptor).st_uid != os.geteuid():  # it would be another user's, who could read it
+            if os.fstat(descriptor).st_uid != os.geteuid():  # another user owns the draft, and could read it
                 os.close(descriptor)
                 break
-            if _is_own(draft, descriptor):
+            if _is_still_draft(draft, descriptor):
                 os.ftruncate(descriptor, 0)
                 return draft, descriptor
-            os.close(descriptor)  # it has become a file meanwhile
+            os.close(descriptor)  # its writer has renamed it in the meantime
     raise AssertionError("numbers do not end")
 
 
-def _opened(draft: Path) -> int | None:
-    """The descriptor of a draft; None for another user's."""
+def _open_draft(draft: Path) -> int | None:
+    """Return the descriptor of a draft; None if another user owns it."""
     try:
         return os.open(draft, _FLAGS, 0o600)
     except PermissionError:
@@ -95,10 +98,10 @@ def _opened(draft: Path) -> int | None:
         raise
 
 
-def _is_own(draft: Path, descriptor: int) -> bool:
-    """Return True if the descriptor belongs to the draft."""
+def _is_still_draft(draft: Path, descriptor: int) -> bool:
+    """Return True if the draft's name still leads to the opened file."""
     ours = os.fstat(descriptor)
-    if ours.st_nlink > 1:  # the name of another file, which must not be emptied
+    if ours.st_nlink > 1:  # a hard link to another file, which must not be emptied
         draft.unlink(missing_ok=True)
         return False
     try:
@@ -108,26 +111,26 @@ def _is_own(draft: Path, descriptor: int) -> bool:
 
 
 def backup_of(path: Path) -> Path:
-    """Copy a file next to itself, with the time in the copy's name.
+    """Copy a file to `NAME.backup-TIME` in the same folder, and return the copy's path.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The copy cannot be written.
     """
     copy = path.with_name(f"{path.name}.backup-{datetime.now(UTC):%Y%m%dT%H%M%S-%f}")
-    copy.touch(mode=0o600)  # before keys are in it: its own mode comes last
+    copy.touch(mode=0o600)  # private from the beginning, because the file may contain keys
     return Path(shutil.copy2(path, copy))
 
 
 def private(path: str, flags: int) -> int:
-    """An opener for `open`: what it makes can be read by its user alone. No pipe is waited for."""
+    """Open a file for this user only; for `open(…, opener=private)`. Never waits for a pipe."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o600)
 
 
 def private_folder(path: Path) -> None:
-    """Makes a folder that its user alone may enter, with what is missing above it.
+    """Create a folder, and its missing parents, that only this user may enter.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: The folder cannot be created.
     """
     for folder in reversed([each for each in (path, *path.parents) if not each.exists()]):
         folder.mkdir(mode=0o700, exist_ok=True)

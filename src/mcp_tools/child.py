@@ -1,8 +1,7 @@
-"""Child processes: what they inherit, where they run, and what they can import.
+"""Child processes: which variables they inherit, where they run, and what they can import.
 
-A folder is never code. All processes start here, because the caller has to list their variables, and because they run
-in a folder that no project chose unless the caller names another one. The variables to pass are listed, never those to
-withhold, so no key reaches a process that does not need it.
+All child processes are started here. Callers list the variables to pass on, so that no key reaches a process that does
+not need it. Unless a caller names a folder, children run in `/`, where no project can place code.
 """
 
 from __future__ import annotations
@@ -22,25 +21,28 @@ if TYPE_CHECKING:
     import asyncio
 
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH")
-"""The variables of ours that every child may see: where programs and libraries are, and how to write for the user."""
+"""Variables that every child gets: search paths, locale and time zone."""
 PROXIES = tuple(
     variable for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY") for variable in (name, name.lower())
 )
-"""For a child that reaches the network."""
-NEUTRAL = "/"
-"""The folder of a child that needs none: nobody but the administrator can put a file there."""
+"""Variables for a child that uses the network."""
+NEUTRAL_FOLDER = "/"
+"""Working folder of a child that needs none. Only an administrator can put files there."""
 PIPE = subprocess.PIPE
 DEVNULL = subprocess.DEVNULL
-_STREAM = 64 * 1024
+_MAX_LINE_BYTES = 64 * 1024
 
 
 def environment(*names: str, of: Mapping[str, str] | None = None, **values: str) -> dict[str, str]:
-    """The variables of a child: those that every child gets, and those that this one needs.
+    """Return the variables for a child: `INHERITED` and the ones that are listed.
+
+    Example:
+        >>> environment("SSL_CERT_*", *PROXIES, LANG="C.UTF-8")
 
     Args:
-        names: Variables to hand down too; one that ends with `*` stands for all that begin so.
-        of: The base variables; by default those of this process.
-        values: Additional variables with values.
+        names: Variables to pass on. A name that ends with `*` is a prefix.
+        of: The variables to choose from; by default those of this process.
+        values: Additional variables with their values.
     """
     source = os.environ if of is None else of
     wanted = (*INHERITED, *names)
@@ -51,14 +53,14 @@ def environment(*names: str, of: Mapping[str, str] | None = None, **values: str)
 
 @functools.cache
 def executable() -> str:
-    """The interpreter's real binary, never a shim or a link of a virtual environment."""
+    """Return the interpreter's real binary, not the link in a virtual environment."""
     return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
 
 
 def python(code: str) -> list[str]:
-    """The command of an interpreter that imports what we can import, and nothing from the folder that it runs in.
+    """Return the command for an interpreter with our import path, which imports nothing from its working folder.
 
-    The import path takes the arguments of its code.
+    The code cannot use `sys.argv`, which carries the import path.
     """
     path = [folder for folder in sys.path if Path(folder).is_absolute()]
     return [executable(), "-I", "-S", "-X", "utf8", "-c", f"import sys; sys.path[:] = sys.argv[1:]; {code}", *path]
@@ -68,19 +70,19 @@ async def start(
     command: Sequence[str],
     *,
     env: Mapping[str, str],
-    cwd: str | Path = NEUTRAL,
+    cwd: str | Path = NEUTRAL_FOLDER,
     stdin: int | IO[Any] = DEVNULL,
     stdout: int | IO[Any] = DEVNULL,
     stderr: int | IO[Any] = DEVNULL,
-    limit: int = _STREAM,
+    limit: int = _MAX_LINE_BYTES,
     private: bool = False,
 ) -> asyncio.subprocess.Process:
-    """Start a child in a separate process group, out of reach of signals to our terminal.
+    """Start a child in its own process group, so that signals to our terminal do not reach it.
 
-    It gets only the variables in `env` only. With `private`, what it makes can be read by its user alone.
+    It gets only the variables in `env`. With `private`, only this user can read the files that it creates.
 
     Raises:
-        OSError: It cannot be started.
+        OSError: The child cannot be started.
     """
     import asyncio
 
@@ -101,19 +103,19 @@ def popen(
     command: Sequence[str],
     *,
     env: Mapping[str, str],
-    cwd: str | Path = NEUTRAL,
+    cwd: str | Path = NEUTRAL_FOLDER,
     stdin: int | IO[Any] | None = DEVNULL,
     stdout: int | IO[Any] | None = DEVNULL,
     stderr: int | IO[Any] | None = DEVNULL,
     pass_fds: Sequence[int] = (),
     on_terminal: bool = False,
 ) -> subprocess.Popen[bytes]:
-    """Starts a child without an event loop; see `start`.
+    """Start a child without an event loop; see `start`.
 
-    None means our own stream. On our terminal it gets its signals.
+    A stream of None is inherited. With `on_terminal`, the child receives the terminal's signals.
 
     Raises:
-        OSError: It cannot be started.
+        OSError: The child cannot be started.
     """
     return subprocess.Popen(
         list(command),
@@ -130,7 +132,7 @@ def popen(
 def kill_descendants(pid: int, *, spared: Collection[int] = ()) -> None:
     """Kill all descendants of a process, in any session or group.
 
-    The spared live on, with theirs: other processes use them too.
+    Processes in `spared` and their descendants are kept, because other processes use them.
     """
     known: set[int] = set()
     while found := descendants(pid, spared) - known:
@@ -142,11 +144,11 @@ def kill_descendants(pid: int, *, spared: Collection[int] = ()) -> None:
 
 
 def descendants(pid: int, spared: Collection[int] = ()) -> set[int]:
-    """All that descend from a process, but for the spared and theirs."""
+    """Return all descendants of a process, without `spared` and their descendants."""
     children: defaultdict[int, set[int]] = defaultdict(set)
     for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # it ended meanwhile
-            # The name in brackets may hold anything, brackets too.
+        with contextlib.suppress(OSError):  # the process has ended
+            # Split at the last bracket, because the process name in brackets may contain brackets.
             children[int(stat.read_text().rpartition(")")[2].split()[1])].add(int(stat.parent.name))
     found: set[int] = set()
     waiting = {pid}

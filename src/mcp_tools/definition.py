@@ -1,4 +1,4 @@
-"""A tool as MCP clients see it: the object, its hash, and reasons not to serve it."""
+"""The MCP definition of a tool: the object that clients see, its hash, and a linter for dangerous definitions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from mcp_tools.tool import Capabilities, Json, Tool
 
 
 def definition_of(tool: Tool) -> dict[str, Json]:
-    """The MCP tool object of a tool, without `_meta`.
+    """Return the MCP tool object of a tool, without `_meta`.
 
-    The hints say what the sandbox enforces, not what the tool's file claims.
+    The hints describe what the sandbox enforces, not what the tool's file claims.
     """
     definition: dict[str, Json] = {
         "name": tool.name,
@@ -34,9 +34,9 @@ def definition_of(tool: Tool) -> dict[str, Json]:
 
 
 def _hints(capabilities: Capabilities) -> dict[str, bool]:
-    """All four hints: MCP takes a missing `destructiveHint` for true and a missing `idempotentHint` for false.
+    """Return all four hints. MCP treats a missing `destructiveHint` as true, and a missing `idempotentHint` as false.
 
-    A tool only reads, unless it sends requests to hosts or leaves files. It can only add files.
+    A tool is read-only unless it sends requests or writes files. It can only add files.
     """
     return {
         "readOnlyHint": not (capabilities.hosts or capabilities.write),
@@ -47,41 +47,41 @@ def _hints(capabilities: Capabilities) -> dict[str, bool]:
 
 
 def definition_hash(tool: Tool) -> str:
-    """SHA-256 of the definition's canonical JSON, in hexadecimal.
+    """Return the SHA-256 of the definition's canonical JSON, in hexadecimal.
 
-    Its capabilities' hash covers the writing of files, which is not a hint here.
+    The capability `write` is left out here, because the hash of the capabilities covers it.
     """
     hashed = definition_of(tool) | {"annotations": _hints(replace(tool.capabilities, write=False))}
     return sys.intern(hashlib.sha256(canonical(hashed)).hexdigest())
 
 
 def canonical(value: Json) -> bytes:
-    """JSON that is the same for the same value: sorted keys, no spaces, ASCII."""
+    """Return JSON with sorted keys, without spaces and in ASCII, so that equal values give equal bytes."""
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
-_LONGEST_TITLE = 200
+_MAX_TITLE_CHARS = 200
 Severity = Literal["error", "warning"]
 
 
 @dataclass(frozen=True, slots=True)
 class LintRule:
-    """One rule of the linter."""
+    """A rule of the linter."""
 
     id: str
     severity: Severity
-    """An error is never served; a warning is shown when a person approves."""
+    """A tool with an error is never served. Warnings are shown to the person who approves it."""
     description: str
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """One place of a definition that breaks a rule."""
+    """A violation of a rule."""
 
     rule: str
     where: str
-    """The path to the text, `inputSchema.properties.city.description`; a key is marked `(key)`."""
+    """Path of the text, such as `inputSchema.properties.city.description`. A key is marked `(key)`."""
     message: str
     severity: Severity
 
@@ -109,24 +109,24 @@ SEVERITIES: dict[str, Severity] = {rule.id: rule.severity for rule in LINT_RULES
 
 
 def flag(rule: str, where: str, message: str) -> Flag:
-    """A flag with the severity of its rule."""
+    """Return a flag with the severity of its rule."""
     return Flag(rule, where, message, SEVERITIES[rule])
 
 
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2065\u2800\u3164\uffa0")
-"""Letters and marks without a glyph, which Unicode does not class as formats."""
+"""Letters and marks without a visible glyph that are not in the Unicode category of format characters."""
 _SELECTORS = re.compile("[\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _EMOJI = re.compile(
     "[0-9#*\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
 )
-_UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
+_INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 _UNASSIGNED = ((0xE0000, 0xE0FFF), (0xFFF0, 0xFFF8), (0xFDD0, 0xFDEF))
 
 
 def find_hidden(text: str, *, lines: bool) -> Iterator[str]:
-    """Characters that a reader does not see, as `U+200B`; joiners inside emoji and words may stay.
+    """Yield invisible characters, such as `U+200B`. Joiners that the script needs are allowed.
 
-    In a text of several lines, so may line ends and tabs.
+    With `lines`, line ends and tabs are allowed too.
     """
     if lines:
         text = text.replace("\r\n", "\n")
@@ -142,10 +142,10 @@ def find_hidden(text: str, *, lines: bool) -> Iterator[str]:
 
 def _is_hidden(character: str, before: str) -> bool:
     point = ord(character)
-    if _SELECTORS.match(character):  # one after an emoji shows its form, a chain of them hides data
+    if _SELECTORS.match(character):  # one after an emoji selects its style; a sequence of them can hide data
         return not (character in "\ufe0e\ufe0f" and _EMOJI.match(before))
     unassigned = point & 0xFFFE == 0xFFFE or any(first <= point <= last for first, last in _UNASSIGNED)
-    return character in _FILLERS or unassigned or unicodedata.category(character) in _UNSEEN
+    return character in _FILLERS or unassigned or unicodedata.category(character) in _INVISIBLE_CATEGORIES
 
 
 _USER = r"(?:the |your )?(?:user|human|person|owner|customer|anyone|anybody)s?"
@@ -167,7 +167,7 @@ _PHRASES: dict[str, tuple[str, ...]] = {
         r"\b(?:do not|don'?t|never) (?:mention|reveal|disclose|tell|report) (?:this|that|it|these|anyone|anybody)\b",
         rf"\b(?:hide|conceal|keep|withhold)\b.{{0,30}}\bfrom {_USER}\b",
         rf"\bwithout {_USER}(?:'?s)? (?:knowledge|knowing|consent|noticing|permission|approval)\b",
-        rf"\b{_USER} (?:must|should|need|does|do|will) (?:not|never) (?:know|see|notice|be told|find out)\b",
+        rf"\b{_USER} (?:must|should|need|does|do|will) (?:not|never) (?:know|see|notice|be message|find out)\b",
     ),
     "markup": (
         r"</?\s*(?:important|system|instructions?|secret|hidden|assistant|admin|critical|urgent|override|user|prompt"
@@ -199,7 +199,7 @@ _PHRASES: dict[str, tuple[str, ...]] = {
 
 
 def _suspicious_phrases(text: str) -> Iterator[tuple[str, str]]:
-    """The rule that each suspicious phrase breaks, with the phrase; one of a rule is enough."""
+    """Yield the first suspicious phrase for each rule that the text breaks, as rule and phrase."""
     folded = _folded(text)
     for rule, pattern in _compiled().items():
         if found := pattern.search(folded):
@@ -207,28 +207,28 @@ def _suspicious_phrases(text: str) -> Iterator[tuple[str, str]]:
 
 
 def reads_like_orders(text: str) -> bool:
-    """Return True if a text says what speaks to a model, and not of a tool."""
-    return next(_suspicious_phrases(text[:_LONGEST_TEXT]), None) is not None
+    """Return True if a text seems to address a model, rather than describe a tool."""
+    return next(_suspicious_phrases(text[:_MAX_TEXT_CHARS]), None) is not None
 
 
 @cache
 def _compiled() -> dict[str, re.Pattern[str]]:
-    """Only compiled for warnings, since compiling takes longer than importing the rest."""
+    """Compile the patterns on first use, because that takes longer than all imports of this file."""
     return {rule: re.compile("|".join(f"(?:{phrase})" for phrase in found)) for rule, found in _PHRASES.items()}
 
 
 def _folded(text: str) -> str:
-    """The text as it reads: compatible letters, small, on one line, without what cannot be seen."""
+    """Normalise a text for matching: compatible letters, lower case, one line, without invisible characters."""
     if not text.isascii():
         text = "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) not in {"Cf", "Mn"})
     return " ".join(text.replace("’", "'").casefold().split())
 
 
-_LONGEST_KEY = 128
-_LONGEST_TEXT = 8_000
-_LONGEST_ALTOGETHER = 100_000
-_DEEPEST = 60
-_MOST_FLAGS = 100
+_MAX_KEY_CHARS = 128
+_MAX_TEXT_CHARS = 8_000
+_MAX_TOTAL_CHARS = 100_000
+_MAX_DEPTH = 60
+_MAX_FLAGS = 100
 _WIDTH = 80
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
@@ -240,9 +240,9 @@ class _Text(NamedTuple):
 
 
 def lint(definition: dict[str, Json], *, warnings: bool = True) -> list[Flag]:
-    """Return problems of a definition, also another server's, errors first; at most a hundred.
+    """Return up to a hundred problems of a tool's definition, errors first. Also used for external servers' tools.
 
-    Looking for suspicious phrases, which are warnings, takes most of the time.
+    Without `warnings` it is much faster, since looking for suspicious phrases takes most of the time.
     """
     flags = [*_shape(definition)]
     total = 0
@@ -252,15 +252,17 @@ def lint(definition: dict[str, Json], *, warnings: bool = True) -> list[Flag]:
             continue
         flags += _errors(found)
         if warnings:
-            text = found.text[:_LONGEST_TEXT]
-            text = text.replace("_", " ") if found.is_key or " " not in text else text  # a name may speak, too
+            text = found.text[:_MAX_TEXT_CHARS]
+            text = (
+                text.replace("_", " ") if found.is_key or " " not in text else text
+            )  # names may contain instructions too
             flags += [flag(rule, found.where, f"it says {_shown(p)}") for rule, p in _suspicious_phrases(text)]
         total += len(found.text)
-        if total > _LONGEST_ALTOGETHER:
-            told = f"all texts together exceed {_LONGEST_ALTOGETHER:,} characters"
-            flags.append(flag("length", "definition", told))
+        if total > _MAX_TOTAL_CHARS:
+            message = f"all texts together exceed {_MAX_TOTAL_CHARS:,} characters"
+            flags.append(flag("length", "definition", message))
             break
-    return sorted(dict.fromkeys(flags), key=lambda found: found.severity)[:_MOST_FLAGS]
+    return sorted(dict.fromkeys(flags), key=lambda found: found.severity)[:_MAX_FLAGS]
 
 
 def _shape(definition: dict[str, Json]) -> Iterator[Flag]:
@@ -287,7 +289,7 @@ def _shape(definition: dict[str, Json]) -> Iterator[Flag]:
 
 def _errors(found: _Text) -> Iterator[Flag]:
     text, where, is_key = found
-    longest = _LONGEST_KEY if is_key else _LONGEST_TITLE if where == "title" else _LONGEST_TEXT
+    longest = _MAX_KEY_CHARS if is_key else _MAX_TITLE_CHARS if where == "title" else _MAX_TEXT_CHARS
     if len(text) > longest:
         yield flag("length", where, f"it has {len(text):,} characters; {longest:,} are allowed")
     is_one_line = is_key or where in {"name", "title"}
@@ -298,14 +300,14 @@ def _errors(found: _Text) -> Iterator[Flag]:
 
 
 def _walk(definition: Json) -> Iterator[_Text | Flag]:
-    """Every string, keys too, without recursion: a hostile nesting must not overflow the stack."""
+    """Yield every string of a definition, including keys. Not recursive, since deep nesting would overflow."""
     waiting: list[tuple[Json, str, int]] = [(definition, "", 0)]
     while waiting:
         value, where, depth = waiting.pop()
         if isinstance(value, str):
             yield _Text(value, where, False)
-        elif isinstance(value, dict | list) and depth >= _DEEPEST:
-            yield flag("depth", where[:200], f"it is nested deeper than {_DEEPEST} levels")
+        elif isinstance(value, dict | list) and depth >= _MAX_DEPTH:
+            yield flag("depth", where[:200], f"it is nested deeper than {_MAX_DEPTH} levels")
         elif isinstance(value, dict):
             for key, inner in value.items():
                 if not isinstance(key, str):

@@ -1,20 +1,20 @@
-"""The errors of tools, in three families that are treated in three ways.
+"""The errors of tools, in three families that are handled differently.
 
     AlitaError
-    ├── UserError          the user can fix it: one message, no traceback, an exit code of its own
-    │   ├── UsageError         a flag, an argument or a file that cannot be what was meant         (exit 2)
-    │   ├── IsolationError     the machine offers no acceptable isolation, or a layer failed       (exit 2)
+    ├── UserError          the user can fix it: one message without a traceback, with its own exit code
+    │   ├── UsageError         an invalid flag, argument or file                                   (exit 2)
+    │   ├── IsolationError     the machine has no acceptable isolation, or a layer failed          (exit 2)
     │   ├── LibraryError       the tool library cannot be read or written                          (exit 1)
-    │   ├── UnknownToolError   no tool of that name                                                   (exit 2)
-    │   ├── PolicyError        the user's policy file is wrong                                        (exit 2)
-    │   ├── ServersFileError   a settings file of external servers, or one entry, cannot be used       (exit 2)
-    │   └── ServerError        an external server cannot be started, reached or understood             (exit 1)
-    ├── ModelFixableError  the model can fix it: the message goes back to the model as an observation
-    │   ├── ArgumentsError     arguments that do not fit a tool's inputSchema
-    │   └── NotPermittedError  a call needs what it may not use
+    │   ├── UnknownToolError   there is no tool of that name                                       (exit 2)
+    │   ├── PolicyError        the user's policy file is wrong                                     (exit 2)
+    │   ├── ServersFileError   a configuration file of external servers is invalid                 (exit 2)
+    │   └── ServerError        an external server cannot be started, reached or understood         (exit 1)
+    ├── ModelFixableError  the model can fix it: the message becomes an observation
+    │   ├── ArgumentsError     arguments do not match a tool's inputSchema
+    │   └── NotPermittedError  a call needs something that it may not use
     └── (anything else)    a bug: its traceback is saved in the trace, and it is raised again
 
-`agent.errors` continues this tree for models, runs and settings.
+`agent.errors` adds the errors of models, runs and settings.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from contextlib import contextmanager
 
 
 class AlitaError(Exception):
-    """Base of alita's own errors.
+    """Base class of alita's own errors.
 
     Args:
-        message: The event, with the value that caused it.
-        remedy: Advice, if possible the exact command.
+        message: What happened, with the value that caused it.
+        remedy: What to do about it, if possible as an exact command.
     """
 
     exit_code = 1
@@ -43,17 +43,17 @@ class AlitaError(Exception):
 
 
 class UserError(AlitaError):
-    """The user can fix it: shown as one message without a traceback."""
+    """An error that the user can fix. It is shown as one message without a traceback."""
 
 
 class UsageError(UserError):
-    """A flag, an argument or a file that cannot be what was meant."""
+    """A flag, an argument or a file is invalid."""
 
     exit_code = 2
 
 
 class IsolationError(UserError):
-    """The machine offers no acceptable isolation, or a layer that was there at start failed later."""
+    """The machine has no acceptable isolation, or a layer that worked at the start has failed."""
 
     exit_code = 2
 
@@ -63,27 +63,27 @@ class LibraryError(UserError):
 
 
 class UnknownToolError(UserError):
-    """No tool of that name is in the library."""
+    """The library has no tool of that name."""
 
     exit_code = 2
 
 
 class PolicyError(UserError):
-    """The user's policy file cannot be read, or a rule in it is wrong: what needs a capability does not run."""
+    """The user's policy file is unreadable or invalid. Until it is fixed, nothing that needs a capability runs."""
 
     exit_code = 2
 
 
 class ServersFileError(UserError):
-    """A settings file of external servers, or one of its entries, is invalid."""
+    """A configuration file of external servers, or one of its entries, is invalid."""
 
     exit_code = 2
 
 
 class ServerError(UserError):
-    """An external server cannot be started, reached or understood, or went away.
+    """An external server cannot be started, reached or understood, or it has ended.
 
-    Its kind is one word.
+    `kind` is one word, such as `timeout` or `gone`.
     """
 
     def __init__(self, message: str, *, kind: str = "gone", remedy: str = "") -> None:
@@ -92,29 +92,33 @@ class ServerError(UserError):
 
 
 class ModelFixableError(AlitaError):
-    """The model can fix it: the message goes back to the model as an observation."""
+    """An error that the model can fix. The message becomes an observation."""
 
 
 class ArgumentsError(ModelFixableError):
-    """Arguments that do not fit a tool's inputSchema; the message names each misfit."""
+    """The arguments do not match a tool's inputSchema. The message lists each mismatch."""
 
 
 class NotPermittedError(ModelFixableError):
-    """A call needs what the user's policy, or the user, does not permit."""
+    """A call needs something that the user, or the user's policy, does not permit."""
 
 
 class StoppedError(AlitaError):
-    """A limit of the run was reached; the work ends with what there is."""
+    """The run reached a limit, and ends with what it has."""
 
 
 @contextmanager
 def os_errors_as(error: type[UserError], what: str, remedy: str = "") -> Iterator[None]:
-    """Raises what the operating system refuses, and text that is not UTF-8, as an error for the user.
+    """Convert errors of the operating system, and text that is not UTF-8, to an error for the user.
+
+    Example:
+        >>> with os_errors_as(LibraryError, f"{path} cannot be read"):
+        ...     text = path.read_text()
 
     Args:
-        error: Its class.
-        what: The failed action, such as `FILE cannot be read`; the reason follows it.
-        remedy: Advice.
+        error: The error class.
+        what: The action that failed, such as `FILE cannot be read`. The reason is appended.
+        remedy: What the user can do.
     """
     try:
         yield

@@ -1,7 +1,7 @@
-"""Hosts that tools and programs declare, the requests that their code makes, and recorded responses.
+"""The hosts that tools and programs declare, their HTTP requests, and recorded responses.
 
-The sandbox has no network: a request leaves it as a message, and something outside carries it. Code in the sandbox
-counts as hostile: a request is read strictly here, and the carrier decides about it.
+The sandbox has no network. A request leaves it as a message, and a carrier outside sends it. Code in the sandbox is
+untrusted, so requests are parsed strictly here, and the carrier decides whether to send them.
 """
 
 from __future__ import annotations
@@ -21,43 +21,42 @@ from mcp_tools.errors import ModelFixableError
 from mcp_tools.tool import Json
 
 NOT_ALLOWED = " is not allowed: "
-"""In the message of a request that the user did not allow."""
+"""Part of the message for a request that the user did not allow."""
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-MOST_BODY = 1_000_000
-"""Bytes of the body of a request."""
-KEPT_BYTES = 200_000
-"""Bytes of JSON of recorded exchanges that a call's outcome and a tool's file hold."""
+MAX_BODY_BYTES = 1_000_000
+MAX_RECORDED_BYTES = 200_000
+"""Limit of recorded exchanges in a call's outcome and in a tool's file, as JSON."""
 EXCHANGES = "exchanges"
-"""Member of a tool's record: what its hosts answered in the call that proved it. It is data, with no keys in it."""
-_MOST_HEADERS, _LONGEST_HEADERS, _LONGEST_URL = 100, 32_000, 8_000
+"""Key in a tool's record: the requests and responses of the call that proved it. They contain no keys."""
+_MAX_HEADERS, _MAX_HEADER_CHARS, _MAX_URL_CHARS = 100, 32_000, 8_000
 _PORTS = {"https": 443, "http": 80}
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 _HOST = re.compile(r"(?:(https?)://)?([^/:@?#]*)(?::(\d{1,5}))?/?")
 KEY = re.compile(r"(?:\{|%7B)key(?::|%3A)([A-Za-z0-9_-]+)(?:\}|%7D)", re.I)
-"""The placeholder of a key, in an address also percent-encoded."""
+"""The placeholder of a key. In a URL it may be percent-encoded."""
 _KEY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
-_OF_CARRIER = frozenset(
+_CARRIER_HEADERS = frozenset(
     {"host", "content-length", "accept-encoding", "expect", "connection", "keep-alive", "te", "trailer"}
     | {"transfer-encoding", "upgrade", "forwarded", "via"}
 )
-"""Headers that the carrier writes; those from code are dropped, as are `Proxy-*`."""
+"""Headers that the carrier sets. If code sets them, or `Proxy-*`, they are dropped."""
 
 
 class HostError(ModelFixableError):
-    """Why a request to a host was not made, or gave nothing."""
+    """A request to a host was refused or failed. The message says why."""
 
 
 class NotRecordedError(HostError):
-    """A request that has no recorded response, where only those are given."""
+    """Only recorded responses are available, and this request has none."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Host:
-    """One host at one port, under one scheme."""
+    """A host with its scheme and port."""
 
     scheme: str
     name: str
@@ -70,15 +69,15 @@ class Host:
 
     @property
     def is_local(self) -> bool:
-        """True if it is this machine."""
+        """True for this machine."""
         return self.name == "localhost" or (self.name.startswith("127.") and self.name.replace(".", "").isdigit())
 
 
 def read_host(text: str) -> Host:
-    """Read a declared host: `api.example.com`, `api.example.com:8443`, or `http://localhost:8000` for plain HTTP.
+    """Parse a declared host: `api.example.com`, `api.example.com:8443`, or `http://localhost:8000` for plain HTTP.
 
     Raises:
-        ValueError: It is something else, such as a pattern, or an address in an unusual form.
+        ValueError: It is not an exact host name, or an IP address in an unusual form.
     """
     found = _HOST.fullmatch(text)
     scheme, name, port = (found[1] or "https", found[2], found[3]) if found else ("", "", "")
@@ -97,10 +96,10 @@ def read_host(text: str) -> Host:
 
 
 def read_key_name(text: str) -> str:
-    """Return the name of a stored key.
+    """Return the name of a stored key, if it is valid.
 
     Raises:
-        ValueError: No key can have this name.
+        ValueError: The name is invalid.
     """
     if not _KEY_NAME.fullmatch(text):
         raise ValueError(f"{text!r:.80} is not the name of a key: use letters, digits, - and _")
@@ -108,26 +107,26 @@ def read_key_name(text: str) -> str:
 
 
 def key_names(text: str) -> list[str]:
-    """Return the names of keys with placeholders in a text: WEATHER for `{key:WEATHER}`."""
+    """Return the names of the key placeholders in a text: `WEATHER` for `{key:WEATHER}`."""
     return list(dict.fromkeys(KEY.findall(text)))
 
 
 @dataclass(frozen=True, slots=True)
 class HostRequest:
-    """One request of code in the sandbox, in order."""
+    """A request that code in the sandbox wants to send."""
 
     method: str
     url: str
     headers: tuple[tuple[str, str], ...]
-    """Names in lower case, without those that the carrier writes."""
+    """Sorted, with lower-case names, without `_CARRIER_HEADERS`."""
     body: bytes = b""
 
     @classmethod
     def read(cls, message: Json) -> Self:
-        """Read what came out of the sandbox: method, url, headers as pairs, and the body in base64.
+        """Parse a message from the sandbox: method, URL, headers as pairs, and the body in base64.
 
         Raises:
-            HostError: It is no request that may be made.
+            HostError: The request is invalid.
         """
         match message:
             case {"method": str(method), "url": str(url), "headers": list(pairs), "body": str(encoded)}:
@@ -135,13 +134,13 @@ class HostRequest:
         raise HostError("a request has a method, an address, headers and a body")
 
     def as_json(self) -> dict[str, Json]:
-        """Return the request as it is recorded."""
+        """Return the request in the form in which it is recorded."""
         headers = [[*pair] for pair in self.headers]
         return {"method": self.method, "url": self.url, "headers": headers, **written(self.body)}
 
 
 def written(body: bytes) -> dict[str, Json]:
-    """A body as JSON: as text if it is UTF-8, else in base64."""
+    """Return a body as JSON: as text if it is UTF-8, else in base64."""
     with suppress(UnicodeDecodeError):
         return {"body": body.decode(), "binary": False}
     return {"body": b2a_base64(body, newline=False).decode(), "binary": True}
@@ -154,7 +153,7 @@ def _method(method: str) -> str:
 
 
 def _url(url: str) -> str:
-    if len(url) > _LONGEST_URL or not url.isascii() or not url.isprintable() or any(sign in url for sign in ' \\"<>'):
+    if len(url) > _MAX_URL_CHARS or not url.isascii() or not url.isprintable() or any(sign in url for sign in ' \\"<>'):
         raise HostError(f"the address is too long, or has characters that must be percent-encoded: {url!r:.100}")
     return url.partition("#")[0]
 
@@ -164,12 +163,12 @@ def _headers(pairs: Sequence[Json]) -> tuple[tuple[str, str], ...]:
     for pair in pairs:
         match pair:
             case [str(name), str(value)] if _TOKEN.fullmatch(name) and _VALUE.fullmatch(value):
-                if (lower := name.lower()) not in _OF_CARRIER and not lower.startswith("proxy-"):
+                if (lower := name.lower()) not in _CARRIER_HEADERS and not lower.startswith("proxy-"):
                     kept.append((lower, value.strip(" \t")))
             case _:
                 raise HostError(f"not a header: {pair!r:.100}")
-    if len(kept) > _MOST_HEADERS or sum(len(name) + len(value) for name, value in kept) > _LONGEST_HEADERS:
-        raise HostError(f"a request may have {_MOST_HEADERS} headers with {_LONGEST_HEADERS:,} characters")
+    if len(kept) > _MAX_HEADERS or sum(len(name) + len(value) for name, value in kept) > _MAX_HEADER_CHARS:
+        raise HostError(f"a request may have {_MAX_HEADERS} headers with {_MAX_HEADER_CHARS:,} characters")
     return tuple(sorted(kept))
 
 
@@ -178,26 +177,28 @@ def _body(encoded: str) -> bytes:
         body = a2b_base64(encoded, strict_mode=True) if encoded else b""
     except (Base64Error, ValueError):
         raise HostError("the body of a request is base64") from None
-    if len(body) > MOST_BODY:
-        raise HostError(f"the body of the request has {len(body):,} bytes, and may have {MOST_BODY:,}")
+    if len(body) > MAX_BODY_BYTES:
+        raise HostError(f"the body of the request has {len(body):,} bytes, and may have {MAX_BODY_BYTES:,}")
     return body
 
 
 Carry = Callable[[HostRequest], Awaitable[Json]]
-"""Carries a request out, and gives the response: status, url, headers as pairs, body, binary. The message of an
-`AlitaError` that it raises becomes an error in the code that asked."""
+"""Sends a request and returns the response: status, url, headers as pairs, body, binary.
+
+If it raises an `AlitaError`, the code in the sandbox gets an error with that message.
+"""
 
 
 def without_cookies(exchanged: Json) -> Json:
-    """Return a request or response for storage with a tool, which others may get: without login cookies."""
+    """Remove cookies from a request or response, because stored tools may be shared."""
     return {**exchanged, "headers": [pair for pair in exchanged["headers"] if pair[0] not in ("cookie", "set-cookie")]}
 
 
 def recorded(exchanges: Json) -> Carry:
-    """Answers requests with their recorded responses, in their order; the last one of a request again and again.
+    """Return a carrier that answers with recorded responses, in order. The last response to a request is repeated.
 
     Args:
-        exchanges: A list of objects with `request` and `response`; anything else in it counts for nothing.
+        exchanges: A list of objects with `request` and `response`. Invalid entries are ignored.
     """
     responses: defaultdict[str, list[Json]] = defaultdict(list)
     for exchange in exchanges if isinstance(exchanges, list | tuple) else ():
@@ -226,7 +227,7 @@ def _is_text(value: Json) -> bool:
 
 
 def _key(request: dict[str, Json]) -> str:
-    """Equal for requests that get the same response: the name of the client, and cookies, do not matter."""
+    """Return a text that is equal for requests with the same response. User agent and cookies are ignored."""
     headers = request.get("headers")
     pairs = headers if isinstance(headers, list) else []
     own = [pair for pair in pairs if isinstance(pair, list) and pair[:1] not in (["user-agent"], ["cookie"])]

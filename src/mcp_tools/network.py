@@ -1,4 +1,4 @@
-"""The network as the environment sets it: proxies and certificates, and clients that say what is wrong with them."""
+"""HTTP clients that use the environment's proxies and certificates, with clear errors if these are wrong."""
 
 from __future__ import annotations
 
@@ -14,21 +14,25 @@ from urllib.request import getproxies
 from mcp_tools.errors import UserError
 
 NETWORK_ERRORS = (ImportError, ValueError, OSError)
-"""Exceptions of httpx, httpx2 and ssl for such variables, including ssl.SSLError."""
+"""Exceptions that httpx, httpx2 and ssl raise for wrong proxies or certificates."""
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 T = TypeVar("T")
 
 
 class NetworkError(UserError):
-    """A variable of the environment names a proxy or certificates that cannot be used."""
+    """An environment variable names a proxy or certificates that cannot be used."""
 
 
 def network_client(make: Callable[..., T], **options: Any) -> T:
-    """A client of httpx or httpx2.
+    """Create an HTTP client of httpx or httpx2.
+
+    Example:
+        >>> with network_client(httpx2.Client, timeout=5.0) as client:
+        ...     client.get("https://example.org")
 
     Raises:
-        NetworkError: A variable of the environment prevents it.
+        NetworkError: An environment variable names a proxy or certificates that cannot be used.
     """
     try:
         return make(**options)
@@ -37,7 +41,7 @@ def network_client(make: Callable[..., T], **options: Any) -> T:
 
 
 def network_error(error: Exception) -> NetworkError:
-    """The variable behind an error that opening a client raised."""
+    """Find the environment variable behind an exception of `make`."""
     found = next(network_problems(), None)
     return found or NetworkError(
         f"The proxy or the certificates of the environment cannot be used: {error}",
@@ -46,21 +50,19 @@ def network_error(error: Exception) -> NetworkError:
 
 
 def network_problems() -> Iterator[NetworkError]:
-    """Each variable of the environment that names a proxy or certificates that cannot be used.
+    """Yield an error for each environment variable with an unusable proxy or certificates.
 
-    A proxy's address may hold a password, so only its scheme and host are shown.
+    Proxy addresses may contain passwords, so only scheme and host are shown.
     """
     for kind, address in getproxies().items():
         if kind == "no" or not address:
             continue
-        name = _name_of(f"{kind}_proxy")
+        name = _variable_name(f"{kind}_proxy")
         try:
             parts = urlsplit(address if "://" in address else f"http://{address}")
             shown, _ = f"{parts.scheme}://{parts.hostname or ''}", parts.port
         except ValueError:
-            yield NetworkError(
-                f"{name} names no proxy: its address cannot be read.", remedy=f"Correct or unset {name}."
-            )
+            yield NetworkError(f"{name} is not a valid address of a proxy.", remedy=f"Correct or unset {name}.")
             continue
         if parts.scheme not in _SCHEMES or not parts.hostname:
             known = "http://, https:// or socks5://"
@@ -74,16 +76,16 @@ def network_problems() -> Iterator[NetworkError]:
                 remedy=f"Run: pip install socksio. Or unset {name}.",
             )
     for name in _CERTIFICATES:
-        if (place := os.environ.get(name)) and (wrong := _wrong_with(name, Path(place))):
+        if (place := os.environ.get(name)) and (wrong := _problem_of(name, Path(place))):
             yield NetworkError(f"{name} names {place}, {wrong}.", remedy=f"Correct or unset {name}.")
 
 
-def _name_of(name: str) -> str:
+def _variable_name(name: str) -> str:
     return next((each for each in (name, name.upper()) if os.environ.get(each)), name.upper())
 
 
-def _wrong_with(name: str, place: Path) -> str:
-    """Return the problem of a path for certificates; empty if it is fine."""
+def _problem_of(name: str, place: Path) -> str:
+    """Return the problem of a certificate path; empty if it is fine."""
     try:
         if not place.exists():
             return "which does not exist"

@@ -1,4 +1,4 @@
-"""Packages beyond the standard library: what tools that read files may import, and what a source does import."""
+"""Packages beyond the standard library: which ones come with alita, and which ones a source imports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 NOT_ALLOWED = "the user has not allowed"
-"""The beginning of each message about packages that are not here because nobody allowed them."""
+"""All messages about packages that the user has not allowed begin with this text."""
 
 IMPORT_NAMES = {
     "beautifulsoup4": "bs4",
@@ -42,42 +42,44 @@ IMPORT_NAMES = {
     "levenshtein": "Levenshtein",
     "gitpython": "git",
 }
-"""Modules of distributions with another name."""
+"""Module names of packages whose module has another name."""
 
 BASE_PACKAGES = ("numpy", "pandas", "python-dateutil", "pyyaml")
-"""Packages that every call may import without declaring them, since they come with alita."""
-_BRINGS = {"pandas": {"numpy", "python-dateutil"}}
-"""Packages that a package imports itself, so that they come with it."""
+"""Packages that come with alita. Every tool may import them without declaring them."""
+_IMPLIED = {"pandas": {"numpy", "python-dateutil"}}
+"""Packages that another package depends on."""
 FILE_PACKAGES = ("pandas", "openpyxl", "python-calamine", "pypdfium2", "pillow")
-"""Packages for programs that read files, if installed."""
-_BEHIND = {"pandas": {"read_excel": ("openpyxl", "python-calamine"), "ExcelFile": ("openpyxl", "python-calamine")}}
-"""Packages that a function of a package imports by itself."""
+"""Packages for reading files. They are available if they are installed."""
+_INDIRECT_IMPORTS = {
+    "pandas": {"read_excel": ("openpyxl", "python-calamine"), "ExcelFile": ("openpyxl", "python-calamine")}
+}
+"""Packages that some functions import at run time."""
 
 
-_LONGEST_PARSED = 70_000
-"""Limit of a source in characters; a longer one gets the base packages that it names anywhere."""
+_MAX_PARSED_CHARS = 70_000
+"""Longer sources are not parsed; they get every base package whose name they contain."""
 
 
 def file_packages() -> tuple[str, ...]:
-    """Return the installed packages for files."""
+    """Return the installed packages for reading files."""
     return installed(FILE_PACKAGES)
 
 
 @functools.cache
 def installed(packages: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the installed ones of some packages."""
-    return tuple(name for name in packages if _is_there(import_name(name)))
+    """Return those of the given packages that are installed."""
+    return tuple(name for name in packages if _is_installed(import_name(name)))
 
 
-def _is_there(module: str) -> bool:
+def _is_installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
-    except ValueError:  # no name of a module
+    except ValueError:  # not a valid module name
         return False
 
 
 def import_name(package: str) -> str:
-    """Return the top module of a distribution, from its name or a requirement such as `numpy>=2`."""
+    """Return the top-level module of a package, given its name or a requirement such as `numpy>=2`."""
     return IMPORT_NAMES.get(_normal(package), _name_of(package).replace("-", "_").partition(".")[0])
 
 
@@ -91,7 +93,7 @@ def _name_of(requirement: str) -> str:
 
 @functools.cache
 def is_provided(requirement: str) -> bool:
-    """True if a package comes with alita, in a version that fits: no environment has to be built for it."""
+    """Return True if a suitable version of a package comes with alita, so that no environment is needed."""
     from importlib import metadata
 
     from packaging.requirements import InvalidRequirement, Requirement
@@ -106,7 +108,7 @@ def is_provided(requirement: str) -> bool:
 
 @functools.cache
 def required(package: str) -> tuple[str, ...]:
-    """Return the direct requirements of a distribution, without extras; nothing for the base packages."""
+    """Return the direct requirements of a package, without extras; empty for packages that come with alita."""
     if package in BASE_PACKAGES or package in FILE_PACKAGES:
         return ()
     from importlib import metadata
@@ -119,19 +121,19 @@ def required(package: str) -> tuple[str, ...]:
 
 
 def imported(source: str, packages: Sequence[str]) -> tuple[str, ...]:
-    """Return the packages that a source imports; a call without packages uses the plain warm interpreter."""
+    """Return those of the given packages that a source imports."""
     if not packages:
         return ()
     tops, names = _imports(source)
     wanted = {package for package in packages if import_name(package) in tops} | unplaced(tops, packages)
-    for package, functions in _BEHIND.items():
+    for package, functions in _INDIRECT_IMPORTS.items():
         if package in wanted:
-            wanted |= {name for function, behind in functions.items() if function in names for name in behind}
+            wanted |= {name for function, indirect in functions.items() if function in names for name in indirect}
     return tuple(package for package in packages if package in wanted)
 
 
 def unplaced(modules: Collection[str], packages: Iterable[str]) -> set[str]:
-    """The packages that may bring a module of another name than their own: both have no other explanation."""
+    """Return the packages that may provide the imported modules that belong to no known package."""
     packages = [*packages]
     known = {"", *sys.stdlib_module_names, *map(import_name, (*BASE_PACKAGES, *FILE_PACKAGES, *packages))}
     if known.issuperset(modules):
@@ -141,27 +143,27 @@ def unplaced(modules: Collection[str], packages: Iterable[str]) -> set[str]:
 
 
 def needed(declared: Iterable[str], sources: Iterable[str]) -> tuple[str, ...]:
-    """The packages of a call: those that it declares, and the base packages that its sources import."""
-    wanted = {*declared, *(name for source in sources for name in _base(source))}
-    for package in wanted & _BRINGS.keys():
-        wanted -= _BRINGS[package]
+    """Return the packages of a call: the declared ones, and the base packages that its sources import."""
+    wanted = {*declared, *(name for source in sources for name in _imported_base_packages(source))}
+    for package in wanted & _IMPLIED.keys():
+        wanted -= _IMPLIED[package]
     return tuple(sorted(wanted))
 
 
 @functools.lru_cache(maxsize=256)
-def _base(source: str) -> tuple[str, ...]:
-    # most sources name none: they need not be parsed; a long one takes too long
+def _imported_base_packages(source: str) -> tuple[str, ...]:
+    # Parsing is slow, and most sources contain no name of a base package.
     named = tuple(name for name in installed(BASE_PACKAGES) if import_name(name) in source)
-    return named if not named or len(source) > _LONGEST_PARSED else imported(source, installed(BASE_PACKAGES))
+    return named if not named or len(source) > _MAX_PARSED_CHARS else imported(source, installed(BASE_PACKAGES))
 
 
 def imported_modules(source: str) -> set[str]:
-    """The top modules that a source imports; none if it does not parse."""
+    """Return the top-level modules that a source imports; empty if it has a syntax error."""
     return _imports(source)[0] - {""}
 
 
 def _imports(source: str) -> tuple[set[str], set[str]]:
-    """The top modules that a source imports, and the names it takes from objects and modules."""
+    """Return the imported top-level modules, and all names that are imported or used as attributes."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -174,7 +176,7 @@ def _imports(source: str) -> tuple[set[str], set[str]]:
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[int, str, list[str]]]:
-    """Each import of some code: its line, the module, a dot before one of the same package, and the names taken."""
+    """Yield each import in some code: its line, the module (with dots if it is relative), and the imported names."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name, []) for alias in node.names)

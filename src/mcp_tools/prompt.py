@@ -1,4 +1,4 @@
-"""Prompts are data: Markdown files with one section for each message and named placeholders."""
+"""Prompt templates: Markdown files with a section for each message and named placeholders."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from mcp_tools.text import printable
 
 _TURN = re.compile(r"^<!-- (system|user|assistant) -->$", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{\{(\w+)(:data)?\}\}")
-_MISWRITTEN = re.compile(r"^[ \t]*<!--.*-->[ \t]*$|\{\{(?!\w+(?::data)?\}\}).*", re.MULTILINE)
+_MALFORMED = re.compile(r"^[ \t]*<!--.*-->[ \t]*$|\{\{(?!\w+(?::data)?\}\}).*", re.MULTILINE)
 _TAG = re.compile(
-    r"[<\uff1c\ufe64\u2039\u27e8\u3008\u276e\u2770\u02c2\u1438]"  # what looks like <
+    r"[<\uff1c\ufe64\u2039\u27e8\u3008\u276e\u2770\u02c2\u1438]"  # characters that look like <
     r"(?=[\s/\\\uff0f\u2044\u2215\u29f8]{0,20}([\w\u0300-\u036f]{1,20}))"
 )
 _LIKE_LATIN = str.maketrans("\u0430\u0251\u03b1\u1d00\u0501\u0257\u1d05\u0442\u03c4\u1d1b", "aaaadddttt")
-"""Letters of other scripts that look like those of `data`."""
-_TOKEN = re.compile(
+"""Letters of other scripts that look like the letters of `data`."""
+_CONTROL_TOKEN = re.compile(
     r"<(?=[|\uff5c]|/?(?:s|bos|eos|pad|unk|think|(?:start|end)_of_turn|tool_(?:call|response)s?)>|</?SYS>>)"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\])"
 )
-"""Beginnings of chat templates' control tokens, which many tokenizers read anywhere in a text."""
-_LONGEST_SOURCE = 300
+"""Beginnings of chat templates' control tokens. Many tokenizers recognise them anywhere in a text."""
+_MAX_SOURCE_CHARS = 300
 
 
 class DataText(str):
-    """Blocks of data and nothing else: the only text that a `{{name:data}}` of a prompt takes."""
+    """Text that consists of data blocks only. A placeholder `{{name:data}}` accepts nothing else."""
 
     __slots__ = ()
 
@@ -44,9 +44,9 @@ NO_DATA = DataText("none")
 class Prompt:
     """A template of chat messages.
 
-    In the file, `<!-- system -->`, `<!-- user -->` or `<!-- assistant -->` alone on a line opens a message, and
-    `{{name}}` stands for a value. Foreign text goes where `{{name:data}}` is, which takes only blocks that `data_block`
-    makes. Text before the first message is a note to the reader.
+    In the file, a line `<!-- system -->`, `<!-- user -->` or `<!-- assistant -->` starts a message, and `{{name}}` is a
+    placeholder. Untrusted text needs a placeholder `{{name:data}}`, which accepts only the result of `data_block`.
+    Text before the first message is a comment.
     """
 
     name: str
@@ -54,17 +54,17 @@ class Prompt:
 
     @property
     def placeholders(self) -> frozenset[str]:
-        """The names that `render` wants."""
+        """The names that `render` needs."""
         return frozenset(name for name, _ in _placeholders(self.turns))
 
     @property
     def data(self) -> frozenset[str]:
-        """Placeholders that take data only."""
+        """The names of placeholders for data."""
         return frozenset(name for name, is_data in _placeholders(self.turns) if is_data)
 
     @property
     def fixed(self) -> tuple[tuple[str, str], ...]:
-        """The common beginning of all uses of the prompt: the messages up to the first placeholder."""
+        """The messages up to the first placeholder, which all uses of the prompt have in common."""
         fixed = []
         for role, text in self.turns:
             placeholder = _PLACEHOLDER.search(text)
@@ -74,11 +74,14 @@ class Prompt:
         return tuple(fixed)
 
     def render(self, **values: object) -> list[dict[str, Any]]:
-        """The messages with every placeholder filled.
+        """Return the messages with all placeholders filled.
+
+        Example:
+            >>> load_prompt("agent.small", "answer").render(question="What is 2 + 2?")
 
         Raises:
             KeyError: A placeholder has no value, or a value has no placeholder.
-            TypeError: A value that must be data is not marked as such.
+            TypeError: A placeholder for data got an ordinary text.
         """
         wanted = self.placeholders
         if missing := wanted - values.keys():
@@ -100,31 +103,31 @@ def _placeholders(turns: tuple[tuple[str, str], ...]) -> frozenset[tuple[str, st
 
 
 def parse_prompt(name: str, text: str) -> Prompt:
-    """Reads a template from its Markdown.
+    """Parse a template.
 
     Raises:
-        ValueError: It has no message, or a marker or a placeholder is miswritten.
+        ValueError: It has no message, or a malformed marker or placeholder.
     """
     pieces = _TURN.split(text.replace("\r\n", "\n"))[1:]
     turns = tuple((role, body.strip()) for role, body in zip(pieces[::2], pieces[1::2], strict=True))
     if not turns:
         raise ValueError(f"prompt {name}: no message; open one with `<!-- user -->` alone on a line")
     for _, body in turns:
-        if wrong := _MISWRITTEN.search(body):
+        if wrong := _MALFORMED.search(body):
             raise ValueError(f"prompt {name}: neither a message nor a placeholder: {wrong[0].strip()}")
     return Prompt(name, turns)
 
 
 @cache
 def load_prompt(package: str, name: str) -> Prompt:
-    """The template `prompts/<name>.md` of a package."""
+    """Load the template `prompts/<name>.md` of a package."""
     path = resources.files(package) / "prompts" / f"{name}.md"
     return parse_prompt(name, path.read_text(encoding="utf-8"))
 
 
 @cache
 def prompts_hash(package: str) -> str:
-    """SHA-256 of all templates of a package, in hexadecimal: what was written with them is theirs."""
+    """Return the SHA-256 of all templates of a package, in hexadecimal."""
     folder = resources.files(package) / "prompts"
     texts = sorted(
         (path.name, path.read_text(encoding="utf-8")) for path in folder.iterdir() if path.name[-3:] == ".md"
@@ -133,26 +136,26 @@ def prompts_hash(package: str) -> str:
 
 
 def data_block(source: str, text: str) -> DataText:
-    """Text from a file, a page or a tool, marked as data: nothing in it ends the block or imitates one.
+    """Mark text from a file, page or tool as data. Nothing in it can end the block or imitate one.
 
-    Neither do control tokens of chat templates stay in it, nor characters that cannot be seen.
+    Control tokens of chat templates are escaped, and invisible characters are removed.
     """
-    named = _escaped(" ".join(source.split())[:_LONGEST_SOURCE])
+    named = _escaped(" ".join(source.split())[:_MAX_SOURCE_CHARS])
     named = named.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
     return DataText(f'<data source="{named}">\n{_escaped(text)}\n</data>')
 
 
 def data_blocks(blocks: Iterable[DataText]) -> DataText:
-    """Several blocks, one below the other."""
+    """Join data blocks, one per line."""
     return DataText("\n".join(blocks))
 
 
 def _escaped(text: str) -> str:
     text = _TAG.sub(lambda tag: "&lt;" if _is_data(tag[1]) else tag[0], printable(text))
-    return _TOKEN.sub(lambda token: "&lt;" if token[0] == "<" else "&#91;", text)
+    return _CONTROL_TOKEN.sub(lambda token: "&lt;" if token[0] == "<" else "&#91;", text)
 
 
 def _is_data(word: str) -> bool:
-    """Return True if a tag's name is read as `data`, in any spelling."""
+    """Return True if a tag's name looks like `data`, in any script."""
     letters = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
     return letters.casefold().translate(_LIKE_LATIN) == "data"

@@ -1,4 +1,4 @@
-"""Runs a tool of the library, or a source that is not in it yet, with arguments that fit."""
+"""Running a tool of the library, or a source that is not registered yet, with checked arguments."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from mcp_tools.checks.check import Report, check
+from mcp_tools.checks.header import declared
 from mcp_tools.checks.source import Source
 from mcp_tools.errors import ModelFixableError
-from mcp_tools.header import declared
 from mcp_tools.hosts import Carry
 from mcp_tools.library.arguments import aside, validate_arguments, validate_result
 from mcp_tools.library.dependencies import Needs
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from mcp_tools.library.library import Library
 
 Carried = Callable[[Tool, Needs], AbstractAsyncContextManager[Carry | None]]
-"""Permits one call of a tool and of what it imports, and opens what carries its requests to the hosts that the tool
-declares. It raises an `AlitaError` if the user does not permit the call."""
+"""Checks the permission for one call, and opens the carrier for the hosts that the tool declares.
+
+Raises an `AlitaError` if the user does not permit the call.
+"""
 
 
 class RefusedSourceError(ModelFixableError):
-    """A source that does not pass the checks, and is therefore not run."""
+    """A source does not pass the checks, so it is not run."""
 
     def __init__(self, report: Report) -> None:
         super().__init__("\n".join(["The source does not pass the checks:", *map(str, report.findings)]))
@@ -47,15 +49,15 @@ async def run_tool(
     needs: Needs = Needs(),  # noqa: B008 - frozen
     carried: Carried | None = None,
 ) -> Outcome:
-    """Runs a tool in the sandbox, with the tools that it needs.
+    """Run a tool in the sandbox, together with the tools that it imports.
 
-    A result that the tool's outputSchema does not promise is a problem of kind `result`. The time and the memory that
-    an approved tool declares come before the limits. Only a tool that declares it writes into the folder `write`.
-    Without `carried`, it reaches no hosts; with it, those that it declares itself, also through tools that it imports.
+    A result that does not match the tool's outputSchema is a problem of kind `result`. Time and memory limits that an
+    approved tool declares replace `limits`. Only a tool that declares it may write to the folder `write`. Without
+    `carried`, the tool reaches no hosts; with it, only the hosts that it declares itself.
 
     Raises:
-        ArgumentsError: The arguments do not fit the tool's inputSchema.
-        HostError: A host that it declares cannot be read.
+        ArgumentsError: The arguments do not match the tool's inputSchema.
+        HostError: A declared host is invalid.
         AlitaError: `carried` does not permit the call.
     """
     await aside(arguments, validate_arguments, tool.name, tool.input_schema, arguments)
@@ -82,9 +84,12 @@ async def run_tool(
 
 
 OutcomeClass = Literal["refused", "arguments", "environment", "upstream", "bug"]
-"""Why a call gave no value: refused as the tool's docstring says; arguments that do not fit; a limit or a layer of the
-sandbox; what a host answered; a bug of the tool."""
-_OF_KIND: dict[str, OutcomeClass] = {
+"""Why a call failed.
+
+`refused`: an error that the docstring documents. `arguments`: they do not match. `environment`: a limit or a layer of
+the sandbox. `upstream`: the response of a host. `bug`: a bug in the tool.
+"""
+_CLASS_OF_KIND: dict[str, OutcomeClass] = {
     "arguments": "arguments",
     **dict.fromkeys(
         ("wall_time", "cpu_time", "memory", "quota", "denied", "sandbox", "not_recorded", "result_size"), "environment"
@@ -93,7 +98,7 @@ _OF_KIND: dict[str, OutcomeClass] = {
 
 
 async def run_kept(library: Library, tool: Tool, arguments: dict[str, Json], sandbox: Sandbox, **more: Any) -> Outcome:
-    """Runs a tool of a library as `run_tool` does, with what it imports, and counts the call."""
+    """Run a tool of a library like `run_tool`, and count the call."""
     outcome = await run_tool(tool, arguments, sandbox, **more)
     library.record_call(
         tool.name, outcome.ok, outcome_class(tool, outcome), version=tool.source_hash, arguments=arguments
@@ -103,11 +108,11 @@ async def run_kept(library: Library, tool: Tool, arguments: dict[str, Json], san
 
 
 def outcome_class(tool: Tool, outcome: Outcome) -> OutcomeClass | None:
-    """The class under which a call is counted; None for a success."""
+    """Return the class under which a call is counted; None for a success."""
     if outcome.problem is None:
         return None
     if outcome.problem.kind != "exception":
-        return _OF_KIND.get(outcome.problem.kind, "bug")
+        return _CLASS_OF_KIND.get(outcome.problem.kind, "bug")
     raised, documented = outcome.problem.message.partition(":")[0].strip(), tool.description.partition("Raises:")[2]
     if raised and re.search(rf"\b{re.escape(raised)}\b", documented):
         return "refused"
@@ -117,7 +122,7 @@ def outcome_class(tool: Tool, outcome: Outcome) -> OutcomeClass | None:
 
 
 def limits_of(tool: Tool, usual: Limits) -> Limits:
-    """The limits of a tool's calls: those that it declares and somebody approved, else the usual ones."""
+    """Return the limits of a tool's calls: the ones that an approved tool declares, else `usual`."""
     if tool.status is not Status.VERIFIED:
         return usual
     seconds, memory = tool.capabilities.seconds, tool.capabilities.memory_mb
@@ -137,13 +142,13 @@ async def run_source(
     needs: Needs = Needs(),  # noqa: B008 - frozen
     carried: Carried | None = None,
 ) -> Outcome:
-    """Checks a source as registration would, derives its schema, and runs it with what its header declares.
+    """Check a source like a registration would, derive its schema, and run it with the capabilities in its header.
 
     Raises:
-        LibraryError: Its header is wrong.
-        RefusedSourceError: It does not pass the checks.
-        ArgumentsError: The arguments do not fit the function.
-        HostError: A host that it declares cannot be read.
+        LibraryError: The header is invalid.
+        RefusedSourceError: The source does not pass the checks.
+        ArgumentsError: The arguments do not match the function.
+        HostError: A declared host is invalid.
         AlitaError: `carried` does not permit the call.
     """
     header = declared(source)

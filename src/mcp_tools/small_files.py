@@ -1,7 +1,7 @@
-"""Reading files that anybody may have written: regular files only, up to a size, JSON and TOML up to a depth.
+"""Reading untrusted files: only regular files, with limits on size and, for JSON and TOML, on depth.
 
-Every file of a project, and every file that alita keeps for itself, is read through here: a pipe is never waited for, a
-device never read, and no content ends a command.
+All files of a project and all of alita's own files are read through here. Pipes and devices are never opened, and no
+content can exhaust memory or the stack.
 """
 
 from __future__ import annotations
@@ -18,42 +18,42 @@ from pathlib import Path
 from mcp_tools.tool import Json
 
 SETTINGS = 256_000
-"""Bytes of a settings file."""
+"""Size limit of a settings file, in bytes."""
 RECORD = 32_000_000
-"""Bytes of a file with one record: a run, a session, a list of decisions."""
+"""Size limit in bytes of a file with one record: a run, a session, a list of decisions."""
 JOURNAL = 256_000_000
-"""Bytes of a file with many records: a journal, a ledger, a set of questions."""
-DEEPEST = 100
-_MOST_DOTS = 200
-"""In one line of TOML: the time that a key takes grows with the square of its parts."""
+"""Size limit in bytes of a file with many records: a journal, a ledger, a set of questions."""
+MAX_DEPTH = 100
+_MAX_DOTS = 200
+"""Per line of TOML. The time to parse a key grows with the square of its parts."""
 
 
 def read_small(path: Path, limit: int, *, follow: bool = True) -> bytes:
-    """The content of a regular file.
+    """Return the content of a regular file.
 
     Args:
         path: The file.
-        limit: The most bytes that it may have.
-        follow: True if it may be a link.
+        limit: Size limit in bytes.
+        follow: True to follow symbolic links.
 
     Raises:
-        OSError: It is not there, is no regular file, or is larger.
+        OSError: The file does not exist, is not a regular file, or is too large.
     """
     link = 0 if follow else os.O_NOFOLLOW
-    _require_regular(path.stat(follow_symlinks=follow), path)  # opening alone may wake a device
+    _require_regular(path.stat(follow_symlinks=follow), path)  # opening a device can have effects
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | link), "rb") as file:
         found = os.fstat(file.fileno())
         _require_regular(found, path)
         content = b"" if found.st_size > limit else file.read(limit + 1) or b""
-    if max(found.st_size, len(content)) > limit:  # a file of /proc has no size
+    if max(found.st_size, len(content)) > limit:  # files in /proc report size 0
         raise OSError(errno.EFBIG, f"It has more than {limit:,} bytes", str(path))
     return content
 
 
 def plain_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the regular files below a folder, by their names below it; links and special files are left out.
+    """Yield the regular files below a folder as relative path and status. Links and special files are left out.
 
-    A file with a second name counts as a link, too, since it may belong elsewhere.
+    Files with several hard links are also left out, since they may belong to another folder.
     """
     waiting = [folder]
     while waiting:
@@ -65,17 +65,17 @@ def plain_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
                         waiting.append(Path(entry.path))
                     elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
                         yield os.path.relpath(entry.path, folder), found
-        except OSError:  # not there, closed to us, or too deep
+        except OSError:  # missing, not permitted, or nested too deeply
             continue
 
 
 def is_text(name: str) -> bool:
-    """True if the name of a file is valid Unicode."""
+    """Return True if a file name is valid Unicode."""
     return not any("\ud800" <= sign <= "\udfff" for sign in name)
 
 
 def leads_out(path: Path, folder: Path) -> bool:
-    """Return True if a path in a folder is a link, or behind one, that leads out of the folder."""
+    """Return True if a path leads out of the folder through a symbolic link."""
     return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
@@ -89,7 +89,7 @@ def _require_regular(found: os.stat_result, path: Path) -> None:
 
 
 def json_of(content: bytes | str) -> Json:
-    """The value of a JSON text.
+    """Parse JSON.
 
     Raises:
         ValueError: It is not JSON in UTF-8, or is nested too deeply.
@@ -104,15 +104,15 @@ def json_of(content: bytes | str) -> Json:
 
 
 def toml_of(content: bytes) -> dict[str, Json]:
-    """The tables of a TOML text.
+    """Parse TOML.
 
     Raises:
-        ValueError: It is not TOML in UTF-8, is nested too deeply, or has a number or key beyond all use.
+        ValueError: It is not TOML in UTF-8, is nested too deeply, or has an extreme number or key.
     """
     text = content.decode().removeprefix("\ufeff")
     for number, line in enumerate(text.split("\n"), 1):
-        if line.count(".") > _MOST_DOTS:
-            raise ValueError(f"line {number} has more than {_MOST_DOTS} dots")
+        if line.count(".") > _MAX_DOTS:
+            raise ValueError(f"line {number} has more than {_MAX_DOTS} dots")
     try:
         values = tomllib.loads(text)
     except RecursionError:
@@ -122,13 +122,13 @@ def toml_of(content: bytes) -> dict[str, Json]:
 
 
 def require_shallow(value: Json, *, largest: float = math.inf) -> None:
-    """Refuses what later code could not walk through.
+    """Check that later code can walk through a value.
 
     Raises:
-        ValueError: It is nested too deeply, or has a whole number beyond the largest.
+        ValueError: It is nested too deeply, or has an integer of at least `largest`.
     """
     level = [value]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         inner: list[Json] = []
         for one in level:
             if isinstance(one, dict):
@@ -140,4 +140,4 @@ def require_shallow(value: Json, *, largest: float = math.inf) -> None:
         if not inner:
             return
         level = inner
-    raise ValueError(f"it is nested more than {DEEPEST} deep")
+    raise ValueError(f"it is nested more than {MAX_DEPTH} deep")

@@ -1,4 +1,4 @@
-"""Text from models, tools and the web, made safe to print."""
+"""Text from models, tools and the web, made safe to print; and small text helpers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-# What a sequence holds ends where another begins: beginnings without an end would each be searched to the end.
+# A sequence ends where the next one begins. Otherwise each unfinished sequence would be searched to the end.
 _ESCAPE_SEQUENCE = re.compile(
     r"(?:\x1b\]|\x9d)[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"  # system commands: titles, links, clipboard
     r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x90\x98\x9c-\x9f]*(?:\x1b\\|\x9c)"  # device control, private messages
@@ -16,17 +16,17 @@ _ESCAPE_SEQUENCE = re.compile(
 )
 _PICTOGRAPH = "\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
 _INDIC_OR_ARABIC = "\u0600-\u0dff"
-_JOINER_IN_PLACE = re.compile(
+_NEEDED_JOINER = re.compile(
     rf"(?<=[{_PICTOGRAPH}])\u200d(?=[{_PICTOGRAPH}])|(?<=[{_INDIC_OR_ARABIC}])[\u200c\u200d](?=[{_INDIC_OR_ARABIC}])"
 )
 _LINE_ENDS = re.compile(r"\r\n|[\r\x85\u2028\u2029]")
 
 
 def printable(text: str) -> str:
-    """The text without escape sequences and without control, bidirectional, tag and zero-width characters.
+    """Return the text without escape sequences and without control, bidirectional, tag and zero-width characters.
 
-    Line feeds and tabs stay; a carriage return, which could overwrite a line, becomes a line feed. A joiner is kept if
-    the script needs it: between the parts of an emoji and between Arabic or Indic letters.
+    Line feeds and tabs are kept. A carriage return, which could overwrite a line, becomes a line feed. Joiners are kept
+    where the script needs them: inside an emoji, and between Arabic or Indic letters.
     """
     text = _LINE_ENDS.sub("\n", _ESCAPE_SEQUENCE.sub("", text))
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
@@ -40,19 +40,19 @@ def printable(text: str) -> str:
 
 
 def joiners_in_place(text: str) -> set[int]:
-    """Positions where the script needs zero-width joiners: inside an emoji, between Arabic or Indic letters."""
-    return {match.start() for match in _JOINER_IN_PLACE.finditer(text)}
+    """Return the positions of zero-width joiners that the script needs, as in emoji and Arabic or Indic words."""
+    return {match.start() for match in _NEEDED_JOINER.finditer(text)}
 
 
 def one_line(text: str, width: int = 100) -> str:
-    """The text on one line of at most `width` characters, with an ellipsis where it was cut."""
-    beginning = text[: 100 * width + 1000]  # pages have titles of millions of characters
+    """Return the text on one line of at most `width` characters, with an ellipsis if it was cut."""
+    beginning = text[: 100 * width + 1000]  # some page titles have millions of characters
     line = " ".join(printable(beginning).split())
     return line if len(line) <= width and len(beginning) == len(text) else line[: width - 1] + "…"
 
 
 def middle_left_out(text: str, most: int) -> str:
-    """The text, or its two ends with a note between them of how much was left out."""
+    """Return the text. If it is longer than `most`, its middle is replaced by a note with the number of characters."""
     if len(text) <= most:
         return text
     tail = most // 3
@@ -61,7 +61,7 @@ def middle_left_out(text: str, most: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time as people read it."""
+    """Return a time for display: `250 ms`, `1.5 s`, `2 min 5 s`."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 60:
@@ -71,26 +71,26 @@ def duration(seconds: float) -> str:
 
 
 def count_of(number: int, noun: str) -> str:
-    """The number with its noun."""
+    """Return a number with its noun: `1 file`, `2 files`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text."""
+    """Return the set of words in a text."""
     return frozenset(text.split())
 
 
-_MOST_COMPARED = 200
+_MAX_COMPARED = 200
 
 
 def did_you_mean(word: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> str:
-    """Return similar known words as a question, with a space after it; empty if there are none."""
+    """Return "Did you mean X? " with the most similar known words; empty if none is similar."""
     import difflib
 
     names = [*known]
-    if len(names) > _MOST_COMPARED:  # each comparison takes long; close words share pairs of letters
+    if len(names) > _MAX_COMPARED:  # comparing is slow, so first select words that share pairs of letters
         pairs = {word[place : place + 2] for place in range(len(word) - 1)}
         shares = {name: sum(pair in name for pair in pairs) / (len(word) + len(name)) for name in names}
-        names = heapq.nlargest(_MOST_COMPARED, names, key=shares.__getitem__)
+        names = heapq.nlargest(_MAX_COMPARED, names, key=shares.__getitem__)
     near = difflib.get_close_matches(word, names, most, cutoff)
     return f"Did you mean {', '.join(near)}? " if near else ""

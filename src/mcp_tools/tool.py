@@ -1,4 +1,4 @@
-"""A tool: its spec before any code, its capabilities, and the form in which the library keeps it."""
+"""Tools: the spec, the capabilities, and the stored tool."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Json = Any
 
 
 def object_schema(properties: dict[str, Json], required: Iterable[str] | None = None) -> dict[str, Json]:
-    """The JSON Schema of an object with these properties and no others; all are required by default."""
+    """Return the JSON Schema of an object with exactly these properties; all are required by default."""
     needed = list(properties if required is None else required)
     return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
 
 ALIASES = "aliases"
 WRAPS = "wraps"
-"""In a tool's record: the name and version of the package that it was made around."""
+"""Key in a tool's record: name and version of the package that it wraps."""
 
 
 class Status(StrEnum):
-    """True if the tests of a created tool pass; only a verified one is served."""
+    """Status of a created tool. `verified`: its tests pass. Only verified tools are served."""
 
     DRAFT = "draft"
     VERIFIED = "verified"
@@ -34,31 +34,31 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """Capabilities of a tool. The default is: nothing but computing."""
+    """What a tool may use. By default it can only compute."""
 
     read: bool = False
-    """May open the input files that a call grants to it, and no others."""
+    """May open the input files of its call."""
     write: bool = False
-    """May leave files for the user in the folder in which its calls begin."""
+    """May create files for the user in its working folder."""
     hosts: tuple[str, ...] = ()
-    """Hosts that its requests may reach: `api.example.com`, `api.example.com:8443`, `http://localhost:8000`."""
+    """Hosts that it may send requests to: `api.example.com`, `api.example.com:8443`, `http://localhost:8000`."""
     packages: tuple[str, ...] = ()
     """Packages beyond the standard library, as PEP 508 requirements."""
     tools: tuple[str, ...] = ()
-    """Tools of the library that it imports and calls, by name; those that these import need not be named."""
+    """Names of library tools that it imports. Their own imports need not be listed."""
     seconds: float | None = None
     """Time limit of a call in seconds, if the usual limit is too short."""
     memory_mb: int | None = None
     """Memory limit of a call in MiB, if the usual limit is too small."""
     keys: tuple[str, ...] = ()
-    """Names of stored keys that its requests may carry, each to the host that the key belongs to."""
+    """Names of stored keys that its requests may use. Each key is only sent to its own host."""
 
     @classmethod
     def from_json(cls, declared: Json) -> Self:
-        """The capabilities that a tool's file declares; what it does not name is not granted.
+        """Return the capabilities in a tool's file. Anything that is missing is not granted.
 
         Raises:
-            ValueError: It names something unknown, or a value is of the wrong kind; the message says which.
+            ValueError: An unknown name, or a value of the wrong type.
         """
         if not isinstance(declared, dict):
             raise ValueError(f"capabilities must be an object, not {declared!r:.60}")
@@ -74,16 +74,16 @@ class Capabilities:
         return cls(**given)
 
 
-_LONGEST_SECONDS = 3600
-_MOST_MEMORY_MB = 65_536
+_MAX_SECONDS = 3600
+_MAX_MEMORY_MB = 65_536
 _CAPABILITY_FORMS = {
     "read": "true or false",
     "write": "true or false",
     "hosts": "a list of texts",
     "packages": "a list of texts",
     "tools": "a list of texts",
-    "seconds": f"a number above 0 and up to {_LONGEST_SECONDS}, or null",
-    "memory_mb": f"a whole number from 1 to {_MOST_MEMORY_MB}, or null",
+    "seconds": f"a number above 0 and up to {_MAX_SECONDS}, or null",
+    "memory_mb": f"a whole number from 1 to {_MAX_MEMORY_MB}, or null",
     "keys": "a list of texts",
 }
 
@@ -98,8 +98,8 @@ def _fits_capability(name: str, value: Json) -> bool:
     if isinstance(value, bool):
         return False
     if name == "seconds":
-        return isinstance(value, int | float) and 0 < value <= _LONGEST_SECONDS
-    return isinstance(value, int) and 1 <= value <= _MOST_MEMORY_MB
+        return isinstance(value, int | float) and 0 < value <= _MAX_SECONDS
+    return isinstance(value, int) and 1 <= value <= _MAX_MEMORY_MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,24 +108,24 @@ class Parameter:
 
     name: str
     type: str
-    """A Python annotation that JSON can carry: `int`, `list[str]`, `dict[str, float]` …"""
+    """A Python annotation for JSON values: `int`, `list[str]`, `dict[str, float]` …"""
     description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool's spec, written before any code."""
+    """The specification of a tool, written before its code."""
 
     name: str
     purpose: str
     parameters: tuple[Parameter, ...]
     returns: str
-    """A Python annotation that JSON can carry."""
+    """A Python annotation for JSON values."""
     capabilities: Capabilities = field(default_factory=Capabilities)
 
     @property
     def signature(self) -> str:
-        """The first line of the function without its `def`: `name(a: int, b: str) -> float`."""
+        """The function's first line without `def`: `name(a: int, b: str) -> float`."""
         parameters = ", ".join(f"{p.name}: {p.type}" for p in self.parameters)
         return f"{self.name}({parameters}) -> {self.returns}"
 
@@ -137,37 +137,37 @@ class Tool:
     name: str
     description: str
     input_schema: dict[str, Json]
-    """JSON Schema 2020-12 of the arguments, from the real signature."""
+    """JSON Schema 2020-12 of the arguments, derived from the signature."""
     output_schema: dict[str, Json]
-    """JSON Schema 2020-12 of `{"result": value}`: MCP wants an object."""
+    """JSON Schema 2020-12 of `{"result": value}`, because MCP requires an object."""
     source: str
-    """The whole file: one typed public function called `name`, and a runner."""
+    """The whole file: one public function called `name`, and a runner."""
     annotations: dict[str, Json] = field(default_factory=dict)
     """MCP hints: title, readOnlyHint, idempotentHint, openWorldHint."""
     status: Status = Status.DRAFT
     provenance: dict[str, Json] = field(default_factory=dict)
-    """Kept under `_meta`: spec, tests, model, prompt hash, run, parent version, created."""
+    """Stored in `_meta`: spec, tests, model, prompt hash, run, parent version, creation time."""
 
     @property
     def source_hash(self) -> str:
-        """SHA-256 of the source, in hexadecimal; the same text is one object, of which a large library has many."""
+        """SHA-256 of the source, in hexadecimal. Interned, because a large library has many equal hashes."""
         return sys.intern(hashlib.sha256(self.source.encode()).hexdigest())
 
     @property
     def capabilities(self) -> Capabilities:
-        """Its capabilities, from its provenance."""
+        """The capabilities in its provenance."""
         return Capabilities.from_json(self.provenance.get("capabilities", {}))
 
     @property
     def aliases(self) -> list[str]:
-        """The names of tools that did the same, under which this one is found, too."""
+        """Names of equivalent tools that were merged into this one."""
         kept = self.provenance.get(ALIASES)
         return [name for name in kept if isinstance(name, str)] if isinstance(kept, list) else []
 
 
 @dataclass(frozen=True, slots=True)
 class CallCount:
-    """Number of calls of an imported tool by a program or a tool."""
+    """The number of calls of an imported tool by a program or tool."""
 
     name: str
     calls: int
@@ -175,7 +175,7 @@ class CallCount:
 
 
 def signature_of(tool: Tool) -> str:
-    """The first line of its function, as the source has it."""
+    """Return the first line of the tool's function, without `def`."""
     for node in ast.parse(tool.source).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == tool.name:
             returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
@@ -184,7 +184,7 @@ def signature_of(tool: Tool) -> str:
 
 
 def call_text(name: str, arguments: dict[str, Json], *, longest: int | None = None) -> str:
-    """A call as Python writes it, `name(a=1, b='x')`; each argument cut after `longest` characters."""
+    """Return a call as Python code, `name(a=1, b='x')`. Each argument is cut after `longest` characters."""
     shown = ((key, repr(value)) for key, value in arguments.items())
     return f"{name}({', '.join(f'{key}={text if longest is None else _cut(text, longest)}' for key, text in shown)})"
 

@@ -1,4 +1,4 @@
-"""Worker processes: Python children of ours that end when we end, and the messages to and from them, lines of JSON."""
+"""Worker processes: Python child processes that end with us and exchange lines of JSON."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from typing import IO, TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     import asyncio
 
-LONGEST_LINE = 64 << 20
-"""Bytes of a message."""
+MAX_MESSAGE_BYTES = 64 << 20
 _PR_SET_PDEATHSIG = 1
 
 
 class Worker:
-    """Handle of a worker process. The caller removes its folder."""
+    """A worker process. The caller removes its folder."""
 
     def __init__(self, process: asyncio.subprocess.Process, folder: Path) -> None:
         assert process.stdin is not None
@@ -31,12 +30,12 @@ class Worker:
 
     @classmethod
     async def launch(cls, code: str, folder: Path, env: Mapping[str, str], stderr: int | IO[bytes]) -> Self:
-        """Starts one, which runs code that calls `begin` first.
+        """Start a worker. Its code must call `begin` first.
 
         Raises:
-            OSError: It does not start.
+            OSError: The process cannot be started.
         """
-        from mcp_tools import child  # not for workers themselves, which start sooner without it
+        from mcp_tools import child  # not at the top, because workers import this file and should start fast
 
         process = await child.start(
             child.python(code),
@@ -45,30 +44,30 @@ class Worker:
             stdin=child.PIPE,
             stdout=child.PIPE,
             stderr=stderr,
-            limit=LONGEST_LINE,
+            limit=MAX_MESSAGE_BYTES,
             private=True,
         )
         return cls(process, folder)
 
     async def say(self, message: Mapping[str, Any]) -> None:
-        """Send a message; do nothing if it has ended."""
+        """Send a message, unless the worker has ended."""
         send(self._in, message)
         with contextlib.suppress(ConnectionError):
             await self._in.drain()
 
     async def hear(self) -> dict[str, Any] | None:
-        """The next message; None if it has ended, or sends something else."""
+        """Return the next message; None if the worker has ended or sent something invalid."""
         return await receive(self._out)
 
     async def aclose(self) -> None:
-        """Ends it, with all that it started."""
+        """Kill the worker and everything that it started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         await self.process.wait()
 
 
 async def receive(reader: asyncio.StreamReader) -> dict[str, Any] | None:
-    """The next message; None at the end of the stream, or for an invalid message."""
+    """Return the next message; None at the end of the stream or after an invalid message."""
     try:
         line = await reader.readline()
         message = json.loads(line) if line.endswith(b"\n") else None
@@ -78,13 +77,16 @@ async def receive(reader: asyncio.StreamReader) -> dict[str, Any] | None:
 
 
 def send(writer: asyncio.StreamWriter, message: Mapping[str, Any]) -> None:
-    """Sends a message; to nobody where the other end is gone."""
+    """Send a message, unless the stream is closed."""
     if not writer.is_closing():
         writer.write(_line(message))
 
 
 def begin() -> Callable[[Mapping[str, Any]], None]:
-    """Called first in a worker: gives what sends a message. Output of libraries goes to stderr."""
+    """Set up a worker, and return the function that sends messages. Must be called first in the worker.
+
+    Other output to stdout goes to stderr.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     out = os.fdopen(os.dup(1), "wb")

@@ -15,7 +15,7 @@ from agent.cli.answers import file_lines
 from agent.consent.questions import PackagesToInstall, UserReply
 from agent.errors import StorageError
 from agent.material.outputs import Outputs, copied, listing
-from mcp_tools.header import with_declared
+from mcp_tools.checks.header import with_declared
 from mcp_tools.small_files import read_small
 from support.openai_server import OpenAIServer, Step
 from support.wheels import OFFLINE, write_wheel

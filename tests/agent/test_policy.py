@@ -13,8 +13,8 @@ import pytest
 from agent.consent.capabilities import CapabilityToUse
 from agent.consent.hosts import HostGrant, HostGrants, HostToReach
 from agent.consent.policy import Policy, Value
+from mcp_tools.checks.header import with_declared
 from mcp_tools.errors import PolicyError
-from mcp_tools.header import with_declared
 from support.openai_server import OpenAIServer, Step
 from support.web_server import Answer, WebServer
 from support.wheels import OFFLINE, write_wheel

@@ -15,8 +15,8 @@ import pytest
 from agent.configuration.stored_keys import StoredKeys
 from agent.consent.hosts import HostToReach
 from agent.consent.questions import UserReply
-from mcp_tools.approve import run_tests
-from mcp_tools.header import with_declared, with_header
+from mcp_tools.checks.header import with_declared, with_header
+from mcp_tools.create.approve import run_tests
 from mcp_tools.library.question_template import question_record
 from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.tool import Capabilities, Status, Tool, object_schema

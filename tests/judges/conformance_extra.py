@@ -9,11 +9,11 @@ from typing import Any
 
 from mcp_types import ElicitResult, InputRequiredResult
 
-from mcp_tools.server import Extra
 from mcp_tools.serving.builtin_tools import definition
 from mcp_tools.serving.client_call import COMPLETE, BuiltinTool, ClientCall, ClientReply, error_reply, value_reply
 from mcp_tools.serving.elicitation import ask_user, can_ask
 from mcp_tools.serving.resources import Prompt, ToolResources
+from mcp_tools.serving.server import Extra
 from mcp_tools.tool import Json
 
 _SECONDS = 20.0

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from mcp_tools.approve import Review, approve, review
+from mcp_tools.create.approve import Review, approve, review
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import object_path

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from mcp_tools.approve import approve, review
 from mcp_tools.checks.check import check
+from mcp_tools.create.approve import approve, review
 from mcp_tools.definition import canonical
 from mcp_tools.errors import LibraryError
 from mcp_tools.library.approvals import ApprovedHashes

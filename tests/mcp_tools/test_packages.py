@@ -7,7 +7,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from mcp_tools.header import with_header
+from mcp_tools.checks.header import with_header
 from mcp_tools.packages import (
     BASE_PACKAGES,
     FILE_PACKAGES,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_tools.particulars import as_number, located_values, quoted_in
+from mcp_tools.library.particulars import as_number, located_values, quoted_in
 
 
 def question_values(question):

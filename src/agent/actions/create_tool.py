@@ -25,9 +25,9 @@ from agent.material.outputs import listing, with_files_of, with_outputs
 from agent.models.protocol import Role
 from agent.state import LOOK, RESULT, Decision, Reply, State, Step
 from agent.steps import decision_of, step, value_text
+from mcp_tools.checks.header import declared, with_declared
 from mcp_tools.create.interfaces import Creation, Proposal, Wrapping
 from mcp_tools.errors import LibraryError, NotPermittedError, StoppedError
-from mcp_tools.header import declared, with_declared
 from mcp_tools.hosts import HostError
 from mcp_tools.library.dependencies import needs_of, tools_imported
 from mcp_tools.packages import file_packages

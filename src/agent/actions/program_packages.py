@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from mcp_tools.checks.header import declared
 from mcp_tools.errors import (
     LibraryError,
 )
-from mcp_tools.header import declared
 from mcp_tools.packages import import_name, is_provided
 
 if TYPE_CHECKING:

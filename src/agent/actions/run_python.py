@@ -26,6 +26,7 @@ from agent.material.pictures import seen_pictures
 from agent.models.protocol import Role
 from agent.state import Decision, State, Step
 from agent.steps import decision_of, step
+from mcp_tools.checks.header import declared, with_declared
 from mcp_tools.errors import (
     LibraryError,
     ModelFixableError,
@@ -33,7 +34,6 @@ from mcp_tools.errors import (
     StoppedError,
     UnknownToolError,
 )
-from mcp_tools.header import declared, with_declared
 from mcp_tools.library.dependencies import Needs, needs_of, tools_imported
 from mcp_tools.packages import is_provided
 from mcp_tools.sandbox.protocol import Result, SessionOutcome

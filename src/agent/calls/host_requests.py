@@ -120,7 +120,7 @@ async def uses_of(library: Library, tool: Tool, consent: CallConsent, *, is_new:
     Raises:
         PolicyError: The policy file is wrong.
     """
-    from mcp_tools.approve import needed_by
+    from mcp_tools.create.approve import needed_by
 
     may, needs = tool.capabilities, Needs()
     with suppress(LibraryError):  # what it imports is missing: it is told where it is called

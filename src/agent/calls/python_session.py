@@ -198,7 +198,7 @@ class PythonSession:
         if self._live.session is None:
             for folder in self._folders:
                 folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-            built = () if self._environments is None else (self._environments.open_built(),)
+            built = () if self._environments is None else (self._environments.make_built_folder(),)
             read = (*files, *self._folders, *built)
             self._live.session = opened(self._sandbox).session(
                 read=read,

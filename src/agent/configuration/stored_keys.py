@@ -10,7 +10,7 @@ from typing import Any
 
 from agent.errors import SettingsError
 from agent.user_files import writing
-from mcp_tools.json_file import JsonFile
+from mcp_tools.data_files import JsonFile
 
 FILE = "keys.json"
 """In the config folder: each key by its variable, null for one in the keyring."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field
 
+from mcp_tools.data_files import JsonFile
 from mcp_tools.errors import ServersFileError, os_errors_as
-from mcp_tools.json_file import JsonFile
 
 if TYPE_CHECKING:
     from agent.consent.questions import CallProposal

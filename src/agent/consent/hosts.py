@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, Field
 
 from agent.consent.policy import rule_that_allows
+from mcp_tools.data_files import JsonFile
 from mcp_tools.errors import LibraryError, os_errors_as
 from mcp_tools.hosts import NOT_ALLOWED, READING
-from mcp_tools.json_file import JsonFile
 
 if TYPE_CHECKING:
     from agent.consent.policy import PolicyDecision, ReadPolicy, Value

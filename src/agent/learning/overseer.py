@@ -13,7 +13,7 @@ from agent.errors import ModelOutputError, UsageError
 from agent.learning.gap_records import LONGEST, GapRecords, checked
 from agent.learning.planner import kind_of
 from agent.models.protocol import Model, Request, Usage
-from mcp_tools.particulars import NUMBER, capitalised_in, quoted_in
+from mcp_tools.library.particulars import NUMBER, capitalised_in, quoted_in
 from mcp_tools.prompt import NO_DATA, data_block, data_blocks, load_prompt
 from mcp_tools.text import middle_left_out
 from mcp_tools.tool import object_schema

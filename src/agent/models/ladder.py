@@ -19,7 +19,7 @@ from agent.errors import ModelOutputError
 from agent.models.failures import Endpoint, Failure, Kind
 from agent.models.json_text import NoJsonError, Schema, fitting_json, misfit, without_nulls
 from agent.models.protocol import Completion, Message, Usage
-from mcp_tools.json_file import JsonFile
+from mcp_tools.data_files import JsonFile
 
 Rung = Literal["native", "schema", "text"]
 RUNGS: tuple[Rung, ...] = ("native", "schema", "text")

@@ -10,7 +10,7 @@ from agent.calls.host_requests import call_consent, carried
 from agent.page.html import bad, diff, text
 from agent.resources import open_for
 from agent.store.tool_records import open_library
-from mcp_tools import approve as approving
+from mcp_tools.create import approve as approving
 from mcp_tools.create.mutation_testing import weakness
 from mcp_tools.errors import AlitaError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.configuration.settings import Settings
-    from mcp_tools.approve import Review
+    from mcp_tools.create.approve import Review
     from mcp_tools.sandbox.protocol import Sandbox
 
 

@@ -15,7 +15,7 @@ from agent.page.form import WHOLE, Field, arguments_of, fields_of
 from agent.page.html import bad, diff, text, with_request
 from agent.resources import open_for
 from agent.store.tool_records import open_library
-from mcp_tools.approve import HASH_SHOWN, difference, needed_by, tests_of, version_difference
+from mcp_tools.create.approve import HASH_SHOWN, difference, needed_by, tests_of, version_difference
 from mcp_tools.create.interfaces import Test
 from mcp_tools.errors import AlitaError
 from mcp_tools.exchange.parcel import public_record

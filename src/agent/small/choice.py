@@ -24,7 +24,7 @@ from agent.state import AttachedFile, Decision, State, Step
 from agent.steps import evidence_text, reading_of
 from agent.web.address import addresses_in
 from agent.web.queries import terms_of
-from mcp_tools.particulars import without_quotes
+from mcp_tools.library.particulars import without_quotes
 from mcp_tools.prompt import DataText, data_block, data_blocks, load_prompt
 from mcp_tools.tool import Json, object_schema
 

@@ -31,7 +31,7 @@ from mcp_tools.create.proposal_runner import misfits
 from mcp_tools.create.prove import prove
 from mcp_tools.create.same_answer import answer_key
 from mcp_tools.create.variations import edges, variations, without_parameter
-from mcp_tools.particulars import numbers_in, quoted_in
+from mcp_tools.library.particulars import numbers_in, quoted_in
 from mcp_tools.prompt import load_prompt
 from mcp_tools.sandbox.protocol import Job, Limits, Outcome, Sandbox
 from mcp_tools.text import one_line

@@ -8,7 +8,7 @@ from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note, Restated
 from agent.models.protocol import Role
 from agent.question import LONGEST_QUESTION
-from mcp_tools.particulars import NUMBER, quoted_in
+from mcp_tools.library.particulars import NUMBER, quoted_in
 from mcp_tools.prompt import load_prompt
 from mcp_tools.text import printable
 from mcp_tools.tool import object_schema

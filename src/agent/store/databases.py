@@ -22,7 +22,7 @@ from agent.errors import SettingsError, StorageError
 from agent.store import schema
 from agent.store.schema import SCHEMA, require_known, script
 from agent.store.signature import Signer
-from mcp_tools.database import open_database
+from mcp_tools.data_files import open_database
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from agent.web.page import WebProblem
 from mcp_tools import child
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
-from mcp_tools.worker import LONGEST_LINE, Worker, begin, receive
+from mcp_tools.worker import MAX_MESSAGE_BYTES, Worker, begin, receive
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
@@ -107,7 +107,7 @@ def serve(work: Callable[[Talk], Awaitable[None]]) -> None:
     say = begin()
 
     async def run() -> None:
-        reader = asyncio.StreamReader(limit=LONGEST_LINE)
+        reader = asyncio.StreamReader(limit=MAX_MESSAGE_BYTES)
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         talk = Talk(reader, say)
         try:

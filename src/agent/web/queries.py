@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from mcp_tools.particulars import FUNCTION_WORDS, QUOTED, quoted_in
+from mcp_tools.library.particulars import FUNCTION_WORDS, QUOTED, quoted_in
 from mcp_tools.text import words as words_in
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’.,/:][^\W_]+)*")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_tools.atomic import backup_of, private_folder, write_whole
-from mcp_tools.child import NEUTRAL
+from mcp_tools.child import NEUTRAL_FOLDER
 from mcp_tools.clients.config_parser import (
     FORM_KEYS,
     Parsed,
@@ -175,7 +175,7 @@ def expand(entry: ServerEntry, environment: Mapping[str, str], current: Path) ->
         filled(entry.command),
         tuple(map(filled, entry.arguments)),
         variables,
-        current / Path(folder).expanduser() if is_here else Path(environment.get("HOME") or NEUTRAL),
+        current / Path(folder).expanduser() if is_here else Path(environment.get("HOME") or NEUTRAL_FOLDER),
         url,
         headers,
         tuple(sorted((s for s in secrets if len(s) >= _MIN_SECRET_CHARS), key=len, reverse=True)),

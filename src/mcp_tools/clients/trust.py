@@ -20,8 +20,8 @@ from pydantic import BaseModel, Field
 from mcp_tools.clients.config_files import ExpandedServer, expand
 from mcp_tools.clients.config_parser import ServerEntry
 from mcp_tools.clients.definitions import ExternalTool
+from mcp_tools.data_files import JsonFile
 from mcp_tools.errors import ServersFileError, os_errors_as
-from mcp_tools.json_file import JsonFile
 
 FILE = "decisions.json"
 Verdict = Literal["trusted", "refused"]

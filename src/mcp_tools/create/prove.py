@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mcp_tools.checks.check import check
+from mcp_tools.checks.header import with_header
 from mcp_tools.create import trial
 from mcp_tools.create.comparison import compare, near_misses, outside_of_returns, random_calls
 from mcp_tools.create.documented_function import read_function
@@ -35,7 +36,6 @@ from mcp_tools.create.shortcomings import shortcomings
 from mcp_tools.create.similar_tools import compare_with_library
 from mcp_tools.create.trial import Draft, wrong_examples
 from mcp_tools.errors import AlitaError, LibraryError, StoppedError
-from mcp_tools.header import with_header
 from mcp_tools.hosts import EXCHANGES, Carry
 from mcp_tools.library.arguments import validate_result
 from mcp_tools.library.question_template import question_record

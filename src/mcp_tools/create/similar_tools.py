@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from itertools import islice, permutations
 from typing import Literal
 
+from mcp_tools.checks.header import with_header
 from mcp_tools.create.examiner import failure_text, passes
 from mcp_tools.create.interfaces import Test, ToolStore, TrialCall, Wrapping
 from mcp_tools.create.proposal_runner import ProposalRunner, is_unrecorded, misfits
 from mcp_tools.create.same_answer import agree
 from mcp_tools.create.trial import Draft
 from mcp_tools.errors import LibraryError, UnknownToolError
-from mcp_tools.header import with_header
 from mcp_tools.hosts import EXCHANGES, recorded
 from mcp_tools.library.dependencies import Needs, needs_of
 from mcp_tools.tool import WRAPS, Json, Status, Tool

@@ -1,4 +1,4 @@
-"""The most used packages: they need no warning, and similar names are compared with them."""
+"""The most downloaded packages. They need no confirmation, and unknown names are compared with them."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from pathlib import Path
 
 from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, IMPORT_NAMES, import_name, imported_modules
 
-_SURE = 0.85
-"""Minimum similarity of a name that counts as a slip."""
+_MIN_SIMILARITY = 0.85
+"""Names at least this similar count as a typing error."""
 
 
 @functools.cache
 def known_packages() -> frozenset[str]:
-    """The four thousand most downloaded names."""
+    """Return the names of the four thousand most downloaded packages."""
     text = Path(__file__).with_name("data").joinpath("known.txt").read_text(encoding="utf-8")
     return frozenset(text.split())
 
 
 def near_miss(name: str) -> str:
-    """Return the known package with the most similar name; empty if the name is known or resembles none."""
+    """Return the known package with the most similar name; empty if the name is known, or not similar to any."""
     if name in known_packages():
         return ""
-    found = get_close_matches(name, sorted(known_packages()), n=1, cutoff=_SURE)
+    found = get_close_matches(name, sorted(known_packages()), n=1, cutoff=_MIN_SIMILARITY)
     return found[0] if found else ""
 
 
 DISTRIBUTIONS = {module.lower(): name for name, module in IMPORT_NAMES.items()}
-"""Names on the package index of modules with another name."""
+"""Package names of modules whose package has another name: `sklearn` is `scikit-learn`."""
 
 
 def imported_packages(source: str, modules: Collection[str]) -> tuple[str, ...]:
-    """The known packages that a source imports without declaring them, beyond what comes with alita and `modules`."""
+    """Return the known packages that a source imports, without those that come with alita and without `modules`."""
     own = {*sys.stdlib_module_names, *modules, *map(import_name, (*BASE_PACKAGES, *FILE_PACKAGES))}
     named = sorted(imported_modules(source) - own)
     names = [DISTRIBUTIONS.get(name.lower(), name.lower().replace("_", "-")) for name in named]

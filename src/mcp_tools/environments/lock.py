@@ -1,4 +1,4 @@
-"""Locks: the exact releases, with their hashes, that declared packages resolve to."""
+"""Locks: resolve declared packages to exact releases with hashes, using uv."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ RESOLVE_SECONDS = 120.0
 MAX_LOCK_BYTES = 2_000_000
 MAX_PACKAGES = 200
 _VARIABLES = ("UV_*", "SSL_CERT_*", "REQUESTS_CA_BUNDLE", *child.PROXIES)
-"""The variables that uv gets from the user: the machine's index, certificates and proxies."""
+"""Variables of the user that uv gets: index, certificates and proxies."""
 _MISSING = re.compile(r"Because ([\w.-]+) was not found in the (?:package registry|provided package locations|cache)")
 _NO_WHEEL = re.compile(
     r"no wheels|only source distributions|no usable wheels|building source distributions is disabled"
 )
-_UNREACHED = re.compile(r"(?i)failed to fetch|error sending request|network|dns error|timed out")
+_NETWORK_PROBLEM = re.compile(r"(?i)failed to fetch|error sending request|network|dns error|timed out")
 _VERSION = r"[<>=!~]=?=?\s*\w[\w.*+!-]*"
-# a comma separates versions, so that a text has only one division
+# Versions are separated by commas, so that the pattern matches in only one way and stays fast.
 _REQUIREMENT = re.compile(
     rf"([A-Za-z0-9][\w.-]*)\s*(?:(\[[\w\s,.-]*\])\s*)?((?:{_VERSION}(?:\s*,\s*{_VERSION})*\s*(?:,\s*)?)?)", re.ASCII
 )
 
 
 class PackageError(ModelFixableError):
-    """Declared packages are unavailable: an unknown name, a conflict, a package that has to be built."""
+    """The declared packages cannot be used: an unknown name, a conflict, or a package without a wheel."""
 
 
 class PackageIndexError(UserError):
@@ -55,7 +55,7 @@ class Release:
     name: str
     version: str
     size: int
-    """Bytes of its wheel; 0 where the index does not say."""
+    """Size of its wheel in bytes; 0 if the index does not state it."""
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
@@ -63,19 +63,19 @@ class Release:
 
 @dataclass(frozen=True)
 class Lock:
-    """A `pylock.toml`, as text."""
+    """A `pylock.toml` as text."""
 
     text: str
 
     @cached_property
     def id(self) -> str:
-        """A name for what it builds: its own hash, and the interpreter that its wheels are for."""
+        """Hash of the text and the interpreter; names the environment."""
         tag = f"{sys.implementation.cache_tag} {sys.platform} {os.uname().machine}"
         return hashlib.sha256(f"{tag}\n{self.text}".encode()).hexdigest()[:32]
 
     @property
-    def is_whole(self) -> bool:
-        """False if it was damaged."""
+    def is_valid(self) -> bool:
+        """False if the text is damaged."""
         try:
             return bool(self.releases)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -83,7 +83,7 @@ class Lock:
 
     @cached_property
     def releases(self) -> tuple[Release, ...]:
-        """The packages, by name."""
+        """The packages of the lock."""
         packages: list[dict[str, Any]] = tomllib.loads(self.text).get("packages", [])
         return tuple(
             Release(one["name"], one.get("version", "?"), sum(wheel.get("size", 0) for wheel in one.get("wheels", [])))
@@ -92,10 +92,10 @@ class Lock:
 
 
 def normalised(requirement: str) -> str:
-    """Return the form for comparing requirements: `Scikit_Learn >= 1` and `sklearn>=1` are `scikit-learn>=1`.
+    """Return a requirement in canonical form: `Scikit_Learn >= 1` and `sklearn>=1` become `scikit-learn>=1`.
 
     Raises:
-        PackageError: It is no name with versions: an address, a path, an option.
+        PackageError: It is not a name with versions, but a URL, a path or an option.
     """
     found = _REQUIREMENT.fullmatch(requirement.strip()) if len(requirement) <= 200 else None
     if found is None:
@@ -118,14 +118,14 @@ async def resolve(
     """Resolve packages to a lock.
 
     Args:
-        requirements: As `normalised`.
-        before: Releases after this moment (RFC 3339) do not count.
-        pinned: Versions that must be kept if a package is needed at all, such as `numpy==2.1.0`.
-        cache: uv's folder.
-        wheels: Files that requirements stand for, which no index is asked about.
+        requirements: As `normalised` returns them.
+        before: Releases after this time (RFC 3339) are ignored.
+        pinned: Versions such as `numpy==2.1.0` that are used if the package is needed.
+        cache: uv's cache folder.
+        wheels: Local wheels for requirements that no index has.
 
     Raises:
-        PackageError: There is no such lock.
+        PackageError: The packages cannot be resolved.
         PackageIndexError: The index cannot be reached, or uv is missing.
     """
     wanted = sorted(set(requirements))
@@ -136,9 +136,9 @@ async def resolve(
         constraints.write_text("\n".join(pinned))
         command = ["pip", "compile", str(declared), "--constraint", str(constraints), "--format", "pylock.toml"]
         command += ["--only-binary", ":all:", "--exclude-newer", before, "--no-header", "--output-file", str(made)]
-        said = await run_uv(command, cache=cache, seconds=RESOLVE_SECONDS)
-        if said is not None:
-            raise _refusal(said, wanted)
+        output = await run_uv(command, cache=cache, seconds=RESOLVE_SECONDS)
+        if output is not None:
+            raise _refusal(output, wanted)
         if made.stat().st_size > MAX_LOCK_BYTES:
             raise PackageError(f"{', '.join(wanted)} need more packages than an environment may have ({MAX_PACKAGES})")
         lock = Lock(made.read_text(encoding="utf-8"))
@@ -150,16 +150,19 @@ async def resolve(
 
 
 async def run_uv(arguments: Sequence[str], *, cache: Path, seconds: float) -> str | None:
-    """Run uv with the interpreter of this process; what it said if it failed, else None.
+    """Run uv with this interpreter. Return its error output if it failed, else None.
 
     Raises:
-        PackageIndexError: uv is missing, or did not end in time.
+        PackageIndexError: uv is missing, or did not finish in time.
     """
-    beside = str(Path(sys.executable).parent)
-    if not (uv := shutil.which("uv", path=beside) or shutil.which("uv")):
+    scripts = str(Path(sys.executable).parent)
+    if not (uv := shutil.which("uv", path=scripts) or shutil.which("uv")):
         raise PackageIndexError("uv is not installed, which fetches packages.", remedy="pip install uv")
     own = {"UV_CACHE_DIR": str(cache), "UV_NO_CONFIG": "0", "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1"}
-    own |= {"UV_PYTHON": sys.executable, "UV_LINK_MODE": "hardlink"}  # links into the cache would not outlive it
+    own |= {
+        "UV_PYTHON": sys.executable,
+        "UV_LINK_MODE": "hardlink",
+    }  # symbolic links would break when the cache is emptied
     process = await child.start(
         [uv, "--quiet", *arguments], env=child.environment(*_VARIABLES) | own, stderr=child.PIPE
     )
@@ -175,16 +178,16 @@ async def run_uv(arguments: Sequence[str], *, cache: Path, seconds: float) -> st
     return errors.decode(errors="replace") if process.returncode else None
 
 
-def _refusal(said: str, wanted: Sequence[str]) -> PackageError | PackageIndexError:
-    """Return uv's failure as a sentence with advice."""
-    if missing := _MISSING.search(said):
+def _refusal(output: str, wanted: Sequence[str]) -> PackageError | PackageIndexError:
+    """Convert uv's error output to an error with advice."""
+    if missing := _MISSING.search(output):
         near = near_miss(missing[1])
         return PackageError(f"there is no package {missing[1]!r}" + (f": did you mean {near}?" if near else ""))
-    if _NO_WHEEL.search(said):
+    if _NO_WHEEL.search(output):
         return PackageError(f"of {', '.join(wanted)} something has to be built on this machine; only wheels are used")
-    if _UNREACHED.search(said):
+    if _NETWORK_PROBLEM.search(output):
         return PackageIndexError(
-            f"The package index cannot be reached: {one_line(said, 200)}",
+            f"The package index cannot be reached: {one_line(output, 200)}",
             remedy="Connect, or set UV_FIND_LINKS to a folder of wheels and UV_OFFLINE=1.",
         )
-    return PackageError(f"{', '.join(wanted)} do not fit together: {one_line(said, 400)}")
+    return PackageError(f"{', '.join(wanted)} do not fit together: {one_line(output, 400)}")

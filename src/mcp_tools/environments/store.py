@@ -1,4 +1,4 @@
-"""The environments of this user: planned, allowed, built once each, removed when long unused."""
+"""The user's package environments: planned, allowed, built once each, and removed after long disuse."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from mcp_tools import child
 from mcp_tools.atomic import private_folder, write_whole
+from mcp_tools.data_files import JsonFile
 from mcp_tools.environments.known import known_packages, near_miss
 from mcp_tools.environments.lock import (
     MAX_LOCK_BYTES,
@@ -31,23 +32,22 @@ from mcp_tools.environments.lock import (
     resolve,
     run_uv,
 )
-from mcp_tools.environments.wrapped import FOLDER as WRAPPED
+from mcp_tools.environments.wrapped import FOLDER as WRAPPED_FOLDER
 from mcp_tools.environments.wrapped import WrappedCode, is_wrapped, label_of
 from mcp_tools.errors import UserError, os_errors_as
-from mcp_tools.json_file import JsonFile
 from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, NOT_ALLOWED
 from mcp_tools.small_files import read_small
 from mcp_tools.text import one_line
 
 FOLDER = "environments"
-"""Its name in the user's data folder."""
+"""Name of the folder in the user's data folder."""
 BUILD_SECONDS = 600.0
 MAX_BYTES = 2_000_000_000
-"""Limit of one environment's wheels, in bytes."""
-_COMPILER_KIB = 2_000_000
-"""The memory of each process that compiles packages: what a stranger's source may take."""
+"""Limit of the wheels of one environment."""
+_MAX_COMPILER_KIB = 2_000_000
+"""Memory limit of the process that compiles packages, because their source is untrusted."""
 _READY = ".ready"
-"""The file that marks an environment as complete; its time of change is its last use."""
+"""Marks a complete environment. Its modification time is the time of the last use."""
 
 
 _GRANTED: ContextVar[frozenset[str]] = ContextVar("granted", default=frozenset())
@@ -55,7 +55,7 @@ _GRANTED: ContextVar[frozenset[str]] = ContextVar("granted", default=frozenset()
 
 @contextmanager
 def granting(names: Collection[str]) -> Iterator[None]:
-    """Allow packages meanwhile, for what this task does: a rule of the user's policy allows them for one call."""
+    """Allow packages inside the block, for this task only. Used if the user's policy allows them for one call."""
     token = _GRANTED.set(frozenset(names))
     try:
         yield
@@ -64,7 +64,7 @@ def granting(names: Collection[str]) -> Iterator[None]:
 
 
 class NotAllowedError(PackageError):
-    """The user has not allowed a package; `plan` says what they would allow."""
+    """The user has not allowed a package. `plan` lists what they would have to allow."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(f"{NOT_ALLOWED} {', '.join(map(str, plan.new))}")
@@ -73,53 +73,58 @@ class NotAllowedError(PackageError):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The packages of an environment, before anything is fetched."""
+    """The packages of an environment, before anything is downloaded."""
 
     wanted: tuple[str, ...]
     lock: Lock
     new: tuple[Release, ...]
-    """Its packages that the user has not allowed yet."""
+    """Packages that the user has not allowed yet."""
     unknown: tuple[str, ...]
-    """Names of these that are not among the most used packages."""
+    """Names among `new` that are not well known."""
 
     @property
     def size(self) -> int:
-        """Bytes to fetch."""
+        """Bytes to download."""
         return sum(release.size for release in self.lock.releases)
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """An environment that was built."""
+    """A built environment."""
 
     path: Path
     releases: tuple[str, ...]
     size: int
-    """Bytes."""
+    """Size in bytes."""
     used: datetime
-    """When a call last wanted it."""
+    """Time of the last use."""
 
 
 class Environments:
-    """Environments in a folder of the user's data.
+    """The environments in a folder.
+
+    Example:
+        >>> environments = Environments(data_dir / FOLDER, print)
+        >>> environments.allow(await environments.plan(["scipy>=1.11"]))
+        >>> folder = await environments.ready(["scipy>=1.11"])  # add it to sys.path
 
     Args:
-        folder: Folder of locks and environments.
-        tell: Called with one line about each download.
+        folder: Folder of the locks and environments.
+        tell: Called with one line of text about each download.
     """
 
     def __init__(self, folder: Path, tell: Callable[[str], None]) -> None:
         self.folder, self.built = folder, folder / "built"
-        self.wrapped = WrappedCode(folder / WRAPPED)
+        self.wrapped = WrappedCode(folder / WRAPPED_FOLDER)
         self._tell = tell
         self._allowed = JsonFile(folder / "allowed.json", dict[str, list[str]], empty={"packages": []})
         self._building: dict[str, asyncio.Lock] = {}
 
     def unknown(self, requirements: Iterable[str]) -> tuple[str, ...]:
-        """Names that few people use, and that the user has not allowed.
+        """Return the names that are not well known and that the user has not allowed.
 
         Raises:
-            PackageError: One is no name.
+            PackageError: A requirement is not a package name.
         """
         names = {_name(one) for one in self.fetched(map(normalised, requirements))}
         for name in names:
@@ -127,29 +132,29 @@ class Environments:
         return tuple(sorted(name for name in names if name not in known_packages() and name not in self._permitted))
 
     async def plan(self, requirements: Iterable[str]) -> Plan:
-        """Resolve packages, or take the lock that they had before.
+        """Resolve packages, or reuse their earlier lock.
 
         Raises:
-            PackageError: A requirement is wrong, a name resembles a known package, or nothing fits together.
-            UserError: The index cannot be reached, or the disk refuses.
+            PackageError: A requirement is invalid, a name looks like a typing error, or the packages conflict.
+            UserError: The index cannot be reached, or a file cannot be written.
         """
         wanted = tuple(sorted({normalised(one) for one in requirements}))
         for one in self.fetched(wanted):
             self._require_known(_name(one))
         lock = await self._lock(wanted)
         allowed = {*self._permitted, *map(_normalised_name, (*BASE_PACKAGES, *FILE_PACKAGES))}
-        allowed |= {_name(one) for one in wanted if is_wrapped(one)}  # it does not come from an index
+        allowed |= {_name(one) for one in wanted if is_wrapped(one)}  # the user's own code
         new = tuple(release for release in lock.releases if release.name not in allowed)
         return Plan(wanted, lock, new, tuple(one.name for one in new if one.name not in known_packages()))
 
     def allow(self, plan: Plan) -> None:
-        """Remember that the user allowed these packages."""
-        with os_errors_as(UserError, "What is allowed cannot be remembered"), self._allowed.changing() as kept:
-            kept["packages"] = sorted({*kept["packages"], *(release.name for release in plan.new)})
+        """Store that the user allowed these packages."""
+        with os_errors_as(UserError, "The allowed packages cannot be stored"), self._allowed.changing() as stored:
+            stored["packages"] = sorted({*stored["packages"], *(release.name for release in plan.new)})
 
     @property
     def allowed(self) -> list[str]:
-        """The names that the user allowed."""
+        """The names of the packages that the user allowed."""
         return self._allowed.remembered()["packages"]
 
     @property
@@ -157,12 +162,12 @@ class Environments:
         return _GRANTED.get().union(self.allowed)
 
     def forget(self, names: Iterable[str]) -> None:
-        """Ask about these packages again."""
-        with os_errors_as(UserError, "What is allowed cannot be changed"), self._allowed.changing() as kept:
-            kept["packages"] = sorted({*kept["packages"]} - {*names})
+        """Remove packages from the allowed ones."""
+        with os_errors_as(UserError, "The allowed packages cannot be changed"), self._allowed.changing() as stored:
+            stored["packages"] = sorted({*stored["packages"]} - {*names})
 
     def installed(self) -> list[Installed]:
-        """Return the environments that are there."""
+        """Return the built environments."""
         found = []
         for mark in sorted(self.built.glob(f"*/{_READY}")):
             lock = Lock(read_small(mark.with_name("pylock.toml"), MAX_LOCK_BYTES).decode())
@@ -172,15 +177,15 @@ class Environments:
         return found
 
     async def ready(self, requirements: Iterable[str]) -> Path:
-        """Return the folder of packages to import from, built now if it is not there.
+        """Return the folder to import the packages from. It is built if it does not exist.
 
         Raises:
             NotAllowedError: The user has not allowed a package.
-            PackageError: See `plan`; or few people use a package that the user has not allowed.
-            UserError: The index cannot be reached, or the disk refuses.
+            PackageError: See `plan`. Also raised for little-known packages that the user has not allowed.
+            UserError: The index cannot be reached, or a file cannot be written.
         """
         requirements = [*requirements]
-        if unknown := self.unknown(requirements):  # the index is not even asked
+        if unknown := self.unknown(requirements):  # fail before asking the index
             raise PackageError(f"{NOT_ALLOWED} {', '.join(unknown)}")
         plan = await self.plan(requirements)
         if plan.new:
@@ -192,19 +197,19 @@ class Environments:
         os.utime(place / _READY)
         return place / "packages"
 
-    def open_built(self) -> Path:
-        """Return the folder of all environments, which sessions may read."""
+    def make_built_folder(self) -> Path:
+        """Create and return the folder of all environments. Sessions may read it."""
         with os_errors_as(UserError, f"{self.built} cannot be written"):
             self.built.mkdir(mode=0o755, parents=True, exist_ok=True)
         return self.built
 
     async def remove_unused(self, days: float) -> list[Path]:
-        """Remove environments unused for this many days, leftovers of broken builds, and uv's downloads."""
+        """Remove environments that were not used for so many days, incomplete builds, and uv's cache."""
         removed = await asyncio.to_thread(self._remove_unused, days)
         if (cache := self.folder / "cache").exists():
-            said = await run_uv(["cache", "clean"], cache=cache, seconds=RESOLVE_SECONDS)
-            if said is not None:
-                raise UserError(f"{cache} cannot be emptied: {one_line(said, 200)}", remedy="Delete the folder.")
+            output = await run_uv(["cache", "clean"], cache=cache, seconds=RESOLVE_SECONDS)
+            if output is not None:
+                raise UserError(f"{cache} cannot be emptied: {one_line(output, 200)}", remedy="Delete the folder.")
         return removed
 
     def _remove_unused(self, days: float) -> list[Path]:
@@ -214,7 +219,7 @@ class Environments:
                 mark = place / _READY
                 used = mark.stat().st_mtime if mark.exists() else place.stat().st_mtime
                 if time.time() - used > days * 86_400:
-                    mark.unlink(missing_ok=True)  # first: a kill in between leaves no half environment that counts
+                    mark.unlink(missing_ok=True)  # first, so that a half-deleted environment never counts as complete
                     shutil.rmtree(place, ignore_errors=True)
                     removed.append(place)
         return removed
@@ -224,10 +229,10 @@ class Environments:
             raise PackageError(f"{name!r} is not among the packages that are known: did you mean {known}?")
 
     def fetched(self, wanted: Iterable[str]) -> Iterator[str]:
-        """The packages that come from the index: of the user's own code those that it needs.
+        """Yield the packages that come from the index. The user's own code is replaced by the packages that it needs.
 
         Raises:
-            PackageError: Code of the user's is not on this machine.
+            PackageError: The user's code is not on this machine.
         """
         for one in wanted:
             yield from map(normalised, self.wrapped.requires(one)) if is_wrapped(one) else [one]
@@ -238,7 +243,7 @@ class Environments:
         file = self.folder / "locks" / f"{key}.toml"
         if file.exists():
             lock = Lock(read_small(file, MAX_LOCK_BYTES).decode(errors="replace"))
-            if lock.is_whole:
+            if lock.is_valid:
                 return lock
         private_folder(file.parent)
         before, cache = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), self.folder / "cache"
@@ -264,16 +269,16 @@ class Environments:
             try:
                 command = ["pip", "install", "--target", str(draft / "packages"), "--no-deps", "--only-binary", ":all:"]
                 command += ["-r", str(draft / "pylock.toml")]
-                said = await run_uv(command, cache=self.folder / "cache", seconds=BUILD_SECONDS)
-                if said is not None:
-                    raise PackageIndexError(f"{', '.join(plan.wanted)} cannot be fetched: {said.strip()[-300:]}")
+                output = await run_uv(command, cache=self.folder / "cache", seconds=BUILD_SECONDS)
+                if output is not None:
+                    raise PackageIndexError(f"{', '.join(plan.wanted)} cannot be fetched: {output.strip()[-300:]}")
                 await asyncio.to_thread(_finish, draft, place)
                 await _compile(place / "packages")
             finally:
                 await asyncio.to_thread(shutil.rmtree, draft, ignore_errors=True)
 
     def _draft(self, lock: Lock) -> Path:
-        self.open_built()
+        self.make_built_folder()
         draft = Path(tempfile.mkdtemp(prefix="draft-", dir=self.built))
         draft.chmod(0o755)
         (draft / "pylock.toml").write_text(lock.text, encoding="utf-8")
@@ -281,9 +286,9 @@ class Environments:
 
 
 def _finish(draft: Path, place: Path) -> None:
-    """Gives what was fetched its place, unless another process was quicker."""
+    """Move a finished draft to its place, unless another process was faster."""
     (draft / _READY).touch()
-    if place.exists() and not (place / _READY).exists():  # what a kill left
+    if place.exists() and not (place / _READY).exists():  # from a build that was killed
         shutil.rmtree(place, ignore_errors=True)
     try:
         draft.rename(place)
@@ -293,18 +298,18 @@ def _finish(draft: Path, place: Path) -> None:
 
 
 async def _compile(folder: Path) -> None:
-    """Compile packages in a process that continues when we end, so that the first call need not wait."""
-    limits = f"ulimit -v {_COMPILER_KIB}; ulimit -t {BUILD_SECONDS:.0f}"
+    """Compile packages in a background process that may outlive us, so that the first call is fast."""
+    limits = f"ulimit -v {_MAX_COMPILER_KIB}; ulimit -t {BUILD_SECONDS:.0f}"
     command = ["sh", "-c", f'{limits}; nice "$0" -I -m compileall -q -j 0 "$1" >/dev/null 2>&1 </dev/null &']
     process = await child.start([*command, child.executable(), str(folder)], env=child.environment())
     await process.wait()
 
 
 def package_name(requirement: str) -> str:
-    """The name of a package, as locks write it, in a requirement such as `SciPy[all]>=1.11`.
+    """Return the normalised name of a package in a requirement such as `SciPy[all]>=1.11`.
 
     Raises:
-        PackageError: It is no name with versions.
+        PackageError: It is not a name with versions.
     """
     return _name(normalised(requirement))
 
@@ -319,7 +324,7 @@ def _normalised_name(name: str) -> str:
 
 @functools.cache
 def _host_versions() -> tuple[str, ...]:
-    """Return the versions of alita's own packages, which environments must fit."""
+    """Return the versions of the packages that come with alita. Environments must be compatible with them."""
     found = []
     for name in (*BASE_PACKAGES, *FILE_PACKAGES):
         try:

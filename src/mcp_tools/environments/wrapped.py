@@ -1,4 +1,4 @@
-"""Packages made of the user's own code: wheels, named by their content."""
+"""The user's own code as packages: wheels that are identified by their content."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ _FORM = re.compile(r"([a-z0-9]+(?:-[a-z0-9]+)*)==([0-9a-z.]+)\+wrapped([0-9a-f]{
 
 
 def requirement_of(name: str, version: str, digest: str) -> str:
-    """The requirement that names some code by its content; no index has such a version."""
+    """Return the requirement for a wheel with this content hash. No index has such a version."""
     return f"{name}=={version}+wrapped{digest}"
 
 
 def is_wrapped(requirement: str) -> bool:
-    """True if a requirement names the user's own code."""
+    """Return True if a requirement stands for the user's own code."""
     return _FORM.fullmatch(requirement) is not None
 
 
 def label_of(requirement: str) -> str:
-    """The same for people: `roman 1.2 / 3f9a…`."""
+    """Return a requirement for display: `roman 1.2 / 3f9a…`."""
     found = _FORM.fullmatch(requirement)
     return f"{found[1]} {found[2]} / {found[3]}" if found else requirement
 
 
 def wheel_name(requirement: str) -> str:
-    """The name of its wheel."""
+    """Return the file name of a requirement's wheel."""
     name, _, version = requirement.partition("==")
     return f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
 
 
 class WrappedCode:
-    """The wheels of this user, in a folder.
+    """The wheels of the user's own code.
 
     Args:
-        folder: Their folder.
+        folder: Folder of the wheels.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def keep(self, requirement: str, wheel: bytes) -> None:
-        """Keep the wheel of some code, unless it is there.
+        """Store a wheel if it is new.
 
         Raises:
-            UserError: The disk refuses.
+            UserError: The file cannot be written.
         """
         path = self.folder / wheel_name(requirement)
         with os_errors_as(UserError, f"{path} cannot be written"):
@@ -58,7 +58,7 @@ class WrappedCode:
                 write_whole(path, wheel)
 
     def wheel(self, requirement: str) -> Path:
-        """Return the wheel that a requirement names.
+        """Return the wheel of a requirement.
 
         Raises:
             PackageError: It is not on this machine.
@@ -72,7 +72,7 @@ class WrappedCode:
         return path
 
     def requires(self, requirement: str) -> list[str]:
-        """Return the packages that some code needs.
+        """Return the packages that a wheel requires.
 
         Raises:
             PackageError: It is not on this machine.

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
+from mcp_tools.checks.header import declared
 from mcp_tools.environments.wrapped import FOLDER as WRAPPED
 from mcp_tools.errors import LibraryError, UsageError
 from mcp_tools.exchange import server_file, skill, wheel
@@ -14,7 +15,6 @@ from mcp_tools.exchange.forms import FORMAT, MANIFEST
 from mcp_tools.exchange.members import Members, read_members
 from mcp_tools.exchange.modules import MAX_TOOLS, functions_of
 from mcp_tools.exchange.registry import entries_of
-from mcp_tools.header import declared
 from mcp_tools.library.folder import META_HASH
 from mcp_tools.library.tool_files import CAPABILITIES
 from mcp_tools.small_files import json_of

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from mcp_tools.checks.check import check
+from mcp_tools.checks.header import with_header
 from mcp_tools.create.documented_function import DocumentedFunction, read_function
 from mcp_tools.create.examiner import passes
 from mcp_tools.create.interfaces import Proposal, TrialCall
@@ -17,7 +18,6 @@ from mcp_tools.environments.known import imported_packages
 from mcp_tools.errors import AlitaError, LibraryError
 from mcp_tools.exchange.candidates import Candidate
 from mcp_tools.exchange.registry import repaired
-from mcp_tools.header import with_header
 from mcp_tools.library.dependencies import Get, module_names, needs_of
 from mcp_tools.packages import import_name
 from mcp_tools.sandbox.protocol import Problem, Sandbox

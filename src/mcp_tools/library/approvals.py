@@ -18,9 +18,9 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel
 
+from mcp_tools.data_files import JsonFile
 from mcp_tools.definition import Flag, canonical, definition_hash, definition_of, lint
 from mcp_tools.errors import LibraryError
-from mcp_tools.json_file import JsonFile
 from mcp_tools.library.folder import write_errors
 from mcp_tools.text import one_line
 from mcp_tools.tool import Capabilities, Status, Tool

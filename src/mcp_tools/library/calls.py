@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from mcp_tools.database import open_database
+from mcp_tools.data_files import open_database
 
 REFUSED = "refused"
 """Outcome of a call with arguments that the tool rejects, as documented."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from mcp_tools.database import open_database
+from mcp_tools.data_files import open_database
 from mcp_tools.errors import LibraryError
 from mcp_tools.library import tool_files
 from mcp_tools.library.folder import PENDING, note_owner, writing

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from string import Formatter
 
-from mcp_tools.particulars import Located, as_number, located_values
+from mcp_tools.library.particulars import Located, as_number, located_values
 from mcp_tools.tool import Json
 
 _UNITS = (

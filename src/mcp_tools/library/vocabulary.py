@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from mcp_tools.particulars import FUNCTION_WORDS
+from mcp_tools.library.particulars import FUNCTION_WORDS
 from mcp_tools.text import words
 
 _WORD = re.compile(r"[^\W_]+")

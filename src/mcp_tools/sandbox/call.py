@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import Any, get_args
 
 from mcp_tools.errors import AlitaError
-from mcp_tools.hosts import KEPT_BYTES, Carry, HostRequest, NotRecordedError, without_cookies
+from mcp_tools.hosts import MAX_RECORDED_BYTES, Carry, HostRequest, NotRecordedError, without_cookies
 from mcp_tools.sandbox.inside.imported import MAX_COUNTED_TOOLS
 from mcp_tools.sandbox.inside.result import MAXIMUM_DEPTH, is_shallow
 from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
@@ -59,7 +59,7 @@ class WatchedCall:
         self._since = time.monotonic()
         self._requests = 0
         self._exchanges: list[Json] = []
-        self._room = KEPT_BYTES
+        self._room = MAX_RECORDED_BYTES
         self._unrecorded = ""
         self._error: Exception | None = None
         """An unexpected exception of `carry`."""

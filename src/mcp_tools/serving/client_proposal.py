@@ -172,8 +172,8 @@ def proposed_name(code: str, name: str) -> str:
 
 def extract_function(code: str, name: str) -> str:
     """If a module has several public functions, return only this one, with the code it uses and its header."""
+    from mcp_tools.checks.header import declared, with_declared
     from mcp_tools.exchange.modules import functions_of
-    from mcp_tools.header import declared, with_declared
 
     part = dict(functions_of(code, name)).get(name) if name else None
     if not part or part == code:

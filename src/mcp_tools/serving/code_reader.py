@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 from mcp_tools import child
+from mcp_tools.checks.header import declared
 from mcp_tools.errors import LibraryError, ModelFixableError
-from mcp_tools.header import declared
 from mcp_tools.library.dependencies import module_names
 
 _SMALL_CHARS = 8_000

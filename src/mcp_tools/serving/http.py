@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from mcp_tools.server import ToolServer
+    from mcp_tools.serving.server import ToolServer
 
 _MIN_TOKEN_CHARS = 16
 _HOW_TO_MAKE = "Make one: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'"

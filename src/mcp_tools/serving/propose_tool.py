@@ -194,8 +194,8 @@ class ToolProposals:
         Raises:
             LibraryError: The header is invalid, or an imported tool is missing.
         """
+        from mcp_tools.checks.header import declared
         from mcp_tools.create.interfaces import Proposal
-        from mcp_tools.header import declared
         from mcp_tools.library.dependencies import needs_of, tools_imported
 
         wanted, found = declared(code), self._catalogue.library.get_async

@@ -74,7 +74,7 @@ class ToolParts:
 
     def _versions(self, tool: Tool) -> list[dict[str, Json]]:
         """Return approved versions only, because nobody has reviewed the others."""
-        from mcp_tools.approve import difference
+        from mcp_tools.create.approve import difference
 
         library, now, found = self._catalogue.library, _bare(tool), list[dict[str, Json]]()
         for version in reversed(library.approved_versions(tool.name)[-_MAX_VERSIONS:]):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from creating import LibraryStore, Memory
 
-from mcp_tools.approve import approve, review
+from mcp_tools.create.approve import approve, review
 from mcp_tools.create.examiner import ModelExaminer
 from mcp_tools.create.interfaces import Creation, Proposal, TrialCall
 from mcp_tools.create.proposal_runner import ProposalRunner

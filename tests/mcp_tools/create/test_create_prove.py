@@ -12,7 +12,7 @@ import pandas as pd  # type: ignore[import-untyped]  # it has no types
 import pytest
 from creating import Case, LibraryStore, exam
 
-from mcp_tools.approve import run_tests
+from mcp_tools.create.approve import run_tests
 from mcp_tools.create.sample_files import usable, with_files
 from mcp_tools.hosts import Carry
 from mcp_tools.library.library import Library

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from creating import LibraryStore, Memory
 
+from mcp_tools.checks.header import with_header
 from mcp_tools.create.examiner import ModelExaminer
 from mcp_tools.create.interfaces import Creation, Proposal
 from mcp_tools.create.prove import prove
-from mcp_tools.header import with_header
 from mcp_tools.sandbox.protocol import Sandbox
 from mcp_tools.tool import Capabilities, Json
 

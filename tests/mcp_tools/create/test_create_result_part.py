@@ -7,7 +7,7 @@ import time
 import pytest
 from creating import Case, LibraryStore, written_test
 
-from mcp_tools.approve import run_tests
+from mcp_tools.create.approve import run_tests
 from mcp_tools.create.documented_function import read_function, read_tested
 from mcp_tools.create.examiner import passes
 from mcp_tools.create.interfaces import Test

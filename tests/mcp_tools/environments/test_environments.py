@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from mcp_tools.checks.header import declared, with_declared
 from mcp_tools.environments.lock import PackageError, PackageIndexError, normalised
 from mcp_tools.environments.store import Environments, NotAllowedError
 from mcp_tools.errors import IsolationError, LibraryError, UserError
-from mcp_tools.header import declared, with_declared
 from mcp_tools.sandbox.backends import open_sandbox
 from mcp_tools.sandbox.call import outcomes
 from mcp_tools.sandbox.protocol import Job, Limits
@@ -81,7 +81,7 @@ async def test_nothing_is_built_that_the_user_has_not_allowed(environments: Envi
     environments.allow(replace(both, new=both.new[1:]))
     with pytest.raises(NotAllowedError, match=r"not allowed loud-words 1\.0$"):
         await environments.ready(["shouting"])
-    assert not environments.open_built().exists() or not list(environments.open_built().iterdir())
+    assert not environments.make_built_folder().exists() or not list(environments.make_built_folder().iterdir())
 
 
 async def test_what_is_allowed_is_built_once_and_shared(environments: Environments, told: list[str]) -> None:
@@ -155,7 +155,7 @@ async def test_a_module_name_is_its_package(environments: Environments, wheels: 
 async def test_what_a_killed_build_left_is_built_anew(environments: Environments) -> None:
     plan = await environments.plan(["loud-words"])
     environments.allow(plan)
-    left = environments.open_built() / plan.lock.id
+    left = environments.make_built_folder() / plan.lock.id
     (left / "packages").mkdir(parents=True)
     place = await environments.ready(["loud-words"])
     assert place.parent == left
@@ -168,7 +168,7 @@ async def test_a_wheel_with_another_hash_is_refused_and_leaves_nothing(environme
     lock.write_text(re.sub(r'sha256 = "[^"]*"', f'sha256 = "{"0" * 64}"', lock.read_text()))
     with pytest.raises(UserError, match="cannot be fetched"):
         await environments.ready(["loud-words"])
-    assert list(environments.open_built().iterdir()) == []
+    assert list(environments.make_built_folder().iterdir()) == []
 
 
 async def test_unused_environments_are_removed(environments: Environments) -> None:
@@ -213,7 +213,7 @@ async def test_a_call_imports_what_was_built_and_nothing_of_it_runs_outside(
         denied = await sandbox.run(Job("def f() -> int:\n    return 1\n", "f", packages=("shouting",)))
         assert denied.problem is not None
         assert denied.problem.message == "the user has not allowed shouting"
-        session = sandbox.session(read=[environments.open_built()])
+        session = sandbox.session(read=[environments.make_built_folder()])
         session.import_from(await environments.ready(["loud-words>=2"]))
         shown = await session.run("import loud_words\nloud_words.shout('ho')", limits=Limits(wall_seconds=30))
         assert (shown.value, shown.problem) == ("'HO'", None)
@@ -268,7 +268,7 @@ async def test_no_package_takes_the_place_of_a_module_of_python(environments: En
     code = "import loud_words, wave, yaml\n[hasattr(one, 'MINE') for one in (loud_words, wave, yaml)]"
     tool = "import loud_words, wave\ndef f() -> list:\n    return [hasattr(x, 'MINE') for x in (loud_words, wave)]\n"
     try:
-        session = sandbox.session(read=[environments.open_built()])
+        session = sandbox.session(read=[environments.make_built_folder()])
         session.import_from(await environments.ready(["loud-words>=4"]))
         shown = await session.run(code, limits=Limits(wall_seconds=30))
         assert (shown.value, shown.problem) == ("[True, False, True]", None)

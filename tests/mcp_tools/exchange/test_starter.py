@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from mcp_tools import approve
+from mcp_tools.create import approve
 from mcp_tools.exchange import STARTER_FOLDER
 from mcp_tools.exchange.candidates import candidates
 from mcp_tools.library.tool_files import read_tool

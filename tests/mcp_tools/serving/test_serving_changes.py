@@ -12,7 +12,7 @@ from mcp.client import Client
 from mcp.shared.subscriptions import ToolsListChanged
 
 from mcp_tools.library.library import Library
-from mcp_tools.server import BUILTIN_TOOLS
+from mcp_tools.serving.server import BUILTIN_TOOLS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

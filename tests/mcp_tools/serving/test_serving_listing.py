@@ -7,8 +7,8 @@ from desk import Desk, error_of, tool
 from mcp.shared.exceptions import MCPError
 
 from mcp_tools.definition import definition_hash, lint
-from mcp_tools.server import BUILTIN_TOOLS
 from mcp_tools.serving.client_call import ServerLimits
+from mcp_tools.serving.server import BUILTIN_TOOLS
 from mcp_tools.tool import Status
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.question import FolderGrant
     from mcp_tools.library.library import Library
-    from mcp_tools.server import Extra
     from mcp_tools.serving.http import ListenOptions
+    from mcp_tools.serving.server import Extra
 
 
 app = options.App("Serves the tool library to MCP clients.")
@@ -133,7 +133,7 @@ async def _serve(
     from agent.resources import open_for
 
     # importing the protocol takes longest, so the sandbox starts meanwhile
-    importing = asyncio.create_task(asyncio.to_thread(import_module, "mcp_tools.server"))
+    importing = asyncio.create_task(asyncio.to_thread(import_module, "mcp_tools.serving.server"))
     sandbox = await open_for(settings)
     try:
         await importing
@@ -141,10 +141,10 @@ async def _serve(
         from agent.cli.serving import ServedAlita
         from agent.store.redact import Redactor
         from agent.store.tool_records import open_library, open_markers
-        from mcp_tools.server import build_server, serve_stdio
         from mcp_tools.serving.audit_log import AuditLog
         from mcp_tools.serving.propose_tool import ProposalRules
         from mcp_tools.serving.served_files import ServedOutputs
+        from mcp_tools.serving.server import build_server, serve_stdio
 
         warn_of_isolation(settings, sandbox.isolation)
         served = own.library if own else open_library(settings)

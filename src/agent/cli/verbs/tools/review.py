@@ -22,8 +22,8 @@ from agent.cli.verbs.completion import tool_names
 from agent.consent.capabilities import CallConsent
 from agent.resources import open_for
 from agent.store.tool_records import open_library
-from mcp_tools import approve as approving
-from mcp_tools.approve import Review, as_written, edited, needed_by, tests_of
+from mcp_tools.create import approve as approving
+from mcp_tools.create.approve import Review, as_written, edited, needed_by, tests_of
 from mcp_tools.create.interfaces import Test
 from mcp_tools.errors import LibraryError, NotPermittedError, PolicyError, UsageError, UserError, os_errors_as
 from mcp_tools.library.dependencies import module_names

@@ -29,8 +29,9 @@ from agent.material.outputs import FOLDER as OUTPUTS
 from agent.material.outputs import Outputs
 from agent.resources import open_for
 from agent.store.tool_records import open_library
-from mcp_tools.approve import Tests, as_written, needed_by, run_tests, tests_of, tools_in
 from mcp_tools.checks.check import check as apply
+from mcp_tools.checks.header import declared
+from mcp_tools.create.approve import Tests, as_written, needed_by, run_tests, tests_of, tools_in
 from mcp_tools.errors import (
     AlitaError,
     ArgumentsError,
@@ -41,7 +42,6 @@ from mcp_tools.errors import (
     UserError,
     os_errors_as,
 )
-from mcp_tools.header import declared
 from mcp_tools.hosts import HostError, read_host
 from mcp_tools.library.approvals import Withheld
 from mcp_tools.library.dependencies import needs_of

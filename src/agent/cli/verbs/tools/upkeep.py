@@ -15,7 +15,7 @@ from agent.cli.options import opt
 from agent.cli.output import Result, date_text, done, fields, listing
 from agent.cli.verbs.completion import tool_names
 from agent.store.tool_records import open_library
-from mcp_tools.approve import HASH_SHOWN, as_written, version_difference
+from mcp_tools.create.approve import HASH_SHOWN, as_written, version_difference
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library.library import Library
 from mcp_tools.text import count_of, one_line

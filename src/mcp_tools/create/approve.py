@@ -1,6 +1,6 @@
-"""A person's approval of a tool: what changed since the last one, the objections, and the approval itself.
+"""Approval of a tool by a person: what changed since the last approval, what speaks against it, and the approval.
 
-A tool is approved after it has passed the tests of its JSON file on this machine.
+The tests in the tool's JSON file must pass on this machine.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from mcp_tools.checks.check import check
+from mcp_tools.checks.header import declared
 from mcp_tools.create.documented_function import read_function
 from mcp_tools.create.examiner import passes, tested_value
 from mcp_tools.create.interfaces import Test
@@ -23,8 +24,7 @@ from mcp_tools.create.proposal_runner import is_unrecorded
 from mcp_tools.create.sample_files import usable, with_files
 from mcp_tools.definition import Flag, canonical, definition_of, lint
 from mcp_tools.errors import LibraryError, UnknownToolError
-from mcp_tools.header import declared
-from mcp_tools.hosts import EXCHANGES, KEPT_BYTES, recorded
+from mcp_tools.hosts import EXCHANGES, MAX_RECORDED_BYTES, recorded
 from mcp_tools.library.approvals import ApprovedHashes
 from mcp_tools.library.dependencies import Needs, module_names, needs_of
 from mcp_tools.library.folder import META_HASH
@@ -38,10 +38,10 @@ from mcp_tools.small_files import json_of
 from mcp_tools.tool import Capabilities, Json, Status, Tool, call_text
 
 HASH_SHOWN = 12
-"""Characters of a version's hash that are shown."""
-_MUTANTS, _MUTANT_SECONDS, _LONGEST_MUTANT = 30, 2.0, 10.0
+"""Characters of a version's hash that are displayed."""
+_MAX_MUTANTS, _SECONDS_PER_MUTANT, _MAX_MUTANT_SECONDS = 30, 2.0, 10.0
 Open = Callable[[], Awaitable[Sandbox]]
-"""Opens a sandbox, or returns the open one; not called for an approved tool."""
+"""Opens a sandbox, or returns the open one. Not called for an approved tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,47 +51,47 @@ class Tests:
     passed: list[Json] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     not_run: list[str] = field(default_factory=list)
-    """Tests that sent a host an unrecorded request, since tests have no network."""
+    """Tests that need a response that was not recorded. Tests have no network."""
     exchanges: list[Json] = field(default_factory=list)
-    """The hosts' present responses, if none were recorded."""
+    """New responses of the hosts, if none were recorded."""
     prevented: list[str] = field(default_factory=list)
-    """Why none could be run: its packages are not here."""
+    """Why no test can run: packages are missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The information for a person who approves a tool."""
+    """What a person needs to know to approve a tool."""
 
     tool: Tool
     is_edited: bool
-    """True if it must be registered: its source was written by hand, or responses of its hosts were recorded now."""
+    """True if the tool must be registered again, because its source was edited or responses were recorded."""
     before: ApprovedHashes | None
-    """The last approval; None when nothing was."""
+    """The last approval, if any."""
     now: ApprovedHashes | None
-    """The new approval; None when its definition has errors."""
+    """The approval that would be stored; None if the definition has errors."""
     diff: str
-    """The changes since, as a unified diff; empty without changes or an old version."""
+    """Changes since the last approval as a unified diff; empty if there are none, or no old version exists."""
     flags: list[Flag] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
     tests: Tests = field(default_factory=lambda: Tests())
-    """Results of its tests; an approved tool's tests are not run."""
+    """Test results. The tests of an approved tool are not run."""
     base: str = ""
-    """The present source in the library."""
+    """The source in the library."""
 
     @property
     def changed(self) -> list[str]:
-        """Parts that differ from the approval: `source`, `definition`, `capabilities`."""
+        """The parts that differ from the approval: `source`, `definition`, `capabilities`."""
         return self.before.differences(self.now) if self.before and self.now else []
 
     @property
     def is_approved(self) -> bool:
-        """True if it is approved in its present state."""
+        """True if the tool is approved in its present state."""
         is_same = self.before is not None and self.now is not None and not self.changed and not self.is_edited
         return is_same and not self.quarantined
 
     @property
     def quarantined(self) -> str:
-        """Why a tool that is as it was approved is not served."""
+        """Why an approved, unchanged tool is not served; empty if it is served."""
         return self.before.quarantined if self.before and not self.changed and not self.is_edited else ""
 
 
@@ -105,17 +105,22 @@ async def review(
     source: str | None = None,
     only_examples: bool = False,
 ) -> Review:
-    """Inspect a tool in its present state, and run its tests unless it is approved. An edited source gets new schemas.
+    """Inspect a tool and, unless it is approved, run its tests. The schemas of an edited source are derived again.
 
-    A given source is inspected as if it were the tool's, with `only_examples` without its old tests.
-
-    Tests of a tool that reads files may read the files in `read`. `carried` permits the calls. For an edited source, or
-    a tool without recorded responses, tests may reach its hosts through it, and the responses are recorded.
+    Args:
+        library: The library.
+        name: The tool's name.
+        open_sandbox: Opens a sandbox, if one is needed.
+        read: Files that the tests of a file-reading tool may open.
+        carried: Permits the calls. For an edited source, or a tool without recorded responses, the tests may also send
+            requests to its hosts, and the responses are recorded.
+        source: Inspect this source as if it were the tool's.
+        only_examples: Ignore the tool's old tests.
 
     Raises:
         UnknownToolError: There is no such tool.
-        LibraryError: Its files are damaged beyond that, or no schema can be derived.
-        AlitaError: `carried` does not permit what it needs.
+        LibraryError: Its files are damaged, or no schema can be derived.
+        AlitaError: `carried` does not permit a call.
     """
     standing = as_written(library, name)
     is_edited = source is not None or isinstance(library.tool_or_flaw(name), Flaw)
@@ -154,10 +159,10 @@ async def review(
 
 
 def approve(library: Library, seen: Review) -> Tool:
-    """Approves what was looked at. An edited source becomes a tool again; its old version is kept.
+    """Approve a reviewed tool. An edited source is registered; the old version is kept.
 
     Raises:
-        LibraryError: Something stands in the way, or the files were changed since they were looked at.
+        LibraryError: There are obstacles, or the files changed since the review.
     """
     name = seen.tool.name
     require_approvable(library, seen)
@@ -170,10 +175,10 @@ def approve(library: Library, seen: Review) -> Tool:
 
 
 def require_approvable(library: Library, seen: Review, *, remedy: str = "") -> None:
-    """Return if nothing prevents an approval.
+    """Check that nothing prevents an approval.
 
     Raises:
-        LibraryError: Something does.
+        LibraryError: There are obstacles.
     """
     if not remedy and seen.tests.prevented:
         remedy = "its code need not change"
@@ -181,11 +186,10 @@ def require_approvable(library: Library, seen: Review, *, remedy: str = "") -> N
 
 
 def reject(library: Library, name: str) -> Tool | None:
-    """Restore the approved version of a name; the present one is kept among the versions.
+    """Restore the approved version of a tool. The rejected version is kept among the old versions.
 
     Returns:
-        The tool as it was approved; None if it never was, or if that version is the rejected one: the name
-        is free then.
+        The restored tool. None if no other version was approved; then the tool is deleted.
 
     Raises:
         UnknownToolError: There is no such tool.
@@ -207,11 +211,11 @@ def _require_none(obstacles: Sequence[str], library: Library, name: str, remedy:
 
 
 def as_written(library: Library, name: str) -> Tool:
-    """A tool as its files have it; of one that was written by hand its source, its tests and its capabilities.
+    """Return a tool as its files describe it. An edited tool has only its source, tests and capabilities.
 
     Raises:
         UnknownToolError: There is no such tool.
-        LibraryError: Its files are damaged beyond that.
+        LibraryError: Its files are damaged.
     """
     standing = library.tool_or_flaw(name)
     if isinstance(standing, Tool):
@@ -228,12 +232,12 @@ def as_written(library: Library, name: str) -> Tool:
 
 
 def edited(library: Library, name: str, source: str) -> Tool:
-    """A tool with a source that was written by hand. Its tests decide whether an approval makes it that."""
-    tool = Tool(name, "", {}, {}, source, status=Status.VERIFIED, provenance=_provenance(library, name, source))
-    if tool.provenance.get("parent_version") == tool.source_hash:  # only capabilities are new
+    """Return a tool with a source that was edited by hand. Its other parts are derived during the review."""
+    tool = Tool(name, "", {}, {}, source, status=Status.VERIFIED, provenance=_edited_provenance(library, name, source))
+    if tool.provenance.get("parent_version") == tool.source_hash:  # only the capabilities changed
         del tool.provenance["parent_version"]
     else:
-        tool.provenance.pop("created", None)  # that was the other version
+        tool.provenance.pop("created", None)  # the creation time of the old version
     return tool
 
 
@@ -255,7 +259,7 @@ async def _rederived(library: Library, tool: Tool, open_sandbox: Open, carried: 
 
 
 async def needed_by(library: Library, tool: Tool) -> Needs:
-    """The tools that a tool needs.
+    """Return the tools that a tool imports.
 
     Raises:
         LibraryError: One is missing, damaged or not approved, or they import each other in a circle.
@@ -264,7 +268,7 @@ async def needed_by(library: Library, tool: Tool) -> Needs:
 
 
 def tools_in(library: Library, source: str, given: Capabilities) -> tuple[str, ...]:
-    """Return the tools that an unapproved source imports: tools of the library, drafts, and declared ones."""
+    """Return the tools that an unapproved source imports, including drafts and declared ones."""
     found = []
     for name in module_names(source, given.packages):
         with contextlib.suppress(UnknownToolError):
@@ -283,12 +287,12 @@ async def run_tests(
     *,
     asks_hosts: bool = True,
 ) -> Tests:
-    """Runs the tests of a tool, which may read what is granted if the tool reads files.
+    """Run the tests of a tool. If the tool reads files, they may open the files in `read`.
 
-    Each is permitted by `carried`, through which its hosts are asked for what is not recorded, if they may be asked.
-    Otherwise such tests are not run.
+    `carried` permits each test. With `asks_hosts`, requests without a recorded response are sent.
+    Otherwise such tests are skipped.
     """
-    done, room = Tests(), KEPT_BYTES - len(json.dumps(_exchanges(tool)))
+    done, room = Tests(), MAX_RECORDED_BYTES - len(json.dumps(_exchanges(tool)))
     granted = tuple(path.absolute() for path in read) if tool.capabilities.read else ()
     for test in tests_of(tool):
         files = test.get("files")
@@ -312,7 +316,9 @@ async def run_tests(
             if size <= room:
                 room -= size
                 done.exchanges.extend(outcome.exchanges)
-        if outcome.problem is not None and outcome.problem.kind == "denied" and not outcome.seconds:  # it never began
+        if (
+            outcome.problem is not None and outcome.problem.kind == "denied" and not outcome.seconds
+        ):  # it was not started
             missing = [one for one in job.packages if not is_provided(one)]
             is_wanted = outcome.problem.message.startswith(NOT_ALLOWED)
             remedy = f"; first: alita packages allow {shlex.join(missing)}" if is_wanted else ""
@@ -337,14 +343,16 @@ async def run_tests(
 async def surviving_mutants(
     tool: Tool, sandbox: Sandbox, needs: Needs, read: Sequence[Path] = (), carried: Carried | None = None
 ) -> tuple[int, list[str]]:
-    """The number of deliberate bugs that the tests of a tool were tried on, and the sources of those that pass all."""
+    """Run the tests on versions with deliberate bugs. Return how many were tried, and the sources that pass."""
     from mcp_tools.create.mutation_testing import mutants
 
     guards = any(test.get("raises") is True for test in tests_of(tool))
-    seconds = min(tool.capabilities.seconds or _MUTANT_SECONDS, _LONGEST_MUTANT)  # a bug may make it hang
+    seconds = min(
+        tool.capabilities.seconds or _SECONDS_PER_MUTANT, _MAX_MUTANT_SECONDS
+    )  # short, because a bug may cause an endless loop
     may = {**asdict(tool.capabilities), "seconds": seconds}
     tried, survivors = 0, list[str]()
-    for version in mutants(tool.source, count=_MUTANTS, guards=guards):
+    for version in mutants(tool.source, count=_MAX_MUTANTS, guards=guards):
         bug = replace(tool, source=version, provenance={**tool.provenance, CAPABILITIES: may})
         tests = await run_tests(bug, sandbox, read, needs, carried, asks_hosts=False)
         tried += bool(tests.passed or tests.failed)
@@ -359,7 +367,7 @@ def _exchanges(tool: Tool) -> list[Json]:
 
 
 def tests_of(tool: Tool) -> list[dict[str, Json]]:
-    """The tests that a tool's file holds; of one that was edited, before them the examples in its docstring."""
+    """Return the tests in a tool's file. For an edited tool, the examples in its docstring come first."""
     listed = tool.provenance.get("tests")
     kept = [
         test
@@ -372,11 +380,11 @@ def tests_of(tool: Tool) -> list[dict[str, Json]]:
     return [*examples, *(test for test in kept if (test["arguments"], test.get("part")) not in shown)]
 
 
-def _provenance(library: Library, name: str, source: str) -> dict[str, Json]:
-    """Return the provenance of an edited source; its capabilities may be in the source.
+def _edited_provenance(library: Library, name: str, source: str) -> dict[str, Json]:
+    """Return the provenance of an edited source. Its capabilities may be declared in the source.
 
     Raises:
-        LibraryError: The capabilities are not of their form.
+        LibraryError: The capabilities are invalid.
     """
     path, block = object_path(library.folder, name), declared(source)
     in_source = asdict(block) if block != Capabilities() else {}
@@ -410,25 +418,29 @@ def _check_obstacles(tool: Tool) -> list[str]:
 
 
 def version_difference(library: Library, name: str, old: str = "", new: str = "") -> tuple[Tool, Tool, str]:
-    """Two versions of a tool, named by the first characters of their hash, and their difference as a unified diff.
+    """Return two versions of a tool and their difference as a unified diff.
 
-    Without `new` it is the tool as it is now; without `old` the version before that.
+    Args:
+        library: The library.
+        name: The tool's name.
+        old: First characters of a version's hash; by default the version before `new`.
+        new: First characters of a version's hash; by default the present state.
 
     Raises:
         UnknownToolError: There is no such tool.
-        LibraryError: There is no such version, or no other one is kept.
+        LibraryError: There is no such version, or no older one is kept.
     """
     after = library.version(name, new) if new else as_written(library, name)
     before = library.version(name, old) if old else _before(library, after)
     labels = before.source_hash[:HASH_SHOWN], after.source_hash[:HASH_SHOWN] if new else "now"
     shown = (before, after)
-    if not after.input_schema:  # edited since, and what its definition would be is known once it is reviewed
+    if not after.input_schema:  # edited: its definition is derived during the review
         shown = Tool(name, "", {}, {}, before.source), Tool(name, "", {}, {}, after.source)
     return before, after, difference(*shown, labels)
 
 
 def _before(library: Library, tool: Tool) -> Tool:
-    """The version that came before a tool: the one it was made from, or else the newest other one."""
+    """Return the version that a tool was made from, or else the newest other one."""
     known = [version for version in library.versions(tool.name) if version.source_hash != tool.source_hash]
     parent = tool.provenance.get("parent_version")
     found = [version for version in known if version.source_hash == parent] or known[-1:]
@@ -438,19 +450,19 @@ def _before(library: Library, tool: Tool) -> Tool:
 
 
 def difference(before: Tool | None, now: Tool, labels: tuple[str, str] = ("approved", "now")) -> str:
-    """All that differs between two versions of a tool, as a unified diff; without a version before, everything."""
+    """Return the difference between two versions as a unified diff. Without a version before, everything is new."""
     lines: list[str] = []
-    for what, new in _approvable(now).items():
-        old = _approvable(before)[what] if before else ""
+    for what, new in _approved_parts(now).items():
+        old = _approved_parts(before)[what] if before else ""
         ends = old.split("\n"), new.split("\n")
         of_before, of_now = (f"{label}/{what}" for label in labels)
         lines += difflib.unified_diff(*ends, of_before, of_now, lineterm="", n=2)
     return "\n".join(lines)
 
 
-def _approvable(tool: Tool) -> dict[str, str]:
+def _approved_parts(tool: Tool) -> dict[str, str]:
     record = {name: value for name, value in tool.provenance.items() if name != CAPABILITIES}
-    if exchanges := _exchanges(tool):  # data for the tests, of which nobody reads 200 kB
+    if exchanges := _exchanges(tool):  # up to 200 kB of test data, too long to read
         record[EXCHANGES] = f"{len(exchanges)} recorded, SHA-256 {hashlib.sha256(canonical(exchanges)).hexdigest()}"
     return {
         "source": tool.source,

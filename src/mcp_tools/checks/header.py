@@ -1,4 +1,4 @@
-"""The PEP 723 block of a source: the packages that it needs, and in `[tool.alita]` what else it may touch."""
+"""The PEP 723 header of a source: its packages, and in `[tool.alita]` its other capabilities."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mcp_tools.tool import Capabilities, Json
 
 _BLOCK = re.compile(r"(?m)^# /// script[ \t]*\n(?P<body>(?:^#(?:| .*)\n)*?)^# ///[ \t]*$")
 
-_MOST_BLOCKS = 10
+_MAX_BLOCKS = 10
 
 
 def declared(source: str) -> Capabilities:
-    """Return the capabilities that a source declares; none if it has no block.
+    """Return the capabilities that a source declares; the defaults if it has no header.
 
     Raises:
-        LibraryError: The block is no TOML, or declares what does not exist.
+        LibraryError: The header is not valid TOML, or declares something unknown.
     """
     table = _read(source)
     own = table.get("tool", {}).get("alita", {})
@@ -32,28 +32,28 @@ def declared(source: str) -> Capabilities:
 
 
 def with_declared(source: str, packages: Iterable[str] = (), **own: Json) -> str:
-    """The source with a block at its end that declares these packages and capabilities too: its lines stay in place.
+    """Add packages and capabilities to the header of a source, at the end of the source so that line numbers stay.
 
-    A package takes the place of one with the same name that the source declares.
+    A package replaces a declared one of the same name.
     """
     packages, own = [*packages], {name: value for name, value in own.items() if value}
     if not source.strip() or not (packages or own):
         return source
     try:
         table = _read(source)
-    except LibraryError:  # `declared` says what is wrong
+    except LibraryError:  # `declared` will report the problem
         return source
     given = {import_name(one) for one in packages}
     kept = [one for one in table.get("dependencies", []) if not isinstance(one, str) or import_name(one) not in given]
     named = [*dict.fromkeys((*kept, *packages))]
     own = {**table.get("tool", {}).get("alita", {}), **own}
-    return f"{_BLOCK.sub('', source).rstrip()}\n\n{_written(named, own)}\n"
+    return f"{_BLOCK.sub('', source).rstrip()}\n\n{_block(named, own)}\n"
 
 
 def with_header(source: str, capabilities: Capabilities) -> str:
-    """Return the source with a new block at its top, so that `uv run` can run it.
+    """Return the source with a new header at the top, so that `uv run` can run it.
 
-    It names those packages, and the tools, that the source imports.
+    The header lists the packages and tools that the source imports.
     """
     table = _read(source)
     bare = _BLOCK.sub("", source).lstrip("\n") if table else source
@@ -62,13 +62,13 @@ def with_header(source: str, capabilities: Capabilities) -> str:
     own |= {"tools": [*capabilities.tools]} if capabilities.tools else {}
     if not named and not own:
         return bare
-    block = _written(named, own, 'requires-python = ">=3.11"')
+    block = _block(named, own, 'requires-python = ">=3.11"')
     return f"{block}\n\n{bare}"
 
 
 def _read(source: str) -> dict[str, Any]:
-    if source.count("# /// script") > _MOST_BLOCKS:  # looking for the end of each would take for ever
-        raise LibraryError(f"the block # /// script is there more than {_MOST_BLOCKS} times")
+    if source.count("# /// script") > _MAX_BLOCKS:  # searching for the end of each one would take too long
+        raise LibraryError(f"the block # /// script is there more than {_MAX_BLOCKS} times")
     if (block := _BLOCK.search(source)) is None:
         return {}
     text = "\n".join(line.removeprefix("#").removeprefix(" ") for line in block["body"].splitlines())
@@ -83,7 +83,7 @@ def _read(source: str) -> dict[str, Any]:
     return table
 
 
-def _written(packages: Iterable[str], own: Mapping[str, Json], *lines: str) -> str:
+def _block(packages: Iterable[str], own: Mapping[str, Json], *lines: str) -> str:
     body = [*lines, f"dependencies = {json.dumps([*packages])}"]
     if own:
         body += ["", "[tool.alita]", *(f"{name} = {json.dumps(value, default=str)}" for name, value in own.items())]

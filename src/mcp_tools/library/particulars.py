@@ -1,4 +1,4 @@
-"""Particulars of a question: quoted texts, numbers, dates, times and names."""
+"""The concrete details of a question: quoted texts, numbers, dates, times and names."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ QUOTED = re.compile(
     r"`([^`]+)`|\"([^\"]+)\"|[“”„]([^“”„]+)[“”]|«([^«»]+)»"
     r"|(?<!\w)'((?:[^'\n]|(?<=\w)'(?=\w))+)'(?!\w)|‘((?:[^’]|(?<=\w)’(?=\w))+)’"
 )
-"""A text in quotation marks; one of its groups is the text."""
+"""A text in quotation marks. One of the groups is the text."""
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-"""A number in digits."""
 _DATE_OR_TIME = re.compile(r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b|\b\d{1,2}:\d{2}(?::\d{2})?\b")
 _NUMERAL = r"(?:\d{1,3}(?:,\d{3})+(?![\d,]\d|\d)|\d+)(?:\.\d+)?|(?<!\d)\.\d+"
 _VALUE = re.compile(rf"(?<![\w.])[-−]?(?:{_NUMERAL})")
@@ -35,38 +34,38 @@ FUNCTION_WORDS = words(
     was we were what when where which while who whom whose why will with would you your
     """
 )
-"""Words of any question: they say nothing of what it is about."""
+"""Common words that say nothing about a question's topic."""
 
 
 def quoted_in(text: str) -> list[str]:
-    """Return the quoted texts in a text, in its lines and in its code, each once."""
+    """Return the quoted texts in a text, without duplicates. Lines and code spans are searched separately too."""
     parts = [text, *text.replace("`", " ").splitlines()]
     return list(dict.fromkeys(next(filter(None, found)).strip() for part in parts for found in QUOTED.findall(part)))
 
 
 def without_quotes(text: str) -> str:
-    """A text without what it quotes."""
+    """Return the text with quoted parts removed."""
     return QUOTED.sub(" ", text)
 
 
 def capitalised_in(text: str) -> list[str]:
-    """The words of a text that begin with a capital, in order, without a genitive's s."""
+    """Return the words that begin with a capital letter, in order, without a possessive s."""
     return [re.sub(r"['’-]+s?$", "", name) for name in _NAME.findall(text)]
 
 
 def numbers_in(text: str) -> frozenset[Decimal]:
-    """Return the numbers in digits in a text, without signs, and their values as percentages."""
+    """Return the unsigned numbers in a text. A percentage also counts as the rate, 1 + rate and 1 - rate."""
     found: set[Decimal] = set()
     for match in _VALUE.finditer(text):
         written = match[0].lstrip("-−")
-        for part in (written.replace(",", ""), *written.split(",")):  # a list without blanks looks like thousands
+        for part in (written.replace(",", ""), *written.split(",")):  # `1,234` may also be a list of two numbers
             rate = (number := Decimal(part)) / 100
             found |= {number, rate, 1 + rate, 1 - rate} if _PERCENT.match(text, match.end()) else {number}
     return frozenset(found)
 
 
 def as_number(text: str) -> Decimal | None:
-    """The number that a text writes, thousands separators allowed; None if it is no number."""
+    """Return the number that a text consists of, with optional thousands separators; None for other texts."""
     if not _WRITTEN_NUMBER.fullmatch(text):
         return None
     return Decimal(text.replace(",", "").replace("−", "-"))
@@ -74,20 +73,20 @@ def as_number(text: str) -> Decimal | None:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A value with its position."""
+    """A value and its position in a text."""
 
     start: int
     end: int
-    """Quotes included."""
+    """After the closing quote."""
     kind: str
-    """`text`, `time`, which dates are too, or `number`."""
+    """`text`, `time` (which includes dates) or `number`."""
     text: str
 
 
 def located_values(question: str) -> list[Located]:
-    """Return the quoted texts, dates, times and numbers of a question with their places, in order.
+    """Return the quoted texts, dates, times and numbers of a question, in order.
 
-    Values that only show the form of an answer, "such as 5/36", are left out.
+    Values that only illustrate the form of the answer ("such as 5/36") are left out.
     """
     found: list[Located] = []
     rest = _ILLUSTRATION.sub(lambda match: " " * len(match[0]), question)
