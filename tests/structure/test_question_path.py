@@ -1,4 +1,4 @@
-"""The way of a computed question to its first HTTP request: the figures may fall, and never rise."""
+"""Limits on the code that runs before the first HTTP request of a computed question. They may fall but never rise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.openai_server import OpenAIServer
 
 pytestmark = pytest.mark.xdist_group("structure")
 SRC = Path(__file__).parents[2] / "src"
-MOST = {"functions": 500, "files": 124, "modules": 247, "frames": 23}
+LIMITS = {"functions": 500, "files": 124, "modules": 247, "frames": 23}
 SCRIPT = """
 import json, os, sys, threading
 
@@ -50,7 +50,7 @@ main()
 """
 
 
-def test_a_computed_question_takes_a_short_way_to_its_model(tmp_path: Path, openai_server: OpenAIServer) -> None:
+def test_little_code_runs_before_the_first_request(tmp_path: Path, openai_server: OpenAIServer) -> None:
     script = tmp_path / "watched.py"
     script.write_text(SCRIPT)
     words = ["--base-url", openai_server.url, "--model", "tiny-1", "How many days are 6 weeks of 7 days?"]
@@ -66,4 +66,4 @@ def test_a_computed_question_takes_a_short_way_to_its_model(tmp_path: Path, open
     )
     assert (tmp_path / "found.json").exists(), done.stderr
     figures = json.loads((tmp_path / "found.json").read_text())
-    assert {name: figure for name, figure in figures.items() if figure > MOST[name]} == {}, figures
+    assert {name: figure for name, figure in figures.items() if figure > LIMITS[name]} == {}, figures
