@@ -21,7 +21,7 @@ from agent.material.pages import means_page
 from agent.models.protocol import Role
 from agent.models.roles import Models
 from agent.question import Purpose
-from agent.state import LOOK, Decision, State, Step
+from agent.state import LOOK, Decision, State, Step, ToolRef
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -61,7 +61,8 @@ def situation(row: Row) -> State:
         steps.append(
             Step(number=number, action=action, input=action, ok=not failed, finding=text, value=value, ending=LOOK)
         )
-    return State(question=row["question"], purpose=Purpose.ANSWER, files=row["files"], tools=row["tools"], steps=steps)
+    tools = [ToolRef(tool["name"], tool["description"], tool.get("inputSchema", {})) for tool in row["tools"]]
+    return State(question=row["question"], purpose=Purpose.ANSWER, files=row["files"], tools=tools, steps=steps)
 
 
 def read_in_vain(number: int, decision: Decision) -> Step:

@@ -7,7 +7,7 @@ import functools
 
 @functools.cache
 def alita_version() -> str:
-    """As installed; `unknown` for sources that are not. Read once: it takes longer than most of a question's steps."""
+    """Return the installed version, or `unknown` for uninstalled sources. Cached, because reading it is slow."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -1,4 +1,4 @@
-"""One run: takes a question through the graph to its answer, and always saves it."""
+"""One run of a question, which is always saved."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent.actions.creation import examiner_of
 from agent.actions.program_packages import packages_behind
-from agent.actions.server_tools import FOLDED
-from agent.actions.tools import NEAR
 from agent.answer import Answer, Citation, FileChange, OutputFile, status_of
 from agent.budget import Budget
 from agent.calls.files import RecordedFiles
@@ -161,7 +159,7 @@ class ActiveRun:
         self._apart: list[str] = []
         self._error: str | None = None
         self._opened = contextlib.AsyncExitStack()
-        """The journal is closed last: what was begun ahead would still write to it."""
+        """Closes the journal last, because tasks that began ahead still write to it."""
         self._opened.push_async_callback(self.journal.aclose)
 
     def say(self, text: str) -> bool:
@@ -172,13 +170,13 @@ class ActiveRun:
         return True
 
     def _refused(self, reason: str) -> None:
-        """Pass on the reason of a refusal to the model, if a call waits for it."""
+        """Pass the user's reason for a refusal on to the model."""
         self.reasons.append(reason)
         self.unheard.append(reason)
 
     @property
     def seconds_left(self) -> float | None:
-        """Until the limit of time, below zero beyond it; None without one."""
+        """Seconds until the time limit, negative after it; None without a limit."""
         limit = self.budget.limits.seconds
         return None if limit is None else limit - self.budget.seconds
 
@@ -212,22 +210,22 @@ class ActiveRun:
         )
 
     def _output_files(self) -> dict[str, dict[str, Any]]:
-        """The files that programs wrote for the user, by name; the last version of each."""
+        """The last version of each file that programs wrote for the user, by name."""
         return {file["name"]: file for one in self._state.get("steps", []) for file in one.get("outputs", [])}
 
     @property
     def shown_tools(self) -> list[str]:
         """The names of the tools that the run was offered."""
-        return [tool["name"] for tool in self._state.get("tools", [])]
+        return [tool.name for tool in self._state.get("tools", [])]
 
     @property
     def may_be_repeated(self) -> bool:
-        """True if the answer rests on nothing that a host said or the user refused: neither need be so tomorrow."""
+        """True if the answer does not depend on requests to hosts or on refusals, which may differ tomorrow."""
         return self._consent is not None and not self._consent.mattered
 
     @property
     def program(self) -> str:
-        """The program that printed the answer, if a capable model wrote it; else empty."""
+        """The program by a capable model that printed the answer; else empty."""
         last: Any = next(iter(self._state.get("steps", [])[-1:]), {})
         is_program = last and last["ending"].ends_run and last["ok"] and last["action"] == "run_code"
         return str(last["input"]).removeprefix("run_code ") if is_program else ""
@@ -276,7 +274,7 @@ class ActiveRun:
             self._changes = tuple(change.public for change in found.files)
 
     async def _to_its_end(self) -> None:
-        """Fills the state with the graph's after each step; without a status, it did not come to its end.
+        """Run the graph and copy its state after each step. A run that did not finish has no status.
 
         A resumed run starts from its beginning: recorded calls take no time and cost nothing.
         """
@@ -300,7 +298,7 @@ class ActiveRun:
             self.tell(Note(halted.message))
 
     async def _context(self) -> Context | None:
-        """Return the collaborators of the nodes; None when the run was stopped before."""
+        """Return the context for the nodes; None if the run was stopped first."""
         from agent.calls.web_access import RecordedBrowser
 
         resources, live, calls, budget = self.resources, self.live, self.calls, self.budget
@@ -417,7 +415,7 @@ class ActiveRun:
 
     @cached_property
     def _speech(self) -> Speech:
-        """The transcriber of speech; weights are fetched once, with the first sound."""
+        """The transcriber of speech. Its weights are downloaded with the first sound."""
         from agent.files.media.speech import from_settings, wants_weights
 
         speech, turn = from_settings(self.settings), asyncio.Lock()
@@ -475,7 +473,7 @@ class ActiveRun:
         return self._follow_up.after
 
     def _earlier(self) -> tuple[Conversation, Transcript]:
-        """The turns before this one, with what changed since."""
+        """Return the earlier turns, with remarks about changes since then."""
         assert self.conversation is not None
         transcript = self.transcript
         compare_files(transcript, self.run.files)
@@ -485,7 +483,7 @@ class ActiveRun:
         return self.conversation, transcript
 
     def _with_earlier(self, context: Context, earlier: Transcript) -> Context:
-        """The context with the files of all turns; the messages of earlier turns come before the question."""
+        """Return the context with the files of all turns and the messages of the earlier ones."""
         context.room.earlier = list(earlier.turns)
         for program in earlier.programs:
             context.python.text.add(program, packages=packages_behind(program))
@@ -504,7 +502,7 @@ class ActiveRun:
         self.tell(event)
 
     def _keep_transcript(self, answer: Answer) -> None:
-        """Store the conversation for its next turn, as its model saw it."""
+        """Store the conversation as the model saw it, for the next turn."""
         context, state = self._context_of_run, self._state
         if context is None or RULES in self.run.configuration:
             return
@@ -519,7 +517,7 @@ class ActiveRun:
             turns=[*context.room.earlier, [*turn, {"role": "assistant", "content": self._ending(answer)}]],
             files=files or self._follow_up.transcript.files,
             given=list(self._given),
-            tools=[tool["name"] for tool in state.get("tools", []) if FOLDED not in tool and NEAR not in tool],
+            tools=[tool.name for tool in state.get("tools", []) if tool.has_function],
             sources=[
                 CitedSource(number=source["number"], url=source["url"], title=source["title"], quotes=[])
                 for source in state.get("sources", [])
@@ -538,7 +536,7 @@ class ActiveRun:
         return f"[No answer: {answer.error or answer.status.replace('_', ' ')}]"
 
     def _start(self, asked: FollowUp) -> Any:
-        """The state that the graph begins with."""
+        """Return the first state of the graph."""
         start: dict[str, Any] = {"question": asked.question, "said": list(asked.said), "purpose": purpose_of(self.run)}
         start["files"] = [Path(file.path).name for file in self.run.files]
         earlier = asked.transcript
@@ -565,7 +563,7 @@ class ActiveRun:
         return start
 
     async def _granted_folder(self, earlier: Transcript) -> GrantedFolder | None:
-        """The user's folder, with its first names if no earlier turn showed them; copied now if it is a new copy."""
+        """Return the user's folder, copied if needed, with its file names unless an earlier turn showed them."""
         root, copy = self.run.configuration.get(FOLDER, ""), self.run.configuration.get(COPY, "")
         if not root:
             return None
@@ -587,7 +585,7 @@ class ActiveRun:
         return GrantedFolder(path=found["path"], root=root, writes=bool(copy), listing=found["listing"])
 
     async def _save(self, answer: Answer) -> None:
-        """An answer that cannot be saved is still an answer."""
+        """Save the answer. A failure to save is only reported."""
         try:
             if self.live:
                 self._keep_transcript(answer)

@@ -1,4 +1,4 @@
-"""Alita.ask(question, files) -> Answer: the one entry that every front end uses."""
+"""The entry point for all front ends: `Alita.ask(question, files) -> Answer`."""
 
 from __future__ import annotations
 
@@ -104,9 +104,9 @@ class Alita:
         self._own_runs: OwnRuns = beside._own_runs if beside else OwnRuns(settings)
         self._notes = Notes(settings)
         self._store_problem = ""
-        """Why the store cannot be used for the present question."""
+        """Why the store cannot be used for the current question."""
         self._let_go: Callable[[], None] | None = None
-        """Closes the store, once it was used."""
+        """Closes the store; None before the first use."""
         self._log = RunLog(settings.logs_dir, settings.log_days)
         self._is_logged = True
         self._telemetry: Telemetry | None = None
@@ -114,7 +114,7 @@ class Alita:
         self._written = RedactedStream(self._redactor)
         self._warnings: list[str] = []
         self.running: ActiveRun | None = None
-        """The newest run, which may have ended."""
+        """The latest run, which may have ended."""
 
     @classmethod
     def open(cls, settings: Settings | None = None, *, streams: bool = False, confirm: Confirm | None = None) -> Self:
@@ -149,7 +149,7 @@ class Alita:
         return Chat(self, conversation)
 
     def without_keys(self, text: str) -> str:
-        """Return a text with known keys replaced."""
+        """Return a text with known keys masked."""
         return self._redactor.text(text)
 
     async def __aenter__(self) -> Self:
@@ -159,7 +159,7 @@ class Alita:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Ends the external servers and the sandbox, and closes the models' connections and the store."""
+        """Stop the external servers and the sandbox, and close the models' connections and the store."""
         if not self._is_guest:
             await self._opened.aclose()
         if self._let_go is not None:
@@ -168,7 +168,7 @@ class Alita:
 
     @property
     def seconds(self) -> float:
-        """Work on the newest question so far, in seconds; 0 without one."""
+        """Seconds of work on the latest question; 0 without one."""
         return self.running.budget.seconds if self.running is not None else 0.0
 
     @property
@@ -177,7 +177,7 @@ class Alita:
         return self.running.answer if self.running is not None else None
 
     def say(self, text: str) -> bool:
-        """Send a message to the run that is under way; False if none would hear it."""
+        """Send a message to the current run; False if no run can take it."""
         return self.running is not None and self.running.say(self._redactor.text(text))
 
     async def undo(self, conversation: Conversation) -> Turn | None:
@@ -208,7 +208,7 @@ class Alita:
         rules: str = "",
         folder: FolderGrant | None = None,
     ) -> Answer:
-        """Answers a question.
+        """Answer a question.
 
         Args:
             question: The question.
@@ -232,7 +232,7 @@ class Alita:
         question = usable(question)
         if files:
             await asyncio.to_thread(require_readable, files)
-        if (clean := self._redactor.text(question)) != question:  # not even its owner sends a key to a model
+        if (clean := self._redactor.text(question)) != question:  # keys never go to a model
             self._listener(Note("the question contained an API key, which was replaced"))
             question = clean
         purpose = Purpose(purpose)
@@ -280,7 +280,7 @@ class Alita:
             journal_path(self.settings.runs_dir, run.run_id), self._redactor, signer=self._own_runs.signer
         )
         answer = await self._run(run, journal, self.settings, conversation=conversation, transcript=transcript)
-        running = None if rules or place else self.running  # nobody looks for the answers of a benchmark
+        running = None if rules or place else self.running  # answers of a benchmark are not cached
         is_lasting = answer.status == "answered" and not any(map(self._external.offers, answer.tools_used))
         if running and is_lasting and (program := running.program) and not running.after:
             keep = partial(self._programs.put, question, self._redactor.text(program))
@@ -301,12 +301,12 @@ class Alita:
             return {}, Transcript()
         transcript = await asyncio.to_thread(transcript_of, self._own_runs, conversation.turns)
         if transcript.home and place != self._folder_before(conversation):
-            await self._opened.end_python(transcript.home)  # which has the grants of the turn before
+            await self._opened.end_python(transcript.home)  # the process has the access rights of the turn before
         home = {HOME: transcript.home} if transcript.home else {}
         return {FOLLOWS: conversation.turns[-1].run_id, **home}, transcript
 
     def _folder_for(self, folder: FolderGrant | None, conversation: Conversation | None) -> dict[str, str]:
-        """The user's folder in the configuration of a run, and where its copy is.
+        """Return the user's folder and the location of its copy, for the configuration of a run.
 
         Raises:
             UsageError: The folder cannot be granted, or is too large to be copied.
@@ -351,7 +351,7 @@ class Alita:
     def _known(
         self, settings: Settings, form: dict[str, str], question: str, files: Sequence[InputFile]
     ) -> Answer | None:
-        """The answer given before, with these files and settings, in this form."""
+        """Return the earlier answer to a question with the same files, settings and form."""
         if not settings.use_cache:
             return None
         states = partial(self._opened.states, settings)
@@ -367,7 +367,7 @@ class Alita:
         return configuration_of(settings) | place | form | self._external.configuration
 
     async def resume(self, run_id: str | None = None, *, on_event: Listener | None = None) -> Answer:
-        """Goes on with a run that was interrupted; what it had paid for is not paid again.
+        """Continue an interrupted run. Recorded calls are not made or paid again.
 
         Args:
             run_id: The run, or the beginning or end of its id; without one, the newest that did not finish.
@@ -467,7 +467,7 @@ class Alita:
             transcript=transcript or Transcript(),
             keeps_python=conversation is not None,
         )
-        is_indexed = live and RULES not in run.configuration  # nobody looks for the runs of a benchmark
+        is_indexed = live and RULES not in run.configuration  # runs of a benchmark are not indexed
         if is_indexed:
             self._notes.add(run.run_id)
         try:
@@ -509,7 +509,7 @@ class Alita:
 
     @contextlib.contextmanager
     def asking_anew(self) -> Iterator[None]:
-        """Meanwhile, no answer is taken from the cache; new ones are put there."""
+        """Ignore cached answers inside the block. New answers are still cached."""
         own = self.settings
         self.settings = own.model_copy(update={"use_cache": False})
         try:
@@ -525,7 +525,7 @@ class Alita:
         return answer
 
     def _tell(self, event: Event) -> None:
-        """Passes an event on without keys; of an answer that grows, what may begin a key waits for the rest."""
+        """Pass an event on with keys masked. Streamed text that may be the start of a key is held back."""
         text = self._written.add(event.text) if isinstance(event, AnswerWritten) else self._written.end()
         if text:
             self._listener(AnswerWritten(text))
@@ -540,7 +540,7 @@ class Alita:
                     self._telemetry.add(clean)
 
     def _new_telemetry(self) -> Telemetry | None:
-        """Return the sender of traces, if the environment names a collector; else import nothing."""
+        """Return the sender of traces if the environment names a collector. Otherwise nothing is imported."""
         if not any(name.startswith("OTEL_EXPORTER_OTLP") for name in os.environ):
             return None
         from agent import telemetry
@@ -557,10 +557,10 @@ class Alita:
 
 
 def _require_unchanged(run: Run) -> None:
-    """A resumed run must see the same files.
+    """Check that a resumed run has the same files.
 
     Raises:
-        RunError: One was changed since, or is gone.
+        RunError: A file was changed or is missing.
     """
     for file in run.files:
         if describe_file(Path(file.path)) != file:

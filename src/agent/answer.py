@@ -27,10 +27,10 @@ AnswerStatus = Literal["answered", "no_answer", "limit", "declined", "failed", "
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A page of the web that an answer rests on."""
+    """A page of the web that supports an answer."""
 
     number: int
-    """By which the answer cites it: [1]."""
+    """The number by which the answer cites it: [1]."""
     url: str
     title: str
     quote: str
@@ -61,14 +61,14 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a question, and what it took."""
+    """The answer to a question, with the usage of its run."""
 
     text: str
     status: AnswerStatus
     tools_created: tuple[str, ...] = ()
     tools_used: tuple[str, ...] = ()
     steps: int = 0
-    """As `--max-steps` counts them: model replies, without the answer."""
+    """Model replies without the answer, as `--max-steps` counts them."""
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     """Seconds of work, without waiting."""
@@ -79,22 +79,22 @@ class Answer:
     limit: str | None = None
     """The limit that ended the run: `steps`, `tokens`, `seconds` or `cost`."""
     restated: str | None = None
-    """The restated question, if a follow-up did not stand alone."""
+    """The restated question, if the follow-up depends on earlier turns."""
     waited: float = 0.0
-    """Seconds in which it waited for an endpoint's rate limit."""
+    """Seconds of waiting for an endpoint's rate limit."""
     sources: tuple[Citation, ...] = ()
     """Its web sources."""
     set_apart: tuple[str, ...] = ()
-    """Instructions in foreign text that were taken for no evidence, and actions that were not done, as sentences."""
+    """Instructions in foreign text that were ignored, and actions that were refused, as sentences."""
 
     quality: dict[str, Any] = field(default_factory=dict)
     """Its basis and certainty (`agent.answering.quality`); empty if it was not judged."""
     brief: dict[str, Any] = field(default_factory=dict)
-    """The planner's; empty where no gap record fitted."""
+    """The planner's brief; empty if no gap record fits."""
     plans: tuple[dict[str, Any], ...] = ()
     """Tools created in the run."""
     agent: str = ""
-    """The specialist that was addressed; empty where it was the coordinator."""
+    """The specialist that was asked; empty for the coordinator."""
     warnings: tuple[str, ...] = ()
     """Warnings for the user: weaker isolation than before, a model that a project chose."""
     actions: int | None = None
@@ -114,7 +114,7 @@ class Answer:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Answer:
-        """The answer that `as_json` wrote.
+        """Return the answer that `as_json` wrote.
 
         Raises:
             KeyError, TypeError, ValueError: The data is no answer.
@@ -125,7 +125,7 @@ class Answer:
 def unwrapped(text: str, question: str) -> str:
     """Return an answer in JSON as plain text; unchanged if the question may ask for JSON.
 
-    A list of numbers is left alone: it is as people write it, too.
+    A list of numbers is unchanged, because people write it that way, too.
     """
     if text[:1] not in ("{", "[") or _MAY_ASK_FOR_JSON.search(question):
         return text
@@ -180,13 +180,13 @@ def stands_there(answer: str, text: str, question: str) -> bool:
 
 
 def has_words(text: str, words: str) -> bool:
-    """Return True if words stand in a text one after the other, each whole: 7 is no part of 1976."""
+    """Return True if a text has these whole words in a row: 7 is not part of 1976."""
     wanted = plain(words)
     return bool(wanted) and f" {wanted} " in f" {plain(text)} "
 
 
 def plain(text: str) -> str:
-    """The text's letters, digits and points between them, so that layout and marks do not matter."""
+    """Return the letters and digits of a text, with inner points, so that layout and marks do not matter."""
     return " ".join(re.findall(r"\w+(?:[.,:]\w+)*", text.casefold()))
 
 
@@ -199,7 +199,7 @@ _QUOTE = 240
 _SHARED = 0.5
 """Share of a long answer's words that a source must have."""
 _ENOUGH = 3
-"""Terms that a quotation shares at least, of an answer with many."""
+"""Minimum of terms that a quotation shares with an answer of many."""
 _SENTENCE_END = re.compile(r"[.!?…。]\W*$")
 
 
@@ -212,7 +212,7 @@ def with_citations(
     question: str = "",
     split: Callable[[str], Sequence[str]] = str.splitlines,
 ) -> tuple[str, tuple[Citation, ...]]:
-    """The answer, and the sources that it rests on.
+    """Return the answer, and the sources that support it.
 
     Args:
         text: The answer; marks such as [2] cite sources. A bare answer loses them, since they do not belong to it.
@@ -250,7 +250,7 @@ def _content(text: str) -> set[str]:
 
 
 def _saying(text: str, sources: Sequence[CitedSource]) -> list[CitedSource]:
-    """The sources that have the answer in a quotation; of a long answer, most of its words."""
+    """Return the sources with the answer in a quotation; for a long answer, most of its words."""
     wanted = plain(text).split()
     if len(wanted) <= _BARE_WORDS:
         return [source for source in sources if any(has_words(quote, text) for quote in source["quotes"])]

@@ -25,19 +25,19 @@ _LAST_CALL_SHARE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """Limits of a run; None is no limit."""
+    """Limits of a run; None for no limit."""
 
     steps: int = 12
-    """The calls of one reply are one step."""
+    """All calls of one reply count as one step."""
     tokens: int | None = None
     seconds: float | None = None
     cost: float | None = None
-    """US dollars. A model without a known price cannot reach it."""
+    """US dollars. Models without a known price do not count."""
 
 
 @dataclass(slots=True)
 class _Pauses:
-    """Time that stretches which may overlap cover together."""
+    """Total time of pauses, which may overlap."""
 
     ended: float = 0.0
     open: int = 0
@@ -71,16 +71,16 @@ class Budget:
     """In a replay: the limit that ended the run, after how many actions. Time and money are not measured again."""
     _waits: _Pauses = field(default_factory=_Pauses)
     _pauses: _Pauses = field(default_factory=_Pauses)
-    """All that is no work, the waits among it."""
+    """All pauses, including the waits."""
     _deadlines: set[asyncio.Timeout] = field(default_factory=set)
 
     def go_on(self, seconds: float, waited: float) -> None:
-        """Counts what the run took before it was interrupted."""
+        """Count the time before an interruption."""
         self.started -= seconds
         self._waits.ended += waited
 
     def spend(self, usage: Usage) -> None:
-        """Adds the usage of one call."""
+        """Add the usage of one call."""
         self.usage = self.usage + usage
 
     @property
@@ -95,7 +95,7 @@ class Budget:
 
     @property
     def seconds_left(self) -> float | None:
-        """Wall time until the limit, never below zero; None without one. A part is kept back for the last call."""
+        """Seconds until the time limit, at least 0; None without a limit. Some time is reserved for the last call."""
         if self.limits.seconds is None:
             return None
         kept = 0.0 if self.last_call else min(_LAST_CALL_SECONDS, self.limits.seconds * _LAST_CALL_SHARE)
@@ -103,7 +103,7 @@ class Budget:
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """Stops the clock while an endpoint's rate limit is waited for."""
+        """Stop the clock during a wait for an endpoint's rate limit."""
         self._waits.begin()
         try:
             with self.standing_still():
@@ -113,7 +113,7 @@ class Budget:
 
     @contextlib.contextmanager
     def standing_still(self) -> Iterator[None]:
-        """Stops the clock: fetching a model, starting the sandbox or asking the user is no work on a question."""
+        """Stop the clock, for example while a model is downloaded, the sandbox starts or the user is asked."""
         self._pauses.begin()
         self._set_deadlines()
         try:
@@ -124,7 +124,7 @@ class Budget:
 
     @contextlib.asynccontextmanager
     async def asking(self) -> AsyncIterator[None]:
-        """Holds a model's call to tokens, money and wall time; the wait for its endpoint's rate limit costs no time.
+        """Limit a model call by tokens, money and time. Waits for the endpoint's rate limit do not count.
 
         Raises:
             StoppedError: A limit is reached, or the time is over.
@@ -140,10 +140,10 @@ class Budget:
 
     @contextlib.asynccontextmanager
     async def within(self) -> AsyncIterator[None]:
-        """Ends what happens inside when the wall time is used up.
+        """Cancel the block when the time is used up.
 
         Raises:
-            StoppedError: It was ended.
+            StoppedError: The time is used up.
         """
         try:
             async with asyncio.timeout_at(self._when()) as deadline:
@@ -166,12 +166,12 @@ class Budget:
                 deadline.reschedule(self._when())
 
     def _when(self) -> float | None:
-        """When the wall time will be used up, on the event loop's clock; None during a pause."""
+        """Return the event loop's time at which the time is used up; None during a pause."""
         left = self.seconds_left
         return None if left is None or self._pauses.open else asyncio.get_running_loop().time() + left
 
     def exceeded(self, steps: int, actions: int = 0) -> Limit | None:
-        """Return the limit that is reached, if any; the calls of one reply are one step."""
+        """Return the limit that is reached, if any. All calls of one reply count as one step."""
         if self.ended is not None:
             return cast(Limit, self.ended[0]) if actions >= self.ended[1] else None
         if steps >= self.limits.steps:

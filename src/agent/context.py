@@ -1,4 +1,4 @@
-"""The collaborators of a run, and the protocol of strategies."""
+"""The context of a run, and the protocol of strategies."""
 
 from __future__ import annotations
 
@@ -53,31 +53,31 @@ class PromptLimits:
     section: int
     """Characters of a page of a file; with more than `reading`, the rest of a page is only found by its words."""
     files: int
-    """Characters of how the attached files begin, all together."""
+    """Characters for the beginnings of all attached files together."""
     addresses: int
-    """Characters of the addresses shown with a page; with none, its forms and files are not shown either."""
+    """Characters of the addresses shown with a page; with 0, its forms and files are not shown either."""
     evidence: int
-    """Characters of what one search found."""
+    """Characters of the evidence of one search."""
     history: int
-    """Characters of a conversation's turns; beyond, the older turns are summarised."""
+    """Characters of a conversation's turns. Beyond this, older turns are summarised."""
     thoughts: int
     """Tokens for thinking, added to every limit of output."""
     tools: int = 3
-    """Tools of the library that fit a question and are offered."""
+    """Number of fitting tools of the library that are offered."""
     small_library: int = 0
-    """The most tools of a library that are all offered. For a larger one, a line names tools that nearly fit."""
+    """Up to this size of the library, all tools are offered. Otherwise, a line names tools that nearly fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextActions:
-    """The next actions."""
+    """The actions that the model chose for the next steps."""
 
     decisions: list[Decision]
-    """At least one; they are carried out one after the other."""
+    """At least one; carried out in order."""
     replies: list[Reply] = field(default_factory=list)
     """Replies of a model that calls functions, even if no call could be carried out."""
     plans: list[NewPlan] = field(default_factory=list)
-    """A new plan that was made before."""
+    """New plans that were made before these decisions."""
     interjections: list[Interjection] = field(default_factory=list)
     """New messages of the user that the model has seen."""
 
@@ -88,7 +88,7 @@ class Strategy(Protocol):
     limits: PromptLimits
 
     async def decide(self, state: State, context: Context) -> NextActions:
-        """The coordinator's next actions.
+        """Return the coordinator's next actions.
 
         Raises:
             ModelOutputError: The model gave no decision that can be carried out.
@@ -100,7 +100,7 @@ class Strategy(Protocol):
         return {}
 
     async def best_guess(self, state: State, context: Context) -> str:
-        """The best answer to what is known so far, where no further action is possible; it may be empty.
+        """Return the best answer from the results so far, when no further action is possible; it may be empty.
 
         Raises:
             ModelError: The model could not be reached, or refused.
@@ -110,7 +110,7 @@ class Strategy(Protocol):
         ...
 
     async def research(self, wanted: ResearchRequest, context: Context) -> Evidence:
-        """Search the web; the coordinator's part of a search.
+        """Search the web and return evidence.
 
         Raises:
             ModelOutputError: The model gave nothing usable.
@@ -118,7 +118,7 @@ class Strategy(Protocol):
         ...
 
     def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:
-        """The result of a step that found something on the web: None unless the finding itself is the answer.
+        """Return the result of a step that found something on the web; None unless the finding itself is the answer.
 
         If files were downloaded, the answer may be in them.
         """
@@ -127,7 +127,7 @@ class Strategy(Protocol):
     async def operate(
         self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
     ) -> BrowserOutcome:
-        """Operates a site.
+        """Operate a site.
 
         Raises:
             WebProblem: There is no browser, it does not start, or the address may not be opened.
@@ -136,19 +136,19 @@ class Strategy(Protocol):
         ...
 
     async def program(self, state: State, context: Context) -> Update:
-        """Writes a program for the question and runs it."""
+        """Write a program for the question and run it."""
         ...
 
     async def create(self, state: State, context: Context) -> Update:
-        """Writes a tool for the question, proves it, keeps it and calls it."""
+        """Write a tool for the question, prove it, keep it and call it."""
         ...
 
     async def keep(self, state: State, context: Context) -> Update:
-        """Keeps as a tool what the run's program computes. The answer is there: nothing here changes it."""
+        """Keep the run's program as a tool. The answer no longer changes."""
         return {}
 
     async def restate(self, message: str, earlier: Conversation, context: Context) -> str | None:
-        """Return a follow-up as a question that stands alone; None if the model is sent the earlier turns instead."""
+        """Return a follow-up as an independent question; None if the model gets the earlier turns instead."""
         return None
 
     def transcript(self, state: State, context: Context) -> list[Message]:
@@ -164,7 +164,7 @@ class Strategy(Protocol):
         return []
 
     async def confirmed(self, text: str, state: State, context: Context) -> str:
-        """The answer as it may be believed; empty where it may not."""
+        """Return the answer if it can be believed, perhaps corrected; else an empty text."""
         return text
 
 
@@ -175,13 +175,13 @@ Solve = Callable[[State, "Context"], Awaitable[State]]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The collaborators of one run; they are not saved with the state."""
+    """Everything that the nodes of one run use besides its state."""
 
     models: RunModels
     library: RecordedLibrary
     sandbox: Sandbox
     calls: Recorder
-    """Makes the outside calls; holds the journal and the budget."""
+    """Makes the outside calls. Holds the journal and the budget."""
     run_id: str
     external: ExternalTools
     consent: Consent
@@ -192,28 +192,28 @@ class Context:
     """Reads attached files and files of the web."""
     workspace: Workspace
     solve: Solve
-    """Answers a question that is handed over, on the same graph."""
+    """Runs the graph for a question that is handed over."""
     strategy_of: Callable[[str], Strategy]
-    """Returns the strategy for a model of this name, chosen when the run began."""
+    """Returns the strategy for the model with this name."""
     web: RecordedWeb
     browser: RecordedBrowser
     hosts: RecordedHosts
     """Carries the requests of tools and programs to the hosts that they declare."""
     files: tuple[Path, ...] = ()
     examiner: Examiner | None = None
-    """Writes tests for the tools that a capable model proposes, and remembers them; made of the rest."""
+    """Writes tests for the tools that a capable model proposes, and remembers them."""
     sight: Sight = field(default_factory=Sight)
     room: Room = field(default_factory=Room)
     said: list[str] = field(default_factory=list)
     """Messages that the user sent while the run works, which the model has not seen yet."""
     gaps: RecordedGaps | None = None
-    """Finds the gap records that fit a question; None where the planner sees none."""
+    """Finds the gap records that fit a question; None if the planner gets none."""
     replan_steps: int = 0
     seed: int | None = None
     guard: LeakGuard | None = None
-    """Asked before anything of the web is shown; None lets everything pass."""
+    """Checks everything from the web before it is shown; None to skip the check."""
     secrets: tuple[str, ...] = ()
-    """Keys in clear, which no action may carry away."""
+    """Keys in clear text, which no action may send anywhere."""
     apart: list[str] = field(default_factory=list)
     streams: bool = False
 
@@ -233,11 +233,11 @@ class Context:
 
     @property
     def on_answer(self) -> Callable[[str], None] | None:
-        """Takes each further piece of an answer's text; None where nobody wants to see it grow."""
+        """Receives each new piece of an answer's text; None if the answer is not streamed."""
         return (lambda text: self.emit(AnswerWritten(text))) if self.streams else None
 
     def set_apart(self, event: InstructionFound | ActionRefused) -> None:
-        """Tells of something that was not believed, or not done; the answer will say so, too."""
+        """Report a passage that was not believed or an action that was not done. The answer mentions it, too."""
         if str(event) not in self.apart:
             self.apart.append(str(event))
             self.emit(event)
@@ -247,7 +247,7 @@ class Context:
         return self.strategy_of(self.models.for_role(role).name)
 
     def most_steps(self, state: State) -> int:
-        """Return the limit of steps: the run's, or what it leaves to a question that it hands over."""
+        """Return the limit of steps of the run, or of the question that was handed over."""
         return state.get("most_turns", self.budget.limits.steps)
 
     async def new_messages(self, turn: int) -> list[str]:
@@ -284,13 +284,13 @@ class Context:
         seed = self.seed if seed is None else seed + (self.seed or 0)
         request = Request(messages, schema, tools, "auto", max_tokens, temperature, seed, stop, on_delta)
         model = self.models.for_role(role)
-        if request.max_tokens is not None and not self.budget.last_call:  # room to think counts as output, too
+        if request.max_tokens is not None and not self.budget.last_call:  # thinking counts as output, too
             request = replace(request, max_tokens=request.max_tokens + self.strategy(role).limits.thoughts)
         return await model.complete(request)
 
 
 _MIN_FILE_CHARS = 1_000
-"""A shorter result is kept in no file."""
+"""A shorter result is not kept in a file."""
 
 
 def failed(state: State, context: Context, finding: str, note: str = "") -> Update:
@@ -300,7 +300,7 @@ def failed(state: State, context: Context, finding: str, note: str = "") -> Upda
 
 
 def kept_whole(state: State, context: Context, text: str) -> str:
-    """A note with the file of the workspace in which a longer result is kept; empty for one that is short."""
+    """Keep a long result in a file of the workspace, and return a note with its path; empty for a short result."""
     if len(text) <= _MIN_FILE_CHARS or not context.strategy(Role.COORDINATOR).limits.addresses:
         return ""
     ending = "json" if text[0] in "[{" else "txt"

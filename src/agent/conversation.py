@@ -20,7 +20,7 @@ from mcp_tools.tool import Json
 
 QUESTION_SHOWN = 500
 ANSWER_SHOWN = 800
-"""Characters of one turn that a prompt shows; more is a preview of both ends."""
+"""Characters of one turn in a prompt. Longer texts are cut in the middle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Turn:
     tools_created: tuple[str, ...] = ()
     tools_used: tuple[str, ...] = ()
     restated: str | None = None
-    """The restated question, if the message did not stand alone."""
+    """The restated question, if the message depends on earlier turns."""
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     error: str | None = None
@@ -45,13 +45,13 @@ class Turn:
 
     @classmethod
     def of(cls, question: str, answer: Answer) -> Self:
-        """The turn of a question that was just answered, or stopped."""
+        """Return the turn of a question that was just answered or stopped."""
         own = {"question": question, "answer": answer.text, "asked": time.time() - answer.seconds}
         return from_plain(cls, as_plain(answer) | own)
 
     @property
     def shown(self) -> str:
-        """The turn in a prompt."""
+        """The text of the turn in a prompt."""
         question = preview(self.restated or self.question, QUESTION_SHOWN)
         answer = preview(self.answer, ANSWER_SHOWN) or f"(no answer: {self.status.replace('_', ' ')})"
         return f"Question: {question}\nAnswer: {answer}"
@@ -70,11 +70,11 @@ class Conversation:
     """Number of oldest turns that the summary replaces."""
 
     def add(self, turn: Turn) -> None:
-        """Appends a turn."""
+        """Append a turn."""
         self.turns.append(turn)
 
     def drop_last(self) -> Turn | None:
-        """Takes the newest turn away; None without a turn. A summary that covers it is removed, too."""
+        """Remove and return the newest turn; None without a turn. A summary that covers it is removed, too."""
         if not self.turns:
             return None
         turn = self.turns.pop()
@@ -84,11 +84,11 @@ class Conversation:
 
     @property
     def open_turns(self) -> list[Turn]:
-        """The turns that the summary does not stand for."""
+        """The turns that the summary does not cover."""
         return self.turns[self.summarised :]
 
     def shown(self, turns: list[Turn]) -> DataText:
-        """The summary and some of the turns in a prompt, marked as data."""
+        """Return the summary and some turns for a prompt, marked as data."""
         blocks = [data_block("summary of earlier turns", self.summary)] if self.summary else []
         return data_blocks([*blocks, *(data_block("earlier turn", turn.shown) for turn in turns)])
 
@@ -98,7 +98,7 @@ class Conversation:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """The conversation that `as_json` wrote.
+        """Return the conversation that `as_json` wrote.
 
         Raises:
             KeyError, TypeError, AttributeError, ValueError: The data is no conversation.
@@ -124,17 +124,17 @@ class UserFile:
 
 @dataclass(slots=True)
 class Transcript:
-    """A conversation as a capable model saw it, with everything that its turns brought.
+    """A conversation as a capable model saw it, with the files, sources and programs of its turns.
 
     It is stored at the end of a run's journal. The next turn sends its messages again, unchanged.
     """
 
     turns: list[list[Message]] = field(default_factory=list)
-    """For each turn its messages in Chat Completions form: the question, calls and results, the answer."""
+    """Messages of each turn in Chat Completions form: the question, calls and results, the answer."""
     files: list[AttachedFile] = field(default_factory=list)
     given: list[UserFile] = field(default_factory=list)
     tools: list[str] = field(default_factory=list)
-    """Names of the tools that had their own function."""
+    """Names of the tools with their own function."""
     sources: list[CitedSource] = field(default_factory=list)
     links: dict[str, str] = field(default_factory=dict)
     programs: list[str] = field(default_factory=list)
@@ -145,7 +145,7 @@ class Transcript:
     """Id of the run with the folder of the conversation's files."""
 
     def as_json(self) -> dict[str, Json]:
-        """The form that a journal stores: a flat list of messages, which it can share with recorded requests."""
+        """Return the form in a journal: a flat list of messages, which can share storage with recorded requests."""
         names = ("files", "tools", "sources", "links", "programs", "remarks", "home")
         rest = {name: getattr(self, name) for name in names} | {"given": as_plain(tuple(self.given))}
         messages = [message for turn in self.turns for message in turn]
@@ -164,7 +164,7 @@ class Transcript:
         return cls(turns, **{**rest, "given": from_plain(list[UserFile], rest["given"])})
 
     def add_text(self, question: str, answer: str) -> None:
-        """Append a turn of which only the texts are known."""
+        """Append a turn with only its question and answer."""
         self.turns.append([{"role": "user", "content": question}, {"role": "assistant", "content": answer}])
 
     @property
@@ -222,12 +222,12 @@ SHORT = 400
 
 @dataclass
 class Room:
-    """The space that the conversation with a model may take, and what was shortened so that it fits."""
+    """Limits of the conversation with a model, and the parts that were shortened to fit."""
 
     characters: int = CONVERSATION
-    """Limit of the results of this run together; beyond it the oldest are cut to a preview with their file's name."""
+    """Limit of all results of this run. Beyond it, the oldest are cut to a preview with the name of their file."""
     one: int = 16_000
-    """Limit of one result; what was read was sized when it was read."""
+    """Limit of one result. Readings have their own limit."""
     folded: int = 0
     """Number of replies of this run that the summary replaces, with their results."""
     summary: str = ""

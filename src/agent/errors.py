@@ -36,7 +36,7 @@ __all__ = ["AlitaError", "ModelFixableError", "StoppedError", "UsageError", "Use
 
 
 class SettingsError(UserError):
-    """A setting that cannot be what was meant."""
+    """A setting is wrong."""
 
     exit_code = 2
 
@@ -78,7 +78,7 @@ class PicturesRefusedError(ModelRefusedError):
 
 
 class ModelDeclinedError(ModelRefusedError):
-    """The model, or a filter in front of it, declined to answer."""
+    """The model, or a content filter, declined to answer."""
 
     exit_code = 4
 

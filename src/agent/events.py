@@ -44,13 +44,13 @@ class ModelStarting(Event):
 
     text: str
     fraction: float | None = None
-    """From 0 to 1; None when it cannot be known."""
+    """From 0 to 1; None if it is unknown."""
     detail: str = ""
     """Total size and remaining time."""
 
     @property
     def progress(self) -> str:
-        """For people."""
+        """The progress as text."""
         return self.text if self.fraction is None else f"{self.text} {self.fraction:.0%} {self.detail}".rstrip()
 
 
@@ -84,7 +84,7 @@ class Note(Event):
 
 @dataclass(frozen=True, slots=True)
 class Warned(Event):
-    """One sentence that a user must see, even one who asked for silence."""
+    """One sentence that a user must see, even with `--quiet`."""
 
     kind: ClassVar[str] = "warning"
     text: str
@@ -179,7 +179,7 @@ class ToolCalled(Event):
     """Its result or its error, shortened."""
     seconds: float = 0.0
     server: str = ""
-    """The external server that it is of; empty for the library and programs."""
+    """The external server of the tool; empty for the library and programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ class PictureShown(Event):
 
     path: str
     copy: str
-    """A copy that was read and written by a confined process, as models see it: PNG or JPEG."""
+    """Path of a safe copy, as models see it: PNG or JPEG."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +266,7 @@ class InstructionFound(Event):
 
 @dataclass(frozen=True, slots=True)
 class ActionRefused(Event):
-    """An action was not done: only text of others wants it, or it carries away what is the user's."""
+    """An action was refused: only foreign text asks for it, or it would send private data away."""
 
     action: str
     """`browse https://…`, in short."""
@@ -278,7 +278,7 @@ class ActionRefused(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnswerWritten(Event):
-    """A further piece of the answer's text arrived from the model. The answer itself may be put into another form."""
+    """A further piece of the answer's text arrived from the model. The final answer may have another form."""
 
     text: str
 

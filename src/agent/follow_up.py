@@ -1,4 +1,4 @@
-"""The meaning of a message in a conversation: its question, earlier turns, and its answer if known."""
+"""A message in a conversation: its question, the earlier turns, and its answer if known."""
 
 from __future__ import annotations
 

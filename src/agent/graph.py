@@ -39,7 +39,7 @@ def build_graph() -> CompiledStateGraph[State, Context, State, State]:
 
     A doubtful answer goes from evaluate back to decide, once.
 
-    Compiled once for all runs: it takes longer than two decisions.
+    Compiled once for all runs, since that is slow.
     """
     from langgraph.graph import END, START, StateGraph
 

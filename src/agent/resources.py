@@ -1,4 +1,4 @@
-"""Resources that all questions of a process share: models, the library, the sandbox, external servers."""
+"""Resources shared by all questions of a process: models, the library, the sandbox, external servers."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ MOST_PYTHONS = 4
 
 
 def environments_of(settings: Settings, tell: Callable[[str], None]) -> Environments:
-    """The packages that programs and tools of this user may have."""
+    """Return the environments with packages for the user's programs and tools."""
     from mcp_tools.environments.store import FOLDER, Environments
 
     return Environments(settings.data_dir / FOLDER, tell)
 
 
 async def open_for(settings: Settings, tell: Callable[[str], None] = lambda _: None) -> Sandbox:
-    """The strongest sandbox of this machine, or the one that the settings name.
+    """Open the strongest sandbox of this machine, or the one that the settings name.
 
     Raises:
         IsolationError: The machine offers no acceptable isolation, and the user has not named the risk.
@@ -85,11 +85,11 @@ def isolation_lowered(settings: Settings, isolation: Isolation) -> str:
 
 
 class Resources:
-    """Opens each thing when a question first needs it, and keeps it.
+    """Opens each resource when a question first needs it, and keeps it open.
 
     Args:
         external: The servers that are configured.
-        tell: Told what a user should know of the opening.
+        tell: Receives events about opening the resources.
         confirm: Asks the user; None where nobody can be asked.
     """
 
@@ -98,7 +98,7 @@ class Resources:
     ) -> None:
         self.confirm = confirm
         self.stopping = threading.Event()
-        """Set to end long work early."""
+        """Set to stop long work early."""
         self._external = external
         self._tell = tell
         self._opening = asyncio.Lock()
@@ -112,10 +112,10 @@ class Resources:
         self._pythons: dict[str, LivePython] = {}
 
     async def models(self, settings: Settings) -> Models:
-        """The models that the settings name; the embedded one is fetched.
+        """Return the models that the settings name. The embedded one is downloaded.
 
         Raises:
-            StoppedError: The fetch was ended early.
+            StoppedError: The download was stopped.
             UserError: A model is unavailable.
         """
         from agent.models.roles import Models
@@ -132,7 +132,7 @@ class Resources:
         return self._models[key]
 
     async def sandbox(self, settings: Settings) -> Sandbox:
-        """The sandbox that the settings ask for.
+        """Return the sandbox that the settings ask for.
 
         Raises:
             IsolationError: The machine offers no acceptable isolation.
@@ -157,11 +157,11 @@ class Resources:
         return self._sandbox
 
     def environments(self, settings: Settings) -> Environments:
-        """The packages that programs and tools may have."""
+        """Return the environments with packages for programs and tools."""
         return environments_of(settings, lambda text: self._tell(Note(text)))
 
     async def python_of(self, conversation: str) -> LivePython:
-        """Return the Python process of a conversation, by its first run's id; those of old conversations end."""
+        """Return the Python process of a conversation, by its first run's id. The oldest processes end."""
         from agent.calls.python_session import LivePython
 
         live = self._pythons.pop(conversation, None) or LivePython()
@@ -176,13 +176,13 @@ class Resources:
             await live.aclose()
 
     def library(self, settings: Settings) -> Library:
-        """The library that the settings name."""
+        """Return the library that the settings name."""
         if self._library is None or self._library.folder != settings.tools_dir:
             self._library = open_library(settings)
         return self._library
 
     def states(self, settings: Settings, names: Iterable[str]) -> dict[str, str]:
-        """For each tool a text that is another one when the tool is, or when it is no longer approved."""
+        """Return a text for each tool that changes when the tool or its approval changes."""
         states = dict.fromkeys(names, "")
         for name in states:
             with contextlib.suppress(UnknownToolError, LibraryError):
@@ -204,7 +204,7 @@ class Resources:
         return self._external.grants
 
     def external(self, calls: Recorder, consent: Consent, workspace: Workspace, *, live: bool) -> ExternalTools:
-        """The tools of external servers, which begin to start; a replay starts none."""
+        """Return the tools of external servers and start the servers. A replay starts none."""
         if live:
             if self._external.choice is not None:
                 self._tell(Warned(f"this folder's settings choose which model answers: {self._external.choice.told}"))
@@ -218,7 +218,7 @@ class Resources:
         return ExternalTools(servers, calls, consent, workspace.keep_bytes)
 
     async def aclose(self) -> None:
-        """Ends the external servers and the sandbox, and closes the models' connections."""
+        """Stop the external servers and the sandbox, and close the models' connections."""
         for live in self._pythons.values():
             await live.aclose()
         if self._servers is not None:
@@ -233,7 +233,7 @@ class Resources:
 
 
 def require_download(settings: Settings) -> None:
-    """Refuses a download of the embedded model that nobody allowed.
+    """Raise an error if the embedded model is missing and may not be downloaded.
 
     Raises:
         DownloadError: The weights are missing, and may not be downloaded.
@@ -246,12 +246,12 @@ def require_download(settings: Settings) -> None:
 
 
 async def fetch_weights(folder: Path, listen: Callable[[Event], None], stopping: threading.Event) -> None:
-    """Returns when the verified weights of the embedded model are in the folder.
+    """Download and verify the weights of the embedded model, unless they are in the folder.
 
     Args:
         folder: Folder of weights.
-        listen: Told how far the fetch has come.
-        stopping: Set to end the fetch early; the next one continues from there.
+        listen: Receives progress events.
+        stopping: Set to stop the download. The next download continues from there.
 
     Raises:
         StoppedError: The fetch was ended early.
@@ -261,9 +261,9 @@ async def fetch_weights(folder: Path, listen: Callable[[Event], None], stopping:
 
 
 async def fetch_speech(speech: Speech, listen: Callable[[Event], None], stopping: threading.Event) -> None:
-    """Returns when the weights of the speech model are there, or are not needed.
+    """Download the weights of the speech model, if they are needed.
 
-    Missing weights are reported and are no error: a sound's metadata can still be read.
+    A failed download is reported and raises no error, because a sound's metadata can still be read.
 
     Raises:
         StoppedError: The fetch was ended early.
@@ -299,12 +299,12 @@ async def _fetch(weights: Weights, what: str, listen: Callable[[Event], None], s
     try:
         await asyncio.to_thread(fetch)
     except asyncio.CancelledError:
-        stopping.set()  # the thread would keep the process until all is there
+        stopping.set()  # else the thread would keep the process alive until the end of the download
         raise
 
 
 def _left(seen: list[tuple[float, int]], total: int) -> str:
-    """Return the remaining time at the pace so far, from the first and the newest time and bytes."""
+    """Return the estimated remaining time, from the first and the newest time and bytes."""
     (began, before), (now, done) = seen[0], seen[-1]
     if now - began < 1 or done <= before:
         return ""

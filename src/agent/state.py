@@ -13,6 +13,39 @@ ActionName = str
 """Name of an action in steps, journals and settings; `actions/registry.py` has them all."""
 
 
+@dataclass(frozen=True, slots=True)
+class ToolRef:
+    """A tool that a run may call, as prompts and rules see it: from the library or from a connected server."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    server: str = ""
+    """The connected server that has it; empty for the library."""
+    returns: str | None = None
+    is_read_only: bool = False
+    asked: dict[str, Any] | None = None
+    """The question that an approved tool was made for."""
+    is_draft: bool = False
+    """True if the user has not approved it: it may be called, and its description is data."""
+    signature: str = ""
+    """The line that shows it, if only programs can import it."""
+    is_folded: bool = False
+    """True if it has no function: `server_tool` shows its definition and calls it."""
+    rank: int = 0
+    """Its place among the external tools that fit the question, 0 for the best."""
+
+    @property
+    def is_external(self) -> bool:
+        """True if a connected server has it."""
+        return bool(self.server)
+
+    @property
+    def has_function(self) -> bool:
+        """True if the model has a function for it."""
+        return not self.is_folded and not self.signature
+
+
 class Picture(TypedDict):
     """A picture that a model can be shown."""
 
@@ -53,11 +86,11 @@ class Step(TypedDict):
     """The action's input in short; a step repeats another one if action and input are equal."""
     ok: bool
     finding: str
-    """The result for later steps, or the reason for none."""
+    """The result for later steps, or the reason for having none."""
     value: Json
     """The result as JSON, when the step computed one."""
     plain: NotRequired[Json]
-    """The result for `{:json}`, where it differs from the value, which is as a person writes it."""
+    """The exact result for `{:json}`, if `value` is a rounded or formatted one."""
     result: NotRequired[str]
     """The finding without the call that it repeats."""
     note: NotRequired[str]
@@ -70,7 +103,7 @@ class Step(TypedDict):
     outputs: NotRequired[list[dict[str, Any]]]
     """Files that its program wrote for the user: `name`, `path` and `size` in bytes."""
     is_private: NotRequired[bool]
-    """True if a specialist that was asked read what is the user's alone."""
+    """True if the specialist read private data of the user."""
 
 
 class Reply(TypedDict):
@@ -87,7 +120,7 @@ class Reply(TypedDict):
 
 
 class NewPlan(TypedDict):
-    """A plan that was made on the way."""
+    """A plan that was made during the run."""
 
     step: int
     """Number of steps before it."""
@@ -108,13 +141,13 @@ class Interjection(TypedDict):
 
 
 class AttachedFile(TypedDict):
-    """An attached file as it was looked at before anything was decided, or a file inside an attached archive."""
+    """An attached file as inspected before the first decision, or a file inside an attached archive."""
 
     name: str
     path: str
     """Absolute; programs in the sandbox find it there, read-only."""
     kind: str
-    """By its content: `xlsx`, `pdf`, `csv`; empty where it cannot be read."""
+    """By content: `xlsx`, `pdf`, `csv`; empty if it cannot be read."""
     size: int
     """Bytes."""
     summary: str
@@ -124,7 +157,7 @@ class AttachedFile(TypedDict):
     parts: list[str]
     """Beginnings of its sheets, tables or texts, as prompts show them."""
     label: str
-    """The shown share: `complete`, `rows 1–10 of 421`; empty where the parts say it."""
+    """The shown share: `complete`, `rows 1–10 of 421`; empty if the parts say it."""
     headers: list[str]
     """The names and headers of its tables."""
     sections: int | None
@@ -158,7 +191,7 @@ class CitedSource(TypedDict):
 
 
 def merged(old: list[CitedSource], new: list[CitedSource]) -> list[CitedSource]:
-    """The sources by number; what a source said before stays."""
+    """Return the sources by number. A source keeps its earlier quotations."""
     by_number = {source["number"]: source for source in old}
     for source in new:
         before = by_number.get(source["number"])
@@ -181,14 +214,14 @@ class GrantedFolder(TypedDict):
 
 
 class KnownTexts(TypedDict):
-    """Texts known to the run that hands a question over, by origin; see `agent.consent.rulings`."""
+    """Texts that the run knew when it handed the question over, by origin; see `agent.consent.rulings`."""
 
     foreign: list[str]
     private: list[str]
 
 
 class Wrapped(TypedDict):
-    """The package that a tool is to be made around."""
+    """The package that a tool will wrap."""
 
     requirement: str
     label: str
@@ -228,14 +261,13 @@ class State(TypedDict, total=False):
     without: list[str]
     """Actions that are not possible in this run."""
     agent: str
-    """The specialist that answers, who hands nothing over; empty for one of no kind, missing for the coordinator."""
+    """The specialist that answers; empty for a specialist without a kind, missing for the coordinator."""
     most_turns: int
     """The limit of steps of a handed-over question; missing for the run's own question."""
     known: KnownTexts
-    """Missing where nothing was handed over."""
-    tools: list[dict[str, Json]]
-    """The few tools that may fit: name, description, inputSchema; of an approved one `asked`, what it was made for; of
-    an external one `server`, the server's name."""
+    """Missing unless the question was handed over."""
+    tools: list[ToolRef]
+    """The few tools that may fit."""
     brief: dict[str, Any]
     """The planner's brief, with the ids of its gap records; missing if none fit."""
     plans: Annotated[list[NewPlan], operator.add]
@@ -260,7 +292,7 @@ class State(TypedDict, total=False):
     quality: dict[str, Any]
     """Quality of the answer; see `agent.answering.quality`."""
     again: bool
-    """True if a doubtful answer was handed back just now; missing before the first time."""
+    """True right after a doubtful answer was handed back; missing before that."""
     cited: list[dict[str, Json]]
     """The sources of the answer, as JSON."""
     limit: str | None
@@ -282,7 +314,7 @@ class Decision:
     answer: str = ""
     """The answer's text, for `answer`."""
     file: str = ""
-    """The text to read, for `read_file`: a file, by default the next unread one; or a page, by address or as `link
+    """The source to read, for `read_file`: a file, by default the next unread one; or a page, by address or as `link
     17`."""
     page: int = 1
     """The page to read."""
@@ -299,7 +331,7 @@ class Decision:
     task: str = ""
     """The browser's task; by default the question."""
     code: str = ""
-    """The program, or the module of the tool, where the model that decided wrote it."""
+    """The program, or the module of the tool, if the deciding model wrote it."""
     objection: str = ""
     """Why a test that an earlier version of the tool failed is wrong."""
     ending: Ending = LOOK
@@ -308,7 +340,7 @@ class Decision:
 
     @property
     def input(self) -> str:
-        """The action's input in short; equal inputs make a repetition."""
+        """The action's input in short. Steps with equal inputs are repetitions."""
         if self.action == "use_tool":
             return call_text(self.tool, dict(sorted(self.arguments.items())))
         if self.code:

@@ -19,7 +19,7 @@ _NOISE = 4
 """Number of digits that rounding to fifteen must save to count as noise: 0.30000000000000004, but not
 0.3333333333333333."""
 _SURROUNDINGS = 6500
-"""Characters that a finding says around what was read."""
+"""Characters of a finding besides the text that was read."""
 
 
 def decision_of(state: State) -> Decision:
@@ -28,7 +28,7 @@ def decision_of(state: State) -> Decision:
 
 
 def step_number(state: State) -> int:
-    """The number of the step that is under way."""
+    """Return the number of the current step."""
     return len(state.get("steps", [])) + 1
 
 
@@ -41,7 +41,7 @@ def step(
     note: str = "",
     pictures: Sequence[Picture] = (),
 ) -> Step:
-    """The record of the action that the present decision asked for."""
+    """Return the step of the current decision."""
     decision = decision_of(state)
     done = Step(
         number=step_number(state),
@@ -62,12 +62,12 @@ def step(
 
 
 def preview(text: str, size: int = PREVIEW) -> str:
-    """The text, or its two ends with a note of what was left out between them."""
+    """Return the text, or its two ends with a note about the part left out."""
     return middle_left_out(printable(text), size)
 
 
 def evidence_text(steps: Sequence[Step]) -> DataText:
-    """All findings, oldest first, marked as data."""
+    """Return all findings, oldest first, marked as data."""
     if not steps:
         return NO_DATA
     shown = data_blocks(data_block(f"step {s['number']} {s['action']}", preview(_noted(s), _size(s))) for s in steps)
@@ -92,7 +92,7 @@ def reading_of(step: Step) -> str:
 
 
 def value_text(value: Json) -> str:
-    """A computed value as an answer: text bare, numbers as people write them, lists with commas, nothing as "none"."""
+    """Return a computed value as an answer: numbers as people write them, lists with commas, `none` for nothing."""
     if value is None or value == [] or value == {}:
         return "none"
     if isinstance(value, float):
@@ -107,7 +107,7 @@ def value_text(value: Json) -> str:
 
 
 def _number_text(value: float) -> str:
-    """All digits of a float, but without the noise of binary fractions: 0.1 + 0.2 is 0.3."""
+    """Return all digits of a float without the noise of binary fractions: 0.1 + 0.2 is 0.3."""
     if value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     exact, short = repr(value), f"{value:.15g}"
@@ -115,5 +115,5 @@ def _number_text(value: float) -> str:
 
 
 def last_value(steps: Sequence[Step]) -> Json:
-    """The newest computed result; None when no step has one."""
+    """Return the newest computed result; None if no step has one."""
     return next((s["value"] for s in reversed(steps) if s["ok"] and s["value"] is not None), None)

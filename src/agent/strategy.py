@@ -15,7 +15,7 @@ WRAPPING = "make a tool around a package"
 
 
 def require_large(settings: Settings, what: str) -> None:
-    """Refuse what a small model cannot do.
+    """Raise an error if the coordinator is a small model.
 
     Raises:
         UsageError: The model that would decide is small.
@@ -31,7 +31,7 @@ def is_small(model: str, wanted: StrategyName) -> bool:
 
 
 def strategy_for(model: str, wanted: StrategyName = "auto") -> Strategy:
-    """The strategy for a model, by its name and by what the settings say."""
+    """Return the strategy for a model, by its name and the settings."""
     if is_small(model, wanted):
         from agent.small.small import Small
 

@@ -31,7 +31,7 @@ _PROTOCOLS = (
 )
 _CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _FLUSH_MS = 3000
-"""At the end of the process; what is not sent then is lost."""
+"""Time to send the rest at the end of the process."""
 _SECOND_NS = 1_000_000_000
 _DURATIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
@@ -44,7 +44,7 @@ def is_wanted(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 class Telemetry:
-    """Makes spans and metrics of the events of one run after another.
+    """Turns the events of runs into spans and metrics.
 
     Raises:
         SettingsError: The extra `otel` is not installed, or a variable asks for what is not supported.
@@ -58,7 +58,7 @@ class Telemetry:
         self._has_content = os.environ.get(_CONTENT, "").strip().lower() in {"true", "1"}
 
     def add(self, event: Event) -> None:
-        """Takes an event of the run, which has no keys any more."""
+        """Add an event of the run. Its keys are masked."""
         match event:
             case events.RunStarted():
                 self._begin(event)
@@ -81,7 +81,7 @@ class Telemetry:
                 self._finish(event)
 
     def fail(self, error: str) -> None:
-        """Ends the run, which raised an error of this class."""
+        """End the run that raised an error of this class."""
         if self._run is not None:
             self._sdk.runs.add(1, {"alita.status": "failed", "error.type": error})
             self._close({"error.type": error}, error)
@@ -173,7 +173,7 @@ class Telemetry:
         is_error: bool = False,
         **more: Any,
     ) -> None:
-        """Adds what has just ended."""
+        """Add a span that has just ended."""
         now = time.time_ns()
         begun = now - int(seconds * _SECOND_NS)
         span = self._start(name, attributes, parent=parent, start_time=begun, **more)
@@ -193,7 +193,7 @@ class _Sdk:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-        quiet = logging.getLogger("opentelemetry")  # a collector that is away is no matter of the user's terminal
+        quiet = logging.getLogger("opentelemetry")  # errors of an absent collector stay out of the terminal
         quiet.addHandler(logging.NullHandler())
         quiet.propagate = False
         service = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "alita")})

@@ -1,4 +1,4 @@
-"""Files that a user named, written whole or not at all."""
+"""Writing files that a user named, completely or not at all."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _ROOM = "Free some space or fix the permissions. To move all of alita's folders,
 
 
 def writing(path: Path) -> AbstractContextManager[None]:
-    """Raises a StorageError where one of alita's own files or folders takes nothing more."""
+    """Raise a StorageError if one of alita's own files or folders cannot be written."""
     return os_errors_as(StorageError, f"{path} cannot be written", _ROOM)
 
 
 def write_file(path: Path, text: str, *, shared: bool = False) -> None:
-    """Writes a file that a user named or that only its user may read; a link in its place stays one.
+    """Write a file that a user named, or that only its user may read. A link is followed and kept.
 
     Raises:
         StorageError: It cannot be written; the old file is unchanged.
@@ -51,17 +51,17 @@ def whole_file(path: Path, *, shared: bool = False) -> Iterator[BinaryIO]:
 
 
 def require_readable(paths: Iterable[Path]) -> None:
-    """Checks the files that come with a question before anyone is asked. An empty file is one, too.
+    """Check the files of a question before a run begins. Empty files are allowed.
 
     Raises:
-        UsageError: One is missing, is no regular file, or may not be read.
+        UsageError: A file is missing, is not a regular file, or cannot be read.
     """
     for path in paths:
         with os_errors_as(UsageError, f"The file {path} cannot be read", "Correct its path, or ask without it."):
             if path.is_dir():
                 remedy = "Attach its files one by one, or an archive."
                 raise UsageError(f"The file {path} cannot be read: it is a folder.", remedy=remedy)
-            if path.exists() and not path.is_file():  # a pipe would be waited for, and a device may have no end
+            if path.exists() and not path.is_file():  # a pipe would block, and a device may never end
                 raise UsageError(
                     f"The file {path} cannot be read: it is a pipe or a device.", remedy="Attach a copy in a file."
                 )
@@ -75,7 +75,7 @@ def usual_mode() -> int:
 
 
 def numbered_folder(parent: Path) -> Path:
-    """A new folder, which only its user may enter, called after how many its parent has; both are made."""
+    """Create a private folder with the next number as its name, and its parent if needed."""
     parent.mkdir(mode=0o700, exist_ok=True)
     folder = parent / str(sum(1 for _ in parent.iterdir()) + 1)
     folder.mkdir(mode=0o700)

@@ -16,26 +16,16 @@ from agent.material.workspace import Workspace
 from agent.models.protocol import Role
 from agent.models.scripted import ScriptedModel
 from agent.question import Purpose
-from agent.state import LOOK, Decision, State, Step
+from agent.state import LOOK, Decision, State, Step, ToolRef
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
 from agent.strategy import strategy_for
 
-FIBONACCI: dict[str, Any] = {
-    "name": "nth_fibonacci",
-    "description": "Return the n-th Fibonacci number.",
-    "inputSchema": {
-        "type": "object",
-        "properties": {"n": {"type": "integer"}},
-        "required": ["n"],
-        "additionalProperties": False,
-    },
-}
-PRIME: dict[str, Any] = {
-    "name": "is_prime",
-    "description": "Tell whether an integer is prime.",
-    "inputSchema": {"type": "object"},
-}
+FIBONACCI = ToolRef(
+    "nth_fibonacci",
+    "Return the n-th Fibonacci number.",
+    {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False},
+)
 USE = {"json": {"n": 57}}
 """Arguments from a small model."""
 SEARCHING = {"tool": "search", "arguments": {"query": "q"}}
@@ -88,7 +78,7 @@ async def choose(state: State, context: Context) -> Decision:
 def state_of(
     question: str,
     *,
-    tools: list[dict[str, Any]] | None = None,
+    tools: list[ToolRef] | None = None,
     steps: list[Step] | None = None,
     files: list[str] | None = None,
 ) -> State:

@@ -1,1 +1,1 @@
-"""The actions of a run, a file each, and what they share."""
+"""The actions of a run, one file each, and their shared code."""

@@ -1,4 +1,4 @@
-"""An action: one thing that a run can do next."""
+"""The interface of an action, and helpers for actions."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from mcp_tools.tool import object_schema
 FINAL = "final_answer"
 """The argument that makes a result the answer."""
 WHY = "why"
-"""The reason of a call, for the person who watches; see `standard.md`. No action gets it."""
+"""The argument with the reason for a call, for the person who watches; see `standard.md`. Actions do not get it."""
 TEXT: dict[str, Any] = {"type": "string"}
 TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """A model's call of the function of an action."""
+    """A model's call to the function of an action."""
 
     arguments: dict[str, Any]
-    """They fit the function's schema."""
+    """Valid for the schema of the function."""
     why: str
     call_id: str
     replies: Sequence[Reply] = ()
@@ -39,12 +39,12 @@ class Action:
     """One thing that a run can do next. A node of the graph runs it."""
 
     name: ClassVar[ActionName]
-    """Its name in steps, journals and settings."""
+    """The name in steps, journals and settings."""
     function: ClassVar[dict[str, Any] | None] = None
-    """Its function for the model, in Chat Completions form; None without a function."""
+    """The function for the model, in Chat Completions form; None if the model cannot call it."""
 
     def decision(self, call: FunctionCall) -> Decision:
-        """Return the decision that a call of the function stands for."""
+        """Return the decision that a call to the function means."""
         raise NotImplementedError
 
     def refusal(self, decision: Decision, state: State) -> str:
@@ -52,7 +52,7 @@ class Action:
         return ""
 
     def may_repeat(self, decision: Decision, last: Step, state: State) -> bool:
-        """Return True if the action may be done again with the same input, although `last` gave a result."""
+        """Return True if the action may run again with the same input, although `last` gave a result."""
         return False
 
     async def run(self, state: State, context: Context) -> Update:

@@ -1,4 +1,4 @@
-"""Answer: the text of the answer, or the best guess if a limit is reached."""
+"""The action that ends a run with its answer, or with the best guess if a limit is reached."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent.steps import decision_of, last_value
 
 
 class GiveAnswer(Action):
-    """Ends the run: the text of the decision, else the newest result, else the best guess of the model."""
+    """Ends the run with the text of the decision, else the newest result, else the model's best guess."""
 
     name = "answer"
 
@@ -22,11 +22,11 @@ class GiveAnswer(Action):
         return "" if decision.answer.strip() else "an answer needs text."
 
     def may_repeat(self, decision: Decision, last: Step, state: State) -> bool:
-        """Return True: an answer is no step."""
+        """Return True: an answer does not count as a repetition."""
         return True
 
     async def run(self, state: State, context: Context) -> Update:
-        """See `Action`. A run for a tool makes no guess."""
+        """See `Action`. There is no guess if the run must make a tool."""
         text = decision_of(state).answer.strip()
         if not text:
             value = last_value(state.get("steps", []))

@@ -1,4 +1,4 @@
-"""Ask a specialist: the question is answered on the same graph, with a separate state."""
+"""The action that asks a specialist. The question is answered on the same graph, with a separate state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mcp_tools.text import one_line
 
 
 class Ask(Action):
-    """Lets a specialist answer a question; the answer is the finding."""
+    """Asks a specialist. The answer is the finding."""
 
     name = "ask"
     function = function_form(
@@ -44,30 +44,30 @@ class Ask(Action):
 
 @dataclass(slots=True)
 class HandOvers:
-    """The questions that one step hands over, one after the other, and what the run knows afterwards."""
+    """Hands over the questions of one step, in order, and collects the results."""
 
     state: State
-    """The run's present state: results of one question count for the next."""
+    """The state of the run, updated after each question."""
     is_private: bool = False
-    """True if an answer may hold what is the user's alone."""
+    """True if an answer may contain private data of the user."""
     created: list[str] = field(default_factory=list)
     used: list[str] = field(default_factory=list)
     _asked: bool = False
 
     @property
     def marks(self) -> Step:
-        """The marks of the step that asked."""
+        """Fields to add to the step that asked."""
         return cast(Step, {"is_private": True} if self.is_private else {})
 
     @property
     def update(self) -> Update:
-        """The update of the run besides that step; empty if nobody was asked."""
+        """Update of the state, without the step; empty if no specialist was asked."""
         names = ("turns", "sources", "links", "attached") if self._asked else ()
         more = {name: self.state[name] for name in names if name in self.state}  # type: ignore[literal-required]
         return {**more, "created": self.created, "used": self.used}
 
     async def ask(self, question: str, agent: str, context: Context) -> tuple[bool, str]:
-        """Return the answer of a specialist, or why there is none.
+        """Return the answer of a specialist, or the reason for having no answer.
 
         Its calls are recorded as calls of this step, and its steps count as steps of the run.
         """
@@ -99,7 +99,7 @@ class HandOvers:
         return bool(text), text or "No answer was found."
 
     def _start(self, question: str, agent: str, allowed: int, context: Context) -> State:
-        """Return the specialist's first state; the user's words stay the user's, even if a model wrote the question."""
+        """Return the specialist's first state. It keeps the user's own words, even if a model wrote the question."""
         state, origins = self.state, origins_of(self.state, context)
         known = set(context.web.texts)
         files = [AttachedFile(**{k: v for k, v in one.items() if k != "since"}) for one in state.get("attached", [])]  # type: ignore[typeddict-item]

@@ -1,4 +1,4 @@
-"""Browse: operates a site in a browser; if that fails, reads its page."""
+"""The action that operates a site in a browser. If that fails, the page is read instead."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LOCAL = r"localhost|127\.|10\.|192\.168\."
 
 
 class Browse(Action):
-    """Does a task on a site; the finding is the answer, or what was seen until it ended."""
+    """Does a task on a site. The finding is the answer, or the last page that was seen."""
 
     name = "browse"
     function = function_form(
@@ -107,7 +107,7 @@ class Browse(Action):
 
 
 async def _seen(outcome: BrowserOutcome, question: str, context: Context) -> tuple[list[Picture], str]:
-    """The last picture; for a model that is not shown it what is seen on it, if the question is about that."""
+    """Return the last screenshot. For a model without pictures, describe it if the question is about its looks."""
     picture = next((one.picture for one in reversed(outcome.steps) if one.picture), "")
     if not picture or not (context.sight.is_shown or _ABOUT_LOOKS.search(question)):
         return [], ""
@@ -119,7 +119,7 @@ async def _seen(outcome: BrowserOutcome, question: str, context: Context) -> tup
 def begins_at(url: str, task: str, state: State, origins: Origins) -> str:
     """Return the browser's first address: from the decision, else from the task, the question or the newest finding.
 
-    In what was found, only an address counts that may be opened.
+    In findings, only addresses that may be opened count.
     """
     decided = [url, task, state["question"]]
     for addresses in (addresses_in, _sites_in):
@@ -135,7 +135,7 @@ def _found(steps: Sequence[Step]) -> list[Step]:
 
 
 def _sites_in(text: str) -> list[str]:
-    """The addresses that are written without a scheme."""
+    """Return the addresses that are written without a scheme."""
     named = [match[0].rstrip(_TRAILING) for match in _SITE.finditer(text)]
     return [f"{'http' if re.match(_LOCAL, address) else 'https'}://{address}" for address in named]
 

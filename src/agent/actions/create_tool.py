@@ -1,4 +1,4 @@
-"""Create a tool: the code that the model proposes is tried, proved and kept; its result is the finding."""
+"""The action that creates a tool: the proposed code is run, proved and kept. Its result is the finding."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _MEND = "Mend code or docstring, or say as objection why a test is wrong, and pr
 
 
 class CreateTool(Action):
-    """Writes a tool for the question, proves it and keeps it; its result is the finding, even if it is not kept.
+    """Writes a tool for the question, proves it and keeps it. Its result is the finding, even if the tool is not kept.
 
-    A capable model brings the code in its decision. A small one writes a program here, of which the node `keep` makes
-    the tool.
+    A capable model brings the code in its decision. A small model writes a program here, and the node `keep` turns it
+    into a tool.
     """
 
     name = "create_tool"
@@ -61,7 +61,7 @@ class CreateTool(Action):
     )
 
     def decision(self, call: FunctionCall) -> Decision:
-        """See `Action`. Without code, the tool that was proposed last is meant."""
+        """See `Action`. A call without code means the tool that was proposed last."""
         given = call.arguments
         code = given.get("code") or _proposed(call.replies)
         code = with_declared(code, **hosts_named(code, given), write=given.get("writes_files", False))
@@ -77,7 +77,7 @@ class CreateTool(Action):
         )
 
     def may_repeat(self, decision: Decision, last: Step, state: State) -> bool:
-        """Return True if something was found since."""
+        """Return True if another action found something since then."""
         return something_found_since(last, decision, state)
 
     async def run(self, state: State, context: Context) -> Update:
@@ -86,7 +86,7 @@ class CreateTool(Action):
 
 
 async def propose_tool(state: State, context: Context) -> Update:
-    """Proves the tool of the decision, and keeps it where that succeeds; it answers the question either way."""
+    """Prove the proposed tool, and keep it if the proof succeeds. Its result answers the question in both cases."""
     assert context.examiner is not None
     decision = decision_of(state)
     files, wraps = present(state, context), state.get("wraps")
@@ -142,7 +142,7 @@ async def propose_tool(state: State, context: Context) -> Update:
     if creation.remark:
         kept = f"{kept} {creation.remark}"
         context.emit(Note(one_line(creation.remark, 300)))
-    known = {tool["name"] for tool in state["tools"]}
+    known = {shown.name for shown in state["tools"]}
     done = step(state, ok=True, finding=shown, value=creation.value, note=f"{listing(outputs)} {kept}".strip())
     return {
         "steps": [with_files_of(done, outputs)],
@@ -153,7 +153,7 @@ async def propose_tool(state: State, context: Context) -> Update:
 
 
 async def _prove(proposal: Proposal, state: State, context: Context, folder: Path | None) -> Creation:
-    from mcp_tools.create.prove import prove  # with all that tests a tool
+    from mcp_tools.create.prove import prove  # a slow import
 
     assert context.examiner is not None
     who = HostToReach(NEW_TOOL, "", "", imports=tuple(proposal.needs.modules))
@@ -171,7 +171,7 @@ async def _prove(proposal: Proposal, state: State, context: Context, folder: Pat
 
 
 def _not_kept(state: State, context: Context, creation: Creation, outputs: Sequence[OutputFile]) -> Update:
-    """The value without a tool. At the first failure, the model may fix the tool before the run ends with the value."""
+    """Return the result of a tool that is not kept. After the first failure, the model may fix the tool."""
     refused = creation.choice == "refused"
     kept = "not kept as a tool" if creation.choice != "draft" else "kept as a draft"
     if not refused:

@@ -21,7 +21,7 @@ _TEST_TOKENS = 4_500
 
 
 def examiner_of(context: Context) -> ModelExaminer:
-    """The examiner of a run: it remembers what it said."""
+    """Return the examiner of a run. It remembers its tests."""
 
     async def fill(messages: Sequence[dict[str, Any]], schema: dict[str, Json]) -> Json:
         completion = await context.complete(
@@ -40,7 +40,7 @@ def show_creation(context: Context, progress: Progress) -> None:
         case Report():
             findings = tuple(f"{f.rule}, line {f.line}: {f.message}" for f in progress.findings)
             context.emit(CodeChecked(progress.ok, findings))
-        case Outcome():  # of the call with the question's own arguments
+        case Outcome():  # the call with the arguments of the question
             shown = one_line(value_text(progress.value)) if progress.ok else ""
             message = progress.problem.message if progress.problem else ""
             context.emit(TrialFinished(progress.ok, shown, one_line(message)))
@@ -49,7 +49,7 @@ def show_creation(context: Context, progress: Progress) -> None:
 
 
 def short_path(path: Path) -> str:
-    """The path as the user would type it."""
+    """Return a path as the user would type it."""
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:

@@ -16,7 +16,6 @@ from agent.actions.tools import call_external, ruling_on
 from agent.calls.python_session import FETCH, MOST_CALLS, FunctionCallError
 from agent.configuration.specialists import SPECIALISTS
 from agent.consent.encodings import address_parts, argument_parts, member_names, values_in
-from agent.consent.external_tools import SERVER
 from agent.consent.permission import refusal_of_action, words_of_user
 from agent.consent.rulings import FINE, Verdict, judge_program
 from agent.consent.text_origins import Origins
@@ -37,7 +36,7 @@ _LONGEST_QUESTION = 20_000
 """Limit of a query and of a question to a specialist, in characters."""
 _FOUND_TOOLS = 10
 _SEARCHED_TOOLS = 3 * _FOUND_TOOLS
-"""Drafts may be among them."""
+"""Tools that a search returns; some may be drafts."""
 _LONGEST_TEXT = 2_000_000
 _LONGEST_PATH = 1_000
 
@@ -63,13 +62,13 @@ class ProgramFunctions:
         self.asked = HandOvers(state)
         self.shown: list[Place] = []
         self.called: list[str] = []
-        """Tools of connected servers that gave something."""
+        """Tools of connected servers that returned a result."""
 
     async def answer(self, name: str, arguments: dict[str, Json]) -> Json:
-        """The result of a call.
+        """Return the result of a call.
 
         Raises:
-            FunctionCallError: It is not allowed, or gives nothing.
+            FunctionCallError: The call is not allowed, or failed.
         """
         try:
             if name == "search":
@@ -103,7 +102,7 @@ class ProgramFunctions:
             raise FunctionCallError(f"There is no agent {str(agent)[:80]!r}; there are: {', '.join(SPECIALISTS)}.")
         origins = origins_of(self._state, self._context)
         await self._allowed(FINE, [question], "ask", f"ask {agent} {question}", origins)
-        async with self._asking:  # threads of a program ask one after the other, too
+        async with self._asking:  # also between threads of the program
             ok, text = await self.asked.ask(question, str(agent), self._context)
         if not ok:
             raise FunctionCallError(text)
@@ -136,7 +135,7 @@ class ProgramFunctions:
         return "\n\n".join(filter(None, [said, str(part["text"]), more]))
 
     async def _find_tools(self, words: str) -> Json:
-        """Approved tools of the library, which the program may import."""
+        """Return approved tools of the library, which the program may import."""
         found = await self._context.library.search(words, _SEARCHED_TOOLS)
         approved = [tool for tool in found if tool.status is Status.VERIFIED][:_FOUND_TOOLS]
         return [
@@ -146,9 +145,9 @@ class ProgramFunctions:
         ]
 
     async def _show(self, arguments: dict[str, Json]) -> Json:
-        """Keeps a picture, which is text in base64 or the name of a file, for the model to see."""
+        """Show the model a picture, given as base64 text or the name of a file."""
         picture, number = _text_argument(arguments, "picture"), len(self.shown) + 1
-        arguments["picture"] = picture[:_LONGEST_PATH]  # of what is no picture the journal keeps no more
+        arguments["picture"] = picture[:_LONGEST_PATH]  # keeps an invalid picture short in the journal
         if number > MOST_OF_ONE:
             raise FunctionCallError(f"A program may show {MOST_OF_ONE} pictures.")
         path = self._picture_file(picture)
@@ -164,7 +163,7 @@ class ProgramFunctions:
             suffix = "png" if content.startswith(b"\x89PNG") else "jpg"
             name = f"step_{step_number(self._state)}_picture_{number}.{suffix}"
             path = self._context.workspace.keep_bytes(name, content)
-            arguments["picture"] = str(path)  # so that the journal holds its name, and not its bytes
+            arguments["picture"] = str(path)  # the journal keeps the path, not the bytes
         place = Place(path.name, path)
         if (copy := await prepared(place, self._context)) is None:
             raise FunctionCallError("This is not a picture that can be shown: use PNG or JPEG.")
@@ -173,7 +172,7 @@ class ProgramFunctions:
         return None
 
     def _picture_file(self, name: str) -> Path | None:
-        """The file that a name means, if this run knows it."""
+        """Return the file with a name, if the run knows it."""
         if len(name) > _LONGEST_PATH:
             return None
         holders = [*self._state.get("attached", []), *self._state.get("steps", [])]
@@ -190,8 +189,8 @@ class ProgramFunctions:
         if not isinstance(arguments, dict):
             raise FunctionCallError(f"{CALL_SERVER_TOOL}(name, arguments): arguments is a dict.")
         verdict = ruling_on(tool, arguments, self._state, self._context)
-        origins, server = origins_of(self._state, self._context), tool[SERVER]
-        values = [*values_in(arguments), *(set(member_names(arguments)) - set(member_names(tool["inputSchema"])))]
+        origins, server = origins_of(self._state, self._context), tool.server
+        values = [*values_in(arguments), *(set(member_names(arguments)) - set(member_names(tool.input_schema)))]
         await self._allowed(verdict, values, "use_tool", call_text(name, arguments), origins, server)
         result = await call_external(self._context, name, arguments, self._state["question"])
         self.shown += result.places[: MOST_OF_ONE - len(self.shown)]
@@ -208,7 +207,7 @@ class ProgramFunctions:
         """Check a call against the text of the programs, since any code inside may have made it.
 
         Raises:
-            FunctionCallError: It is not allowed.
+            FunctionCallError: The call is not allowed.
         """
         python = self._context.python
         verdict = judge_program(verdict, values, python.text, origins, python.results.get(server, ()))

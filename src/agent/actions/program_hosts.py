@@ -1,4 +1,4 @@
-"""Doubts about the requests of programs and tools to hosts: who asks for them, and what they carry away."""
+"""Doubts about requests to hosts: foreign text may have asked for them, or they may carry private data away."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _USUAL = frozenset({"accept", "authorization", "content-type", "cookie", "user-agent"})
-"""Headers that clients name themselves."""
+"""Headers that HTTP clients add themselves."""
 _OF_CLIENTS = re.compile(
     r"user-agent: (?:Python-urllib|python-requests|python-httpx)/[\d.]{1,10}|accept: (?:\*/\*|application/json)|"
     r"content-type: (?:application/json|application/x-www-form-urlencoded|text/plain)(?:; ?charset=utf-8)?"
@@ -26,7 +26,7 @@ _OF_CLIENTS = re.compile(
 
 
 def doubts_of(state: State, context: Context, *, programs: bool = True) -> Callable[[HostRequest], bool]:
-    """Says whether foreign text may be what asks for a request, or the request may carry the user's own away."""
+    """Return a check: may foreign text have asked for a request, or may it carry private data away?"""
 
     def doubts(request: HostRequest) -> bool:
         origins, text = origins_of(state, context), context.python.text
@@ -47,6 +47,6 @@ def _own_in_headers(request: HostRequest, text: ProgramText) -> list[str]:
 
 
 def hosts_named(code: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The hosts that a call names, with the keys that its code names; none without hosts."""
+    """Return the hosts that a call names, with the keys that its code names; empty without hosts."""
     hosts = arguments.get("hosts", [])
     return {"hosts": hosts, "keys": key_names(code)} if hosts else {}

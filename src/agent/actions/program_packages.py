@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def packages_of(code: str, modules: Collection[str] = ()) -> tuple[str, ...]:
-    """The packages that code declares or imports and that do not come with alita.
+    """Return the packages that code declares or imports, without those that alita includes.
 
     Raises:
-        LibraryError: Its header is wrong.
+        LibraryError: The header of the code is wrong.
     """
     from mcp_tools.environments.known import imported_packages
 
@@ -30,7 +30,7 @@ def packages_of(code: str, modules: Collection[str] = ()) -> tuple[str, ...]:
 
 
 def packages_behind(code: str) -> tuple[str, ...]:
-    """The packages of a program of an earlier turn; none if its header was wrong, since it did not run."""
+    """Return the packages of an earlier program; empty if it did not run because its header was wrong."""
     try:
         return packages_of(code)
     except LibraryError:

@@ -1,4 +1,4 @@
-"""Read: a page of a file or of the web, or its lines with some words; pictures are also shown."""
+"""The action that reads a part of a file or web page, or the lines with some words. It also shows pictures."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from agent.web.page import WebProblem
 from mcp_tools.text import one_line, printable
 
 _READ_BY_OCR = PICTURES | FILMS | {"pdf"}
-"""Kinds with readers that read the text of pictures themselves."""
+"""Kinds with readers that apply OCR themselves."""
 
 
 class Read(Action):
-    """Reads where the decision says; the text, what it leaves out and how to read on are the finding."""
+    """Reads a part of a source. The finding has the text, what is left out, and how to read on."""
 
     name = "read_file"
     function = function_form(
@@ -56,11 +56,11 @@ class Read(Action):
         return no_such_link(decision, state) or ""
 
     def may_repeat(self, decision: Decision, last: Step, state: State) -> bool:
-        """Return True while an attached file is left to read."""
+        """Return True while an attached file is unread."""
         return has_unread_file(state) and not means_page(decision)
 
     def ruling(self, url: str, origins: Origins) -> Verdict:
-        """Return whether a page may be opened."""
+        """Return the ruling on opening a page."""
         return judge_address(url, origins)
 
     async def run(self, state: State, context: Context) -> Update:
@@ -126,7 +126,7 @@ def _finding(file: AttachedFile, part: dict[str, Any], told: str) -> str:
 
 
 async def read_instead(state: State, context: Context, url: str, why: str) -> Update:
-    """Read a page that could not be operated, and put `why` before it; return a failed step if that fails, too."""
+    """Read a page that could not be operated, with `why` as the first line; return a failed step if that fails, too."""
     if "search" in state.get("without", []):
         return failed(state, context, why)
     try:
@@ -138,7 +138,7 @@ async def read_instead(state: State, context: Context, url: str, why: str) -> Up
 
 
 async def _read(decision: Decision, state: State, context: Context, before: str = "") -> Update:
-    """Return the wanted part of a page, with its links, its source, and its file if it is one."""
+    """Return the requested part of a page, with its links, its source, and its file if the page is a file."""
     page = await page_watched(decision.file, context, state["question"])
     number = source_number(page.url, state.get("sources", []))
     limits = context.strategy(Role.COORDINATOR).limits
@@ -167,7 +167,7 @@ async def _read(decision: Decision, state: State, context: Context, before: str 
 
 
 def source_number(url: str, sources: list[CitedSource]) -> int:
-    """The number by which the run cites a page."""
+    """Return the number by which the run cites a page."""
     known = {canonical(source["url"]): source["number"] for source in sources}
     return known.get(canonical(url), max(known.values(), default=0) + 1)
 

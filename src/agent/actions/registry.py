@@ -1,4 +1,4 @@
-"""All actions. To add one, write its file and name it here."""
+"""All actions. To add an action, write its file and list it here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mcp_tools.prompt import data_block
 _HINT_CHARS = 200
 _ALL = (RunPython(), CreateTool(), Read(), Search(), Browse(), Ask(), UseTool(), GiveAnswer())
 ACTIONS: dict[ActionName, Action] = {action.name: action for action in _ALL}
-"""In the order of their functions in prompts, so that the text of a prompt stays the same."""
+"""Ordered as their functions in prompts, which keeps prompts cacheable."""
 
 
 def refusal_of(decision: Decision, state: State) -> str | None:

@@ -1,21 +1,19 @@
-"""Run Python: a program in the run's session, which keeps its variables; what it printed is the finding."""
+"""The action that runs a program in the run's Python session, which keeps variables. The output is the finding."""
 
 from __future__ import annotations
 
 import ast
 import contextlib
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agent.actions.action import FINAL, TEXT, TEXTS, Action, FunctionCall, function_form, something_found_since
 from agent.actions.program_functions import ProgramFunctions, function_names
 from agent.actions.program_hosts import doubts_of, hosts_named
 from agent.actions.program_packages import packages_of
 from agent.actions.server_tools import MODULES, external_of, server_modules
-from agent.actions.tools import DRAFT
 from agent.answering.answer_format import answer_of, variables_in
 from agent.calls.python_session import LIMITS
-from agent.consent.external_tools import SERVER
 from agent.consent.hosts import HostToReach
 from agent.consent.permission import words_of_user
 from agent.context import Context, Update, kept_whole
@@ -24,7 +22,7 @@ from agent.material.attached import granted
 from agent.material.outputs import listing, with_files_of
 from agent.material.pictures import seen_pictures
 from agent.models.protocol import Role
-from agent.state import Decision, State, Step
+from agent.state import Decision, State, Step, ToolRef
 from agent.steps import decision_of, step
 from mcp_tools.checks.header import declared, with_declared
 from mcp_tools.errors import (
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
 
 
 _SHOWN = 8_000
-"""Characters of output that an observation shows; the whole is kept in a file."""
+"""Characters of output that an observation shows. The full output is kept in a file."""
 _NO_NETWORK = "Name the hosts in `hosts`, and use urllib.request, requests or httpx."
 _LOST = "The session was restarted: variables of earlier programs are gone."
 
@@ -77,7 +75,7 @@ class RunPython(Action):
 
 
 async def run_in_session(state: State, context: Context) -> Update:
-    """Runs the program of the decision; the step's finding is what it printed, and why it failed if it did."""
+    """Run the program of the decision. The finding is its output and, if it failed, the reason."""
     decision, host = decision_of(state), ProgramFunctions(state, context)
     own, servers = await modules_of(state, context), server_modules(external_of(state))
     try:
@@ -139,7 +137,7 @@ async def run_in_session(state: State, context: Context) -> Update:
 
 
 def _about_hosts(failure: str, may: Capabilities, needs: Needs) -> str:
-    """A note for a program that failed, perhaps because it does not declare hosts that an imported tool needs."""
+    """Return a note for a failed program that may not declare the hosts of an imported tool."""
     lacking = []
     for tool in needs.tools:
         hosts = [one for one in tool.capabilities.hosts if one not in may.hosts]
@@ -150,7 +148,7 @@ def _about_hosts(failure: str, may: Capabilities, needs: Needs) -> str:
 
 
 def _unseen(code: str, state: State, context: Context) -> str:
-    """A note about a path that the user named and that only a connected server can open."""
+    """Return a note about a path that the user named and that only a connected server can open."""
     seen = {str(path) for path in granted(state, context)}
     paths = re.findall(r"""["'](/[^"'\n]+)["']""", code) if external_of(state) else []
     unseen = next((path for path in paths if path not in seen and path.rstrip("/") in words_of_user(state)), "")
@@ -158,7 +156,7 @@ def _unseen(code: str, state: State, context: Context) -> str:
 
 
 async def _of_variables(done: Step, state: State, context: Context) -> Result | None:
-    """The variables that the form of the answer names, if the result lacks them."""
+    """Return the variables that the form of the answer names, if the result lacks them."""
     if not (names := variables_in(done["ending"].form)):
         return None
     if done["value"] is not None:
@@ -181,7 +179,7 @@ def _finding(outcome: SessionOutcome, text: str) -> str:
 
 
 def _without_quotes(shown: str) -> str:
-    """A value as people write it: a text without its quotes."""
+    """Return a text without its quotes, and other values unchanged."""
     try:
         value = ast.literal_eval(shown)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -189,13 +187,13 @@ def _without_quotes(shown: str) -> str:
     return value if isinstance(value, str) else shown
 
 
-def own_tools(state: State) -> list[dict[str, Any]]:
-    """Return the shown, approved tools of the library; drafts and external tools are no modules."""
-    return [tool for tool in state.get("tools", []) if SERVER not in tool and DRAFT not in tool]
+def own_tools(state: State) -> list[ToolRef]:
+    """Return the approved tools of the library that programs can import."""
+    return [tool for tool in state.get("tools", []) if not tool.is_external and not tool.is_draft]
 
 
 async def _needs(code: str, context: Context) -> Needs:
-    """The library's tools that a program imports, with all that these import.
+    """Return the library's tools that a program imports, with everything that they import.
 
     Raises:
         LibraryError: A tool is missing, damaged or not approved, or the header of the program is wrong.
@@ -206,11 +204,11 @@ async def _needs(code: str, context: Context) -> Needs:
 
 
 async def modules_of(state: State, context: Context) -> dict[str, str]:
-    """The sources of the library's tools that were shown, importable by name."""
+    """Return the sources of the tools that programs can import, by name."""
     found = {}
     for shown in own_tools(state):
         try:
-            found[str(shown["name"])] = (await context.library.get(str(shown["name"]))).source
+            found[shown.name] = (await context.library.get(shown.name)).source
         except (UnknownToolError, LibraryError):
             continue
     return found

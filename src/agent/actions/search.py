@@ -1,4 +1,4 @@
-"""Search: the web, or one engine; quotations with their sources are the finding."""
+"""The action that searches the web, or one engine. The finding has quotations with their sources."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mcp_tools.text import one_line
 
 
 class Search(Action):
-    """Searches, reads the best pages and quotes them."""
+    """Searches, reads the best pages, and quotes them."""
 
     name = "search"
     function = function_form(
@@ -41,7 +41,7 @@ class Search(Action):
         return gave_something_new(last, state)
 
     def ruling(self, query: str, origins: Origins) -> Verdict:
-        """Return whether the query may be sent."""
+        """Return the ruling on sending a query."""
         return judge_query(query, origins)
 
     async def run(self, state: State, context: Context) -> Update:

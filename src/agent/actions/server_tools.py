@@ -1,29 +1,25 @@
-"""Tools of connected servers: functions for some, names and a look-up for the others, modules for programs."""
+"""Tools of connected servers: some as functions, others by name and look-up, all as modules for programs."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from agent.consent.external_tools import SERVER
-from agent.state import State
+from agent.state import State, ToolRef
 from mcp_tools.clients.definitions import SEPARATOR, plain_schema
 from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
-FOLDED = "folded"
-"""Marks an external tool without its own function: `server_tool` shows its definition and calls it."""
-RANK = "rank"
-"""The place of an external tool among those that fit the question, 0 for the best."""
 SERVER_TOOL = "server_tool"
 CALL_SERVER_TOOL = "call_server_tool"
-"""The function of the host behind every function of the modules."""
+"""The host function behind all functions of the modules."""
 MODULES = "servers"
 ALL_TOOLS = 10_000
 ROOM = 16_000
-"""Characters of definitions that are given in full."""
+"""Characters for definitions that are shown in full."""
 _LONGEST_LINE = 120
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
 _SOURCE = '''"""Tools of connected servers: a module for each server, a function for each tool."""
@@ -50,19 +46,19 @@ for _server, _tools in {tools!r}.items():
 '''
 
 
-def external_of(state: State) -> list[dict[str, Any]]:
+def external_of(state: State) -> list[ToolRef]:
     """Return the tools of connected servers."""
-    return [tool for tool in state.get("tools", []) if SERVER in tool]
+    return [tool for tool in state.get("tools", []) if tool.is_external]
 
 
-def external_named(name: Json, state: State) -> dict[str, Any] | None:
+def external_named(name: Json, state: State) -> ToolRef | None:
     """Return the tool of a connected server with this `server__tool` name."""
-    return next((tool for tool in external_of(state) if tool["name"] == name), None)
+    return next((tool for tool in external_of(state) if tool.name == name), None)
 
 
 def arranged(
-    own: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]], known: Sequence[str], full: Collection[str]
-) -> list[dict[str, Any]]:
+    own: Sequence[ToolRef], found: Sequence[ToolRef], known: Sequence[str], full: Collection[str]
+) -> list[ToolRef]:
     """Put known tools first, in their order, and mark those that have no room for a function as folded.
 
     The order of new tools does not depend on the question, so that endpoints can reuse their work on a prompt.
@@ -74,33 +70,39 @@ def arranged(
         full: Names that have a function already and keep it.
     """
     place = {name: number for number, name in enumerate(known)}
-    room = ROOM - sum(_size(tool) for tool in found if tool["name"] in full)
+    room = ROOM - sum(_size(tool) for tool in found if tool.name in full)
     shown = []
-    ranked = [{**tool, RANK: number} for number, tool in enumerate(found)]
-    for tool in sorted(ranked, key=lambda tool: place.get(tool["name"], len(place))):
-        size = 0 if tool["name"] in full else _size(tool)
+    ranked = [replace(tool, rank=number) for number, tool in enumerate(found)]
+    for tool in sorted(ranked, key=lambda tool: place.get(tool.name, len(place))):
+        size = 0 if tool.name in full else _size(tool)
         is_folded = size > room
         room -= 0 if is_folded else size
-        shown.append({**tool, FOLDED: True} if is_folded else tool)
-    shown.sort(key=lambda tool: str(tool["name"]))
-    return sorted([*own, *shown], key=lambda tool: place.get(tool["name"], len(place)))
+        shown.append(replace(tool, is_folded=is_folded))
+    shown.sort(key=lambda tool: tool.name)
+    return sorted([*own, *shown], key=lambda tool: place.get(tool.name, len(place)))
 
 
-def _size(tool: dict[str, Any]) -> int:
-    return len(definition(tool)) + len(json.dumps(plain_schema(tool["inputSchema"], described=False)))
+def arguments_schema(tool: ToolRef) -> dict[str, Any]:
+    """Return the schema of a tool's arguments. It has no text of a server, which only data blocks may hold."""
+    schema = tool.input_schema or {"type": "object"}
+    return plain_schema(schema, described=False) if tool.is_external else schema
 
 
-def definition(tool: dict[str, Any]) -> str:
-    """Return what a server says of its tool, and the schema of its arguments if the model has no function for it."""
-    schema, head = tool["inputSchema"], f"{tool['name']}: {tool['description']}{_returns(tool)}"
-    if tool.get(FOLDED):
+def _size(tool: ToolRef) -> int:
+    return len(definition(tool)) + len(json.dumps(plain_schema(tool.input_schema, described=False)))
+
+
+def definition(tool: ToolRef) -> str:
+    """Return a server's description of its tool, with the schema of the arguments if the tool has no function."""
+    schema, head = tool.input_schema, f"{tool.name}: {tool.description}{_returns(tool)}"
+    if tool.is_folded:
         return f"{head}\nArguments: {json.dumps(schema, ensure_ascii=False)}"
     notes = [f"  {name}: {text}" for name, text in argument_notes(schema)]
     return "\n".join([head, *notes])
 
 
 def argument_notes(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield what a server says of arguments, by their paths, beyond what the schema of the function has."""
+    """Yield the texts of a server about arguments, by path, that the schema of the function leaves out."""
     bare = plain_schema(schema, described=False)
     for name, part in schema.get("properties", {}).items():
         inner = next((one for one in (part.get("items"), part) if isinstance(one, dict) and "properties" in one), None)
@@ -114,26 +116,26 @@ def argument_notes(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str
         yield from argument_notes(inner, f"{place}.") if inner else ()
 
 
-def _returns(tool: dict[str, Any]) -> str:
-    return f" -> {tool['returns']}" if "returns" in tool else ""
+def _returns(tool: ToolRef) -> str:
+    return "" if tool.returns is None else f" -> {tool.returns}"
 
 
-def line_of(tool: dict[str, Any]) -> str:
+def line_of(tool: ToolRef) -> str:
     """Return a tool's entry in the prompt: its definition, or its name and first sentence if it is folded."""
-    if not tool.get(FOLDED):
+    if not tool.is_folded:
         return definition(tool)
-    return f"{tool['name']}: {sentence_of(tool)}{_returns(tool)}"
+    return f"{tool.name}: {sentence_of(tool)}{_returns(tool)}"
 
 
-def sentence_of(tool: dict[str, Any]) -> str:
+def sentence_of(tool: ToolRef) -> str:
     """Return the first sentence of a tool's description."""
-    sentence = _SENTENCE.split(one_line(str(tool["description"]), 1_000), maxsplit=1)[0]
+    sentence = _SENTENCE.split(one_line(tool.description, 1_000), maxsplit=1)[0]
     return one_line(sentence, _LONGEST_LINE)
 
 
-def module_names(tool: dict[str, Any]) -> tuple[str, str]:
-    """Return the names under which programs import a tool: its server's and its own."""
-    return _identifier(str(tool[SERVER])), _identifier(str(tool["name"]).partition(SEPARATOR)[2])
+def module_names(tool: ToolRef) -> tuple[str, str]:
+    """Return the names of the server and the tool as programs import them."""
+    return _identifier(tool.server), _identifier(tool.name.partition(SEPARATOR)[2])
 
 
 def _identifier(name: str) -> str:
@@ -141,10 +143,10 @@ def _identifier(name: str) -> str:
     return plain if plain.isidentifier() else f"_{plain}"
 
 
-def server_modules(tools: Sequence[dict[str, Any]]) -> dict[str, str]:
+def server_modules(tools: Sequence[ToolRef]) -> dict[str, str]:
     """Return the source of the package `servers`; nothing without tools."""
     names: dict[str, dict[str, tuple[str, str]]] = {}
     for tool in tools:
         server, name = module_names(tool)
-        names.setdefault(server, {}).setdefault(name, (tool["name"], definition({**tool, FOLDED: True})))
+        names.setdefault(server, {}).setdefault(name, (tool.name, definition(replace(tool, is_folded=True))))
     return {MODULES: _SOURCE.format(call=CALL_SERVER_TOOL, tools=names)} if names else {}

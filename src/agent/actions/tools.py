@@ -1,4 +1,4 @@
-"""The tools of a run: which of the library and of external servers it is offered, how they are shown and called."""
+"""The tools that a run is offered, from the library and external servers: how they are shown and called."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from agent.actions.server_tools import ALL_TOOLS, FOLDED, arranged, external_of
+from agent.actions.server_tools import ALL_TOOLS, arranged, external_of
 from agent.answer import OutputFile
-from agent.consent.external_tools import SERVER
 from agent.consent.rulings import Verdict, judge_call
 from agent.context import Context
 from agent.events import ToolCalled
 from agent.material.origins import origins_of, results_of
 from agent.material.outputs import with_outputs
 from agent.material.pictures import MOST_OF_ONE, Place, watched
-from agent.state import RESULT, Decision, Ending, State
+from agent.state import RESULT, Decision, Ending, State, ToolRef
 from agent.steps import value_text
 from mcp_tools.clients.definitions import plain_schema
 from mcp_tools.clients.replies import ReplyFile
@@ -35,33 +34,28 @@ from mcp_tools.tool import Json, Status, Tool, call_text
 if TYPE_CHECKING:
     from agent.calls.host_requests import Doubts
 
-DRAFT = "draft"
-"""Marks a tool of the library that the user did not approve: it may be called, and what it says of itself is data."""
-NEAR = "near"
-"""Marks a tool of the library without its own function: a line says what programs can import."""
 
-
-def shown_tool(tool: Tool) -> dict[str, Json]:
-    """A tool of the library as prompts and rules see it; what a draft says of itself is data, and nothing more."""
+def shown_tool(tool: Tool) -> ToolRef:
+    """Return a tool of the library as prompts and rules see it. The description of a draft is data."""
     if tool.status is Status.VERIFIED:
         asked = tool.provenance.get("asked")
         returns = tool.output_schema.get("properties", {}).get("result", {}).get("description", "")
         said = f"{tool.description}\n\nReturns:\n    {returns}" if returns else tool.description
-        return {"name": tool.name, "description": said, "inputSchema": tool.input_schema, "asked": asked}
+        return ToolRef(tool.name, said, tool.input_schema, asked=asked)
     description = data_block(f"tool {tool.name}, not approved", tool.description)
     schema = plain_schema(tool.input_schema, described=False)
-    return {"name": tool.name, "description": description, "inputSchema": schema, DRAFT: True}
+    return ToolRef(tool.name, description, schema, is_draft=True)
 
 
-async def tools_now(state: State, context: Context) -> list[dict[str, Any]]:
-    """Return the shown tools, with the present tools of external servers, which may come late or change."""
+async def tools_now(state: State, context: Context) -> list[ToolRef]:
+    """Return the shown tools. The tools of external servers are refreshed, since they may come late or change."""
     tools = state["tools"]
     if not context.external.is_active or not state.get("steps") or state["purpose"].wants_tool:
         return tools
-    own, known = [tool for tool in tools if SERVER not in tool], external_of(state)
-    full = {tool["name"] for tool in known if FOLDED not in tool}
+    own, known = [tool for tool in tools if not tool.is_external], external_of(state)
+    full = {tool.name for tool in known if not tool.is_folded}
     found = await context.external.search(state["question"], ALL_TOOLS)
-    return arranged(own, found, [tool["name"] for tool in tools], full)
+    return arranged(own, found, [tool.name for tool in tools], full)
 
 
 _LONGEST_ARGUMENT = 500
@@ -77,15 +71,15 @@ class CallResult:
     finding: str
     """Text for the next prompt: the call with its result, or the problem and its remedy."""
     text: str = ""
-    """The result alone."""
+    """The result without the call."""
     places: tuple[Place, ...] = ()
-    """The pictures in the result of an external tool."""
+    """Pictures in the result of an external tool."""
     returned: tuple[Json, ...] = ()
-    """The one value that a program gets of an external tool; empty if that is the text."""
+    """The value of an external tool for a program, as the only item; empty if the value is the text."""
     files: Sequence[OutputFile] = ()
     """Files that a tool of the library wrote for the user."""
     called: tuple[str, ...] = ()
-    """Tools of the library that gave something, this one before those that it called."""
+    """Tools of the library that returned a result: this one, then the tools it called."""
 
 
 async def call_tool(
@@ -96,7 +90,7 @@ async def call_tool(
     read: Sequence[Path] = (),
     doubts: Doubts | None = None,
 ) -> CallResult:
-    """Calls a tool, which may open what is to be read; a misfit, or a failure, is a result that a model can act on.
+    """Call a tool, which may open the files in `read`. Wrong arguments and failures are results for the model.
 
     The user is asked about requests to hosts for which `doubts` returns True.
     """
@@ -132,19 +126,19 @@ async def call_tool(
     return CallResult(True, outcome.value, f"{shown} = {text}", text, files=files, called=called)
 
 
-def ruling_on(tool: dict[str, Any], arguments: dict[str, Json], state: State, context: Context) -> Verdict:
-    """Return True if a tool of an external server may be called with these arguments."""
+def ruling_on(tool: ToolRef, arguments: dict[str, Json], state: State, context: Context) -> Verdict:
+    """Return the ruling on a call of an external tool."""
     files = {text for file in state.get("attached", []) for text in (file["name"], file["path"])}
-    reads = tool.get("readOnly") is True
-    results = results_of(tool[SERVER], state, context)
+    reads = tool.is_read_only
+    results = results_of(tool.server, state, context)
     origins = origins_of(state, context)
-    return judge_call(tool["name"], arguments, origins, read_only=reads, files=files, results=results)
+    return judge_call(tool.name, arguments, origins, read_only=reads, files=files, results=results)
 
 
 async def call_external(context: Context, name: str, arguments: dict[str, Json], question: str) -> CallResult:
-    """Calls a tool of an external server; what it says is data, also when it says that it failed.
+    """Call a tool of an external server. Its text is data, even if it reports a failure.
 
-    Its sounds and films are heard and watched with the question in mind, as far as there is a model for them.
+    Sounds and films in the result are transcribed for the question, if a model can do that.
     """
     shown = call_text(name, arguments, longest=_LONGEST_ARGUMENT)
     reply = await context.external.call(name, arguments, context.budget.seconds_left)
@@ -159,7 +153,7 @@ async def call_external(context: Context, name: str, arguments: dict[str, Json],
 
 
 async def _heard(file: ReplyFile, context: Context, question: str) -> str:
-    """Return the speech in a sound or a film of a result; empty for other files, or without a transcriber."""
+    """Return the speech in a sound or film; empty for other files, or without a transcriber."""
     if not file.kind.startswith(("audio/", "video/")):
         return ""
     path = Path(file.path)
@@ -170,12 +164,12 @@ async def _heard(file: ReplyFile, context: Context, question: str) -> str:
 
 
 def asked_before(state: State) -> Decision | None:
-    """The call of a tool that was made for the same question with other values, or for this very one."""
+    """Return a call of a tool that was made for this question, or for the same one with other values."""
     if state.get("files") or state.get("folder"):
         return None
     for tool in state["tools"]:
-        arguments = arguments_for(state["question"], tool.get("asked"))
-        if arguments is not None and surely_fits(arguments, tool["inputSchema"]):
-            ending = Ending(tool["asked"].get("final", RESULT.form))
-            return Decision("use_tool", "Asked before with other values.", tool["name"], arguments, ending=ending)
+        arguments = arguments_for(state["question"], tool.asked)
+        if arguments is not None and surely_fits(arguments, tool.input_schema):
+            ending = Ending((tool.asked or {}).get("final", RESULT.form))
+            return Decision("use_tool", "Asked before with other values.", tool.name, arguments, ending=ending)
     return None

@@ -1,10 +1,12 @@
-"""Use a tool: of the library, or of an external server."""
+"""The action that calls a tool of the library or of an external server."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agent.actions.action import FINAL, TEXT, Action, function_form
 from agent.actions.program_hosts import doubts_of
-from agent.actions.server_tools import FOLDED, SERVER_TOOL, definition, external_named
+from agent.actions.server_tools import SERVER_TOOL, definition, external_named
 from agent.actions.tools import call_external, call_tool, ruling_on
 from agent.consent.permission import refused_step
 from agent.context import Context, Update, failed, kept_whole
@@ -17,7 +19,7 @@ from mcp_tools.errors import LibraryError, UnknownToolError
 
 
 class UseTool(Action):
-    """Calls a tool; its result, or what was wrong, is the finding.
+    """Calls a tool. The finding is its result, or the problem.
 
     Each offered tool has its own function. This action's function is for listed tools of servers.
     """
@@ -33,9 +35,9 @@ class UseTool(Action):
     def refusal(self, decision: Decision, state: State) -> str:
         """See `Action`."""
         tool = decision.arguments.get("name") if decision.tool == SERVER_TOOL else decision.tool
-        if tool in {tool["name"] for tool in state["tools"]}:
+        if tool in {one.name for one in state["tools"]}:
             return ""
-        known = ", ".join(str(tool["name"]) for tool in state["tools"]) or "none"
+        known = ", ".join(one.name for one in state["tools"]) or "none"
         return f"there is no tool {tool!r:.80}; the tools are: {known}."
 
     async def run(self, state: State, context: Context) -> Update:
@@ -43,7 +45,7 @@ class UseTool(Action):
         decision = decision_of(state)
         listed = external_named(decision.arguments["name"], state) if decision.tool == SERVER_TOOL else None
         if listed is not None:
-            return {"steps": [step(state, ok=True, finding=definition({**listed, FOLDED: True}))]}
+            return {"steps": [step(state, ok=True, finding=definition(replace(listed, is_folded=True)))]}
         external = external_named(decision.tool, state)
         if external is not None:
             ruling = ruling_on(external, decision.arguments, state, context)

@@ -1,4 +1,4 @@
-"""The package that a tool is to be made around: installed with the user's consent, and read in the sandbox."""
+"""The package that a tool will wrap: installed with the user's consent, and inspected in the sandbox."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Capabilities, Json
 
 MOST_SHOWN = 10_000
-"""Characters of what a package offers."""
+"""Characters of the listing of a package."""
 _LIMITS = Limits(wall_seconds=10, cpu_seconds=10, memory_mb=1_024)
 
 
@@ -26,7 +26,7 @@ async def read_package(requirement: str, task: str, context: Context) -> Wrapped
     """Return the functions and classes of a package that fit a task best.
 
     Raises:
-        UserError: It may not be installed, is unavailable, or cannot be imported.
+        UserError: The package may not be installed, is unavailable, or cannot be imported.
     """
     name = package_name(requirement)
     label = label_of(requirement) if is_wrapped(requirement) else name
@@ -44,7 +44,7 @@ async def read_package(requirement: str, task: str, context: Context) -> Wrapped
         raise UserError(failure.message, remedy=failure.remedy) from None
     if outcome.problem is not None:
         raise UserError(f"{label} cannot be wrapped: {one_line(outcome.problem.message, 400)}")
-    match outcome.value:  # importing the package has run its code, which may have changed this
+    match outcome.value:  # the package's own code ran on import, and may have changed the result
         case {"version": str() as version, "modules": [*modules], "text": str() as text, "failure": str() as wrong}:
             if wrong or not modules:
                 why = f"importing it fails: {one_line(wrong, 400)}" if wrong else "it holds no module"

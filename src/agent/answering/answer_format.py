@@ -79,11 +79,11 @@ class AnswerForm:
     """The form that a question asks for."""
 
     verbatim: bool
-    """The signs themselves matter: nothing is touched."""
+    """The exact characters matter, so nothing is changed."""
     quantity: bool
     """A number in digits."""
     count: bool
-    """A number that nobody would take for a name, and nothing else: `Nine` may be a film."""
+    """A number and nothing else. `Nine` does not count, because it may be a film."""
     form: tuple[str, ...]
     """The names of the values in the form that is given, as in `Answer as: name, price`; one at most without one."""
     pattern: Pattern
@@ -91,7 +91,7 @@ class AnswerForm:
     units: bool
     """The number's unit belongs to the answer."""
     places: int | None
-    """To how many decimals the number is to be rounded."""
+    """Number of decimals to round to."""
     separator: str
     """Separator of a list's elements; empty if no list is asked for."""
     alphabetical: bool
@@ -149,7 +149,7 @@ def _separator(question: str) -> str:
 
 
 def _places(question: str) -> int | None:
-    """The one rounding that is asked for; None when there are several, or one of the steps on the way."""
+    """Return the requested rounding; None if there are several, or it is for an intermediate step."""
     if _OTHER_ROUNDING.search(question):
         return None
     found = {_COUNTS.get(text.lower()) or int(text) for text in _PLACES.findall(question)}
@@ -169,10 +169,10 @@ _SYSTEM = (
 
 
 def checked_schema(text: str, name: str) -> dict[str, Any]:
-    """The JSON Schema that a text holds.
+    """Return the JSON Schema in a text.
 
     Raises:
-        UsageError: The text is no value of the form.
+        UsageError: The text is not a valid JSON Schema.
     """
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
@@ -227,7 +227,7 @@ async def in_schema(text: str, question: str, schema: dict[str, Any], context: C
 
     Raises:
         ModelOutputError: The model wrote nothing that fits.
-        ModelError: It could not be asked.
+        ModelError: The model could not be reached, or refused.
         StoppedError: A limit of the run is reached.
     """
     fenced = _FENCED.fullmatch(text.strip())
@@ -253,9 +253,9 @@ async def in_schema(text: str, question: str, schema: dict[str, Any], context: C
 _FIELD = re.compile(r"(?:0|[^\W\d]\w*)?(?:\[[^\[\]{}]+\])*")
 _SPEC = re.compile(r"json|[-+ ]?#?0?\d{0,2}[,_]?(?:\.\d{1,2})?[bcdeEfFgGosxX%]?")
 _EXACT = 1e9
-"""Below, a float has six decimals and more."""
+"""Below this, a float has at least six decimals."""
 _NO_VALUE = re.compile(r"<[^\n]* at 0x[0-9a-fA-F]+>|<built-in (?:function|method) [^\n]*>")
-"""The repr of an object that is no value."""
+"""The repr of an object without a JSON value."""
 _YES_OR_NO = re.compile(r"\byes\b[^.?!]{0,20}\bno\b", re.IGNORECASE)
 _TRUE_OR_FALSE = re.compile(r"\btrue\b[^.?!]{0,20}\bfalse\b", re.IGNORECASE)
 _ASKS_WHETHER = re.compile(
@@ -328,7 +328,7 @@ def _part(value: Json, field: str) -> Json:
 
 
 def _parsed(value: Json) -> Json:
-    """The value that a printed text holds: JSON, or as Python shows it; another text is itself."""
+    """Return the value in a printed text, as JSON or Python; other texts unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", "(", '"'):
         for read in (json.loads, _literal):
             with contextlib.suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -338,7 +338,7 @@ def _parsed(value: Json) -> Json:
 
 
 def _literal(text: str) -> Json:
-    """A value as Python shows it, with lists for tuples and, in order, for sets."""
+    """Return a Python literal, with tuples and sets as lists. Sets are sorted."""
     return json.loads(json.dumps(ast.literal_eval(text), default=_set_as_list))
 
 
@@ -349,7 +349,7 @@ def _set_as_list(value: Any) -> list[Any]:
 
 
 def _formatted(value: Json, spec: str) -> str:
-    """A value with a format; a text is a number, if it can be one: `24.50`, `3/4`."""
+    """Return a value in a format. Texts such as `24.50` and `3/4` count as numbers."""
     number: Any = value
     for read in (int, _decimal, Fraction) if isinstance(value, str) else ():
         with contextlib.suppress(ValueError, ZeroDivisionError):
@@ -369,7 +369,7 @@ def _decimal(text: str) -> Decimal:
 
 
 def answer_text(value: Json, question: str) -> str:
-    """A computed value as the answer to a question: with the decimals and the yes or no that it asks for."""
+    """Return a computed value as the answer to a question, with the decimals and the yes or no that it asks for."""
     if isinstance(value, bool) and _asks_yes_or_no(question):
         return "yes" if value else "no"
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _EXACT:
@@ -380,7 +380,7 @@ def answer_text(value: Json, question: str) -> str:
 
 
 def _asks_yes_or_no(question: str) -> bool:
-    """True where yes or no answers the question, by its words or its form."""
+    """Return True if the question asks for yes or no, by its words or its form."""
     if _TRUE_OR_FALSE.search(question):
         return False
     return bool(_YES_OR_NO.search(question) or (" or " not in question and _ASKS_WHETHER.search(question)))

@@ -43,7 +43,7 @@ _ABOUT_MARKS = re.compile(
     r"|references?|expression|code|python|syntax)\b",
     re.IGNORECASE,
 )
-"""Questions in which the marks around an answer may be its content."""
+"""Questions in which marks around an answer may belong to it."""
 _SHORTENED = re.compile(
     r"inc|ltd|corp|bros|etc|prof|gen|col|capt|sgt|hon|rev|est|dept|univ|assn|intl|approx|vol|fig|eds|misc",
     re.IGNORECASE,
@@ -85,9 +85,9 @@ _UNITS = {
     "min": "minutes?", "s": "seconds|nearest second", "ft": "feet", "in": "inch(?:es)?", "mi": "miles?",
     "lb": "pounds?", "lbs": "pounds?", "usd": "dollars?", "eur": "euros?", "gbp": "pounds?",
 }  # fmt: skip
-"""The words that a question has for a unit."""
+"""Words for a unit in a question."""
 _EVERYDAY = frozenset({"a", "am", "as", "at", "i", "in"})
-"""Short units that are words of any question."""
+"""Short units that are also common words."""
 _SCALES = re.compile(r"\b(?:hundred|thousand|million|billion|trillion)s?\b", re.IGNORECASE)
 
 
@@ -101,7 +101,7 @@ def final_answer(text: str, question: str | None = None) -> str:
 
 
 def _unmarked(text: str) -> str:
-    """The content of the last tag or box, without a list of sources and citations at its end."""
+    """Return the content of the last tag or box, without sources and citations at its end."""
     if tagged := _TAGGED.findall(text):
         text = tagged[-1].strip()
     text = _boxed(_SOURCES.sub("", text).strip())
@@ -144,7 +144,7 @@ def _marked(text: str) -> str:
 
 
 def in_asked_format(answer: str, question: str) -> str:
-    """The answer in the form that the question asks for; what it means stays."""
+    """Return the answer in the form that the question asks for. Its meaning does not change."""
     asked = asked_of(question)
     if asked.verbatim:
         return answer.strip()
@@ -158,7 +158,7 @@ def in_asked_format(answer: str, question: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Without quotes, emphasis, an announcement or a full stop around the whole."""
+    """Return the text without quotes, emphasis, an announcement or a full stop around it."""
     while True:
         inner = next((found[1].strip() for form in _WRAPPED if (found := form.fullmatch(text))), "")
         if not inner and _BOX.match(text.lstrip("$")) and (boxed := _boxed(text)) != text:
@@ -223,7 +223,7 @@ def _only(text: str, asked: AnswerForm) -> str:
 
 
 def _counted(text: str, asked: AnswerForm, question: str) -> str:
-    """A number in digits, rounded as asked, without a unit that the question names itself."""
+    """Return a number in digits, rounded as asked, without a unit that the question names."""
     if asked.count and text.lower() in _CARDINALS:
         return _CARDINALS[text.lower()]
     found = _QUANTITY.fullmatch(text)
@@ -240,7 +240,7 @@ def _counted(text: str, asked: AnswerForm, question: str) -> str:
 
 
 def _named(currency: str, unit: str, question: str) -> bool:
-    """Return True if the question names the currency and every word of the unit, so that the number says it all."""
+    """Return True if the question names the currency and every word of the unit, so that the number is enough."""
     asked = question.lower()
     if currency and not re.search(_CURRENCIES[currency], asked):
         return False

@@ -31,21 +31,21 @@ class Quality:
     basis: Basis
     confidence: Confidence
     complete: bool
-    """False where a limit, or the answer itself, says that something is missing."""
+    """False if a limit, or the answer itself, says that something is missing."""
     sources: int
-    """Sites that it cites."""
+    """Sites that the answer cites."""
     agreeing: int
     """Number of sources with quotations that contain a short answer word for word."""
     why: str
 
     @property
     def is_doubtful(self) -> bool:
-        """True if another attempt is worth its calls: the answer says itself that something is missing."""
+        """True if another attempt is worthwhile: the answer itself says that something is missing."""
         return not self.complete and self.basis != "none"
 
 
 def judge(text: str, state: State, cited: Sequence[Citation]) -> Quality:
-    """Judges an answer from the steps and sources behind it."""
+    """Judge an answer by its steps and sources."""
     steps = state.get("steps", [])
     sites = {urlsplit(one.url).hostname for one in cited}
     agreeing = {urlsplit(one.url).hostname for one in cited if has_words(one.quote, text)}

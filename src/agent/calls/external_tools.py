@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.calls.recorder import Recorder, opened
-from agent.consent.external_tools import SERVER
 from agent.events import Event, Note
 from agent.records import as_plain, from_plain
+from agent.state import ToolRef
 from mcp_tools.clients.definitions import returned_type
 from mcp_tools.clients.replies import ServerReply
 from mcp_tools.tool import Json
@@ -25,7 +25,7 @@ KIND = "external"
 
 
 class ExternalTools:
-    """The tools of external servers; a replay has None in their place."""
+    """The tools of external servers. For a replay, `servers` is None."""
 
     def __init__(
         self,
@@ -40,11 +40,11 @@ class ExternalTools:
         self._consent = consent
         self._calls = calls
         self._keep = keep
-        self._found: dict[str, list[dict[str, Json]]] = {}
+        self._found: dict[str, list[ToolRef]] = {}
         """The last result of each search. The journal has a later one only if it differs."""
 
-    async def search(self, query: str, limit: int) -> list[dict[str, Json]]:
-        """Return the tools that fit a query, best first: name, description, inputSchema, returns, readOnly, server."""
+    async def search(self, query: str, limit: int) -> list[ToolRef]:
+        """Return the tools that fit a query, best first."""
         if not self.is_active:
             return []
 
@@ -57,17 +57,17 @@ class ExternalTools:
                     "inputSchema": t.input_schema,
                     "returns": returned_type(t.output_schema),
                     "readOnly": t.hints.get("readOnlyHint") is True,
-                    SERVER: t.server,
+                    "server": t.server,
                 }
                 for t in found
             ]
-            same = tools == self._found.get(query)
+            same = [_tool_of(tool) for tool in tools] == self._found.get(query)
             return {"tools": None if same else tools, "notes": self._servers.notes() if self._servers else []}
 
         request: dict[str, Json] = {"search": query, "limit": limit}
         tools = (await self._calls.call(KIND, request, work, events=_notes))["tools"]
         if tools is not None:
-            self._found[query] = tools
+            self._found[query] = [_tool_of(tool) for tool in tools]
         return list(self._found[query])
 
     async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> ServerReply:
@@ -92,7 +92,7 @@ class ExternalTools:
         return from_plain(ServerReply, done["reply"])
 
     def _with_kept(self, reply: ServerReply, name: str) -> ServerReply:
-        """The reply with its files saved, so that the journal holds their paths, and not their bytes."""
+        """Save the files of a reply, so that the journal keeps their paths instead of their bytes."""
         files, texts = [], [reply.text, *reply.returned]
         for file in reply.files:
             path = str(self._keep(f"{name}_{file.name}", base64.b64decode(file.data)))
@@ -104,6 +104,17 @@ class ExternalTools:
 
 def _recorded(reply: ServerReply, notes: Sequence[str] = ()) -> dict[str, Any]:
     return {"reply": as_plain(reply), "notes": [*notes]}
+
+
+def _tool_of(found: dict[str, Any]) -> ToolRef:
+    return ToolRef(
+        found["name"],
+        found["description"],
+        found.get("inputSchema") or {},
+        found["server"],
+        returns=found.get("returns"),
+        is_read_only=found.get("readOnly") is True,
+    )
 
 
 def _notes(done: dict[str, Any]) -> list[Event]:

@@ -1,4 +1,4 @@
-"""The files of a run, as they are inspected and read. A replay opens none."""
+"""Inspecting, reading and copying the files of a run. A replay opens no file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MAX_SCRIPT_CHARS = 1_000_000
 
 
 class RecordedFiles:
-    """Inspects and reads files, or returns what was recorded."""
+    """Inspects and reads files, or returns the recorded results."""
 
     def __init__(self, folder: Path, calls: Recorder, *, speech: Speech | None = None) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""Calls of tools and programs: permitted first, then their requests to hosts, which are recorded and replayed."""
+"""Permission for calls of tools and programs, and their requests to hosts, which are recorded and replayed."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 KIND = "host"
 Doubts = Callable[[HostRequest], bool]
-"""Says whether a request may come from foreign text alone."""
+"""Returns True if a request may come from foreign text alone."""
 
 
 def whoever_is(tool: Tool, needs: Needs) -> HostToReach:
-    """The tool as the user is asked about it, without host and method."""
+    """Return a tool for the question to the user, without host and method."""
     is_approved = tool.status is Status.VERIFIED
     source = needs.version_of(tool) if is_approved else ""
     imports = tuple(needs.modules)
@@ -51,7 +51,7 @@ def packages_of_call(tool: Tool, needs: Needs) -> tuple[str, ...]:
 
 
 def in_force(tool: Tool) -> Capabilities:
-    """The capabilities that count: time and memory only of an approved tool."""
+    """Return the capabilities that apply: declared time and memory only count for an approved tool."""
     may = tool.capabilities
     return may if tool.status is Status.VERIFIED else replace(may, seconds=None, memory_mb=None)
 
@@ -68,7 +68,7 @@ async def carrying(
 ) -> AsyncIterator[Carry | None]:
     """Open the carrier for the requests of one call or program, with the user's keys and guard; None without hosts.
 
-    With `doubts`, requests of which it says so are asked about even where others are allowed unasked.
+    The user is asked about requests for which `doubts` returns True, even if others are allowed without asking.
 
     Raises:
         HostError: A declared host cannot be read.
@@ -108,14 +108,14 @@ def _declared_hosts(needs: Capabilities) -> list[Host]:
 
 
 def call_consent(settings: Settings, ask: AskUser | None, tell: Callable[[str], None]) -> CallConsent:
-    """Decides about calls outside of a run; `ask` asks the user, `tell` reports downloads."""
+    """Return the consent for calls outside of a run. `ask` asks the user, `tell` reports downloads."""
     policy = partial(Policy.read, settings.config_dir)
     environments = Environments(settings.data_dir / ENVIRONMENTS, tell)
     return CallConsent(settings.hosts, HostGrants(settings.data_dir), policy, environments, ask)
 
 
 async def uses_of(library: Library, tool: Tool, consent: CallConsent, *, is_new: bool = False) -> list[tuple[str, str]]:
-    """What a tool may use, and what decides about each.
+    """Return the capabilities of a tool, each with the rule that decides about it.
 
     Raises:
         PolicyError: The policy file is wrong.
@@ -123,7 +123,7 @@ async def uses_of(library: Library, tool: Tool, consent: CallConsent, *, is_new:
     from mcp_tools.create.approve import needed_by
 
     may, needs = tool.capabilities, Needs()
-    with suppress(LibraryError):  # what it imports is missing: it is told where it is called
+    with suppress(LibraryError):  # a missing import is reported at the call
         needs = await needed_by(library, tool)
     found = consent.explained(whoever_is(tool, needs), needs_in(may, may.packages), is_new=is_new)
     return [*found, *((f"call {name}", "imported") for name in may.tools)]
@@ -139,13 +139,13 @@ async def carried(
     is_new: bool = False,
     is_only_reviewed: bool = False,
 ) -> AsyncIterator[Carry | None]:
-    """Permits one call of a tool outside of a run, and carries its requests; see `carrying`.
+    """Ask permission for one call of a tool outside of a run, and carry its requests; see `carrying`.
 
     A tool without a name is a program. `is_new`: nobody has approved the tool yet. `is_only_reviewed`: nobody is about
     to approve it, so no rule and no setting allows it anything without asking.
 
     Raises:
-        NotPermittedError: It needs what it may not use.
+        NotPermittedError: The call needs something that it may not use.
         PolicyError: The policy file is wrong.
     """
     who, wanted = whoever_is(tool, needs), needs_in(in_force(tool), packages_of_call(tool, needs))
@@ -187,7 +187,7 @@ class RecordedHosts:
         self._leaks = leaks
         self._is_closed = is_closed
         self._numbers: Counter[str] = Counter()
-        """Number of equal requests so far, by request; it tells them apart when a run is resumed."""
+        """Number of equal requests so far, by request, to distinguish them when a run is resumed."""
 
     async def stored_keys(self) -> str:
         """Return a text about the stored keys and their hosts, for the model; empty without keys."""
@@ -203,7 +203,7 @@ class RecordedHosts:
         return await self._calls.call(KIND, request, text)
 
     def of_tool(self, doubts: Doubts | None, tool: Tool, needs: Needs) -> AbstractAsyncContextManager[Carry | None]:
-        """Permits one call of a tool, and carries its requests; see `of_code`."""
+        """Ask permission for one call of a tool, and carry its requests; see `of_code`."""
         may, packages = in_force(tool), packages_of_call(tool, needs)
         return self.of_code(whoever_is(tool, needs), may, packages, doubts, is_new=False)
 
@@ -217,14 +217,14 @@ class RecordedHosts:
         *,
         is_new: bool = True,
     ) -> AsyncIterator[Carry | None]:
-        """Permits a program or a call, and carries its requests. Packages of new code are installed.
+        """Ask permission for a program or a call, and carry its requests. Packages of new code are installed.
 
         A run without searches reaches no host.
 
         Raises:
             NotPermittedError: It needs what it may not use.
             PolicyError: The policy file is wrong.
-            HostError: A declared host cannot be read, or none is reached in this run.
+            HostError: A declared host is malformed, or this run may reach no host.
         """
         if may.hosts and self._is_closed:
             raise HostError(f"{', '.join(may.hosts)} cannot be reached: this run goes without searches")
@@ -236,7 +236,7 @@ class RecordedHosts:
             if fetched and (why := await self._consent.refusal_of_packages(fetched, asks=permit.asks)):
                 raise NotPermittedError(why)
             if self._settings is None:
-                _declared_hosts(may)  # what was refused when it was recorded is refused again
+                _declared_hosts(may)  # raises again what was raised when it was recorded
                 yield None
                 return
             judge = doubts if may.hosts and self._consent.may_allow_hosts else None

@@ -1,4 +1,4 @@
-"""The library and the gap records of a run: what they give is recorded and replayed."""
+"""The library and the gap records of a run: their results are recorded and replayed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GAPS = "gaps"
 
 
 class RecordedGaps:
-    """The gap records that a run finds; None in their place for a replay."""
+    """The gap records of a run. For a replay, `records` is None."""
 
     def __init__(self, records: GapRecords | None, calls: Recorder, *, reviewed: bool = False) -> None:
         self._records = records

@@ -19,7 +19,7 @@ from mcp_tools.tool import Json
 
 
 class RecordedModel:
-    """A model of a run; a replay has None in its place."""
+    """A model of a run. For a replay, `model` is None."""
 
     def __init__(self, model: Model | None, calls: Recorder, *, name: str = "", role: str = "") -> None:
         self._model = model
@@ -71,7 +71,7 @@ class RecordedModel:
 
 
 class RunModels:
-    """The models of one run by role; None for a replay."""
+    """The models of one run by role. For a replay, `models` is None."""
 
     def __init__(self, models: Models | None, names: Callable[[str], Sequence[str]], calls: Recorder) -> None:
         def recorded(role: str) -> Model:

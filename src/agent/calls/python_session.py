@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 KIND = "session"
 FETCH = "fetch"
-"""The function of the host that the requests of a program to declared hosts become."""
+"""The host function that carries a program's requests to declared hosts."""
 LIMITS = Limits(wall_seconds=120, memory_mb=2048, output_bytes=400_000, file_bytes=256_000_000)
 MOST_CALLS = 100
 _LONGEST_REQUEST = 400_000
 _MOST_REQUESTED = 2_000_000
-"""Characters of JSON that a program asks with; they are kept in the journal."""
+"""Characters of JSON in the arguments of all calls of a program, which the journal keeps."""
 
 Answering = Callable[[str, dict[str, Json]], Awaitable[Json]]
 
 
 class FunctionCallError(ModelFixableError):
-    """Why a call of a program to the run's functions gives nothing; it becomes an exception in the program."""
+    """A program's call to a function of the run failed. The program gets it as an exception."""
 
 
 @dataclass(eq=False)
@@ -50,7 +50,7 @@ class LivePython:
     host: Answering | None = None
     """Answers the calls of the program that is running."""
     tools: set[str] = field(default_factory=set)
-    """The tools of the library that it was ever given."""
+    """Tools of the library that were given to this process."""
 
     async def answer(self, name: str, arguments: dict[str, Json]) -> Json:
         """Answer a call of the running program."""
@@ -64,7 +64,7 @@ class LivePython:
 
 
 class PythonSession:
-    """Runs blocks of code one after the other in one process, or gives what was recorded.
+    """Runs blocks of code in one process, or returns the recorded outcomes.
 
     Calls of the run's functions are recorded one by one. A replay makes the same calls, so that the run
     knows afterwards what it knew then; its sandbox is None. Programs may read the folders, and write into the copy of
@@ -72,7 +72,7 @@ class PythonSession:
     the conversation and stays open.
 
     Attributes:
-        text: The programs so far: what they ask for is held against it.
+        text: The programs so far, for checks of their requests.
         results: Results of external servers for programs, by the server's name.
         sent: Arguments of programs' calls, in parts.
         written: Files that the last block wrote for the user.
@@ -130,11 +130,11 @@ class PythonSession:
         carry: Carry | None = None,
         seconds: float | None = None,
     ) -> SessionOutcome:
-        """Runs a block, with packages that the user allowed; `carry` answers its requests to hosts.
+        """Run a block with packages that the user allowed. `carry` answers its requests to hosts.
 
-        `seconds`: the time that it declares, if that is more than usual.
+        `seconds` is the time limit that the block declares, if that is more than usual.
 
-        It may import the tools, and the modules of servers.
+        The block may import the tools and the modules of servers.
 
         Raises:
             ModelFixableError: The packages are unavailable.
@@ -167,7 +167,7 @@ class PythonSession:
             outcome = replace(outcome, called=tuple(one for one in outcome.called if one.name in self._live.tools))
             written = self._outputs.kept_since(before) if self._outputs is not None else []
             if self._outputs is not None and outcome.problem is not None and outcome.problem.kind == "quota":
-                # a folder that cannot be looked through would end every further program
+                # an unreadable folder would stop every further program
                 self._outputs.remove_new_folders({*before, *(file.name for file in written)})
             await asyncio.to_thread(self._remove_new_in_copy, of_copy)
             return {
@@ -182,7 +182,7 @@ class PythonSession:
         if not self._calls.journal.is_live:
             self._was_replayed = True
             for name, arguments in recorded["asked"]:
-                with contextlib.suppress(AlitaError):  # the block met it, too
+                with contextlib.suppress(AlitaError):  # the program got the same error
                     await answer(name, arguments)
         self.written = [OutputFile(**file) for file in recorded.get("written", [])]
         return from_plain(SessionOutcome, recorded["outcome"])
@@ -210,7 +210,7 @@ class PythonSession:
         return self._live.session
 
     def _remove_new_in_copy(self, before: dict[str, tuple[int, int]]) -> None:
-        """Remove the files that a program added to a copy that is full: the next program could write nothing."""
+        """Remove the files that a program added to a full copy, so that the next program can write."""
         copy = self._copy
         if copy is not None and is_full(str(copy.folder), copy.bytes, copy.entries):
             place = Outputs(copy.folder)
@@ -222,7 +222,7 @@ class PythonSession:
         return [*outputs, *([self._copy] if self._copy is not None else [])]
 
     async def variables(self, names: Sequence[str]) -> Result | None:
-        """Return variables of the programs as an object; None if one is missing or is no value.
+        """Return variables of the programs as an object; None if one is missing or is not a JSON value.
 
         Raises:
             StoppedError: The run's time is over.

@@ -23,11 +23,11 @@ from mcp_tools.sandbox.protocol import (
 from mcp_tools.tool import Json
 
 _MIN_SECONDS = 0.5
-"""Time of a call when the run's time is over: a short call may still end."""
+"""Minimum time of a call, so that a short call can still end when the run's time is over."""
 
 
 class RecordedSandbox:
-    """The sandbox of a run; a replay has None in its place. No call outlasts the run's time."""
+    """The sandbox of a run. For a replay, `sandbox` is None. No call exceeds the time that the run has left."""
 
     def __init__(self, sandbox: Sandbox | None, calls: Recorder) -> None:
         self._sandbox = sandbox

@@ -1,4 +1,4 @@
-"""The web as a run has it: searched and read through the journal, and past the leak guard. A replay opens nothing."""
+"""Searching, reading and operating the web in a run, with the leak guard. A replay opens no connection."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KIND = "web"
 
 
 class RecordedWeb:
-    """Searches and reads past the leak guard, or gives what was recorded.
+    """Searches and reads the web, or returns the recorded results. Known leaks are blocked.
 
     Args:
         open_web: Opens the engines and the reader before the first search or page; None for a replay.
@@ -55,11 +55,11 @@ class RecordedWeb:
         self._guard = guard
         self._pages: dict[str, Page] = {}
         self._ahead: dict[str, asyncio.Task[Any]] = {}
-        """Work that began before its step, by address or query."""
+        """Tasks that began before their step, by address or query."""
         self.links: dict[str, str] = {}
-        """The pages, what they link to and what searches found, by each form of an address that means it."""
+        """Addresses of pages, their links and search results, by each equivalent form of the address."""
         self.texts: list[str] = []
-        """Texts of hits and pages; an address in them is no link."""
+        """Texts of search results and pages. Addresses inside these texts do not count as links."""
 
     def _web(self) -> tuple[Engines, PageReader]:
         self._opened = self._opened or opened(self._open_web)()
@@ -76,15 +76,15 @@ class RecordedWeb:
         self.links = {**links_by_form(new), **self.links, **new}
 
     def recall(self, addresses: Iterable[str]) -> None:
-        """Count addresses that earlier turns of the conversation showed as links."""
+        """Treat addresses from earlier turns of the conversation as links."""
         self._link(addresses)
 
     def read_ahead(self, url: str) -> None:
-        """Begins to read a page; `read` waits for it, and meets its problem."""
+        """Start reading a page. `read` waits for it, and raises its error."""
         self._begin(url, self.read(url))
 
     def search_ahead(self, query: str, *, freshness: str = "", source: str = "") -> None:
-        """Begins a search; the same `search` waits for it."""
+        """Start a search. The same `search` waits for it."""
         self._begin(f"search {source} {freshness} {query}", self.search(query, freshness=freshness, source=source))
 
     def _begin(self, key: str, work: Coroutine[Any, Any, Any]) -> None:
@@ -94,7 +94,7 @@ class RecordedWeb:
             self._ahead[key] = asyncio.create_task(work)
 
     async def aclose(self) -> None:
-        """Ends what was begun and is not wanted any more, and closes all connections."""
+        """Cancel unused tasks and close all connections."""
         for task in self._ahead.values():
             task.cancel()
         await asyncio.gather(*self._ahead.values(), return_exceptions=True)
@@ -103,7 +103,7 @@ class RecordedWeb:
                 closing.push_async_callback(one.aclose)
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "", source: str = "") -> list[Result]:
-        """The best hits of the first engine that has any, or of one source; known leaks are left out.
+        """Return the best results of the first engine that has any, or of one source, without known leaks.
 
         Raises:
             WebProblem: No engine could be asked.
@@ -147,12 +147,12 @@ class RecordedWeb:
         return shown
 
     def _begun(self, key: str) -> asyncio.Task[Any] | None:
-        """Return the task that was begun ahead, once; None for the task itself."""
+        """Return the task that began ahead, once; None inside that task."""
         task = self._ahead.get(key)
         return None if task is None or task is asyncio.current_task() else self._ahead.pop(key)
 
     async def read(self, url: str) -> Page:
-        """The page at an address; a page is read once in a run.
+        """Return the page at an address. A page is read once in a run.
 
         Raises:
             WebProblem: It could not be fetched, or is a known leak.
@@ -167,7 +167,7 @@ class RecordedWeb:
         try:
             page = await self._page_at(url)
         except WebProblem as problem:
-            if problem.reason != "leak":  # which was reported already
+            if problem.reason != "leak":  # already reported
                 self._calls.emit(PageRead(url, ok=False, message=problem.message, seconds=time.monotonic() - started))
             raise
         self._calls.emit(PageRead(page.url, page.title, page.via, len(page.whole), seconds=time.monotonic() - started))
@@ -175,7 +175,7 @@ class RecordedWeb:
         return page
 
     async def _page_at(self, url: str) -> Page:
-        """The page, past the guard.
+        """Return a page unless the leak guard blocks it.
 
         Raises:
             WebProblem: It could not be fetched, or is a known leak.
@@ -196,7 +196,7 @@ class RecordedWeb:
 
 
 async def _outcome(call: Awaitable[T], as_json: Callable[[T], dict[str, Json]]) -> dict[str, Json]:
-    """Return the outcome of a call as it is recorded; a resumed run does not repeat a call with a problem."""
+    """Return the outcome of a call as JSON, with its problem if it failed. A resumed run does not repeat such calls."""
     try:
         return as_json(await call)
     except WebProblem as problem:
@@ -217,11 +217,11 @@ BROWSE = "browse"
 
 @dataclass(frozen=True, slots=True)
 class RecordedBrowser:
-    """Does tasks in a browser, or gives what was recorded."""
+    """Does tasks in a browser, or returns the recorded outcomes."""
 
     settings: Settings
     folder: Path
-    """Folder of its screenshots and downloads."""
+    """Folder for screenshots and downloads."""
     calls: Recorder
     guard: LeakGuard | None = None
 
@@ -279,5 +279,5 @@ class RecordedBrowser:
 
     @property
     def has_logins(self) -> bool:
-        """True if it may sign in somewhere."""
+        """True if the browser has logins."""
         return self.settings.logins is not None

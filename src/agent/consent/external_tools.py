@@ -5,33 +5,18 @@ from __future__ import annotations
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agent.configuration.project_choice import ProjectChoice
 from agent.consent.grants import FILE as GRANTS_FILE
 from agent.consent.grants import Grants
 from mcp_tools.clients.config_files import configured_servers
-from mcp_tools.clients.definitions import plain_schema
 from mcp_tools.clients.trust import FILE, PINS_FILE, Contact, Decisions, ServerStatus, ToolPins, status_of
-from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from mcp_tools.clients.config_parser import Problem
     from mcp_tools.clients.servers import Servers
-
-
-SERVER = "server"
-"""The key of an external tool's server. Other tools do not have it."""
-
-
-def arguments_schema(tool: dict[str, Json]) -> dict[str, Json]:
-    """Return the schema of a tool's arguments.
-
-    An external tool's descriptions are left out, since a prompt may only show them inside a data block.
-    """
-    schema: Any = tool.get("inputSchema") or {"type": "object"}
-    return plain_schema(schema, described=False) if SERVER in tool else schema
 
 
 def _is_selected(name: str, servers: tuple[str, ...]) -> bool:

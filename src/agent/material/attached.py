@@ -59,7 +59,7 @@ async def look_at_files(context: Context, known: Sequence[AttachedFile] = ()) ->
 
 
 async def attach(context: Context, path: Path, name: str, *, ocr: bool = True) -> AttachedFile:
-    """A file of the web or of this run as one that came with the question: programs may open it."""
+    """Return a file of the web or of this run as an attached file, which programs may open."""
     seen = await _look(context, path, name, ocr=ocr)
     return {**seen, "data": list(dict.fromkeys([*seen["data"], str(path)]))}
 
@@ -92,7 +92,7 @@ async def _look(context: Context, path: Path, name: str, *, ocr: bool = True) ->
 
 
 def _members(file: AttachedFile) -> dict[str, str]:
-    """The paths of an archive's files, by the names that they have in it."""
+    """Return the paths of an archive's files, by their names in the archive."""
     named: Any = file["facts"].get("files", []) if file["kind"] in ARCHIVES else []
     pairs = zip((str(one["name"]) for one in named), file["data"], strict=False)
     return {name: path for name, path in pairs if path.endswith(f"/{name}")}
@@ -130,13 +130,13 @@ def granted(state: State, context: Context) -> tuple[Path, ...]:
 
 
 def present(state: State, context: Context) -> tuple[Path, ...]:
-    """The files of the question without those that are missing."""
+    """Return the files of the question that are not missing."""
     missing = {file["path"] for file in state.get("attached", []) if is_missing(file)}
     return tuple(path for path in context.files if str(path) not in missing)
 
 
 def is_missing(file: AttachedFile) -> bool:
-    """Return True if there is no such file, or nobody may open it."""
+    """Return True if the file is missing or cannot be opened."""
     return file["facts"].get("problem") == "missing"
 
 
@@ -147,7 +147,7 @@ def readable(state: State) -> list[AttachedFile]:
 
 
 def file_named(name: str, state: State) -> AttachedFile | None:
-    """The file that a decision means, by its name or its path; without a name the next unread one."""
+    """Return the file that a decision names, by name or path; without a name, the next unread file."""
     files = state.get("attached", [])
     if not name:
         return next(iter([*unread_files(state), *files]), None)
@@ -170,7 +170,7 @@ async def file_of_run(name: str, state: State, context: Context, *, ocr: bool = 
 
 
 async def _source_of_tool(name: str, context: Context) -> Path | None:
-    """A copy of the source of the library tool that `NAME.py` names."""
+    """Return a copy of the source of the library tool that `NAME.py` names."""
     if not name.endswith(".py") or not name.removesuffix(".py").isidentifier():
         return None
     try:
@@ -194,7 +194,7 @@ async def file_in_folder(name: str, state: State, context: Context) -> Path | No
 
 
 def path_made(name: str, state: State, context: Context) -> Path | None:
-    """A file that this run has made, by its name or its path: of an attached file, or in the workspace."""
+    """Return a file that this run has made, by name or path."""
     made = {Path(path).name: Path(path) for file in state.get("attached", []) for path in file["data"]}
     path = made.get(name, Path(name))
     if path in made.values():
@@ -220,7 +220,7 @@ def paths_by_name(files: Sequence[AttachedFile]) -> dict[str, str]:
 
 
 def with_paths(arguments: dict[str, Json], state: State) -> dict[str, Json]:
-    """The arguments with the path of an attached file for its name, in parameters that are called path or file."""
+    """Return the arguments with the path of an attached file for its name, in parameters called path or file."""
     paths = paths_by_name(state.get("attached", []))
     return {
         name: paths.get(value, value) if isinstance(value, str) and _TAKES_PATH.search(name) else value
@@ -247,7 +247,7 @@ def unread_files(state: State) -> list[AttachedFile]:
 
 
 def was_read(file: AttachedFile, steps: Sequence[Step]) -> bool:
-    """Return True if a step has read in a file, or tried to."""
+    """Return True if a step has read a part of a file, or tried to."""
     reads = re.compile(rf"read_file {re.escape(file['name'])}(?: find .*)?(?: page \d+)?", re.DOTALL)
     return any(step["action"] == "read_file" and reads.fullmatch(step["input"]) for step in steps)
 
@@ -255,7 +255,7 @@ def was_read(file: AttachedFile, steps: Sequence[Step]) -> bool:
 def files_text(files: Sequence[AttachedFile], room: int = ROOM_OF_ALL) -> DataText:
     """Return all files as a prompt shows them: kind, beginning and the share shown, marked as data.
 
-    Their beginnings have `room` characters, all together: what a short one leaves, the others have. Members of an
+    All beginnings share `room` characters. Members of an
     archive that differ only in numbers in their names are all shown if there is room; else the first is shown and the
     others are named.
     """

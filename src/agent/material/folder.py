@@ -25,7 +25,7 @@ from mcp_tools.small_files import RECORD, json_of, read_small
 from mcp_tools.text import count_of
 
 DRAFT = ".alita-applying"
-"""The name under which a file is written before it takes its place."""
+"""The temporary name of a file while it is written."""
 MOST_BYTES, MOST_FILES = 1_000_000_000, 20_000
 """A larger folder is not copied."""
 DEEPEST = 60
@@ -40,7 +40,7 @@ _LINK, _SPECIAL, _UNREADABLE, _DEEP = "a link", "no ordinary file", "it cannot b
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something in a folder that is no folder, or a folder that is not looked into."""
+    """A file in a folder, or a folder that is not entered."""
 
     name: str
     """Its path below the folder."""
@@ -48,12 +48,12 @@ class Entry:
     """The opened folder that it is in."""
     status: os.stat_result | None = None
     flaw: str = ""
-    """Why it is no file that can be read."""
+    """Why it cannot be read as a file."""
 
 
 @contextmanager
 def opened(folder: Path | str, *, below: int | None = None) -> Iterator[int]:
-    """A descriptor of a folder, which is no link.
+    """Open a folder that is not a link.
 
     Raises:
         OSError: The folder is missing, is a link or cannot be read.
@@ -66,7 +66,7 @@ def opened(folder: Path | str, *, below: int | None = None) -> Iterator[int]:
 
 
 def entries_below(folder: int, above: str = "", depth: int = 0) -> Iterator[Entry]:
-    """Everything below an opened folder, by name; no link is followed."""
+    """Yield everything below an opened folder, by name. Links are not followed."""
     with os.scandir(folder) as found:
         names = sorted(entry.name for entry in found)
     for name in names:
@@ -147,12 +147,12 @@ def copied(source: BinaryIO, target: BinaryIO | None = None, *, most: int | None
 
 
 def shown_name(name: str) -> str:
-    """A name with everything that is not plain written out."""
+    """Return a name with unusual characters escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in name)
 
 
 def checked_folder(path: Path, own: Sequence[Path]) -> Path:
-    """The real path of a folder that the user names.
+    """Return the real path of a folder that the user names.
 
     Args:
         path: The folder.
@@ -201,7 +201,7 @@ def _require_room(root: Path, size: int, files: int) -> None:
 
 
 def listing(root: Path) -> str:
-    """The first names in a folder with their sizes, those above first."""
+    """Return the first names in a folder with their sizes, upper levels first."""
     lines: list[str] = []
     waiting = deque([""])
     while waiting and len(lines) <= MOST_LISTED:
@@ -266,7 +266,7 @@ class FolderCopy:
         return Writable(self.folder, *_ROOM)
 
     def make(self) -> Manifest:
-        """Copy the folder; what a killed process left of a copy is replaced.
+        """Copy the folder, and replace an incomplete copy of a killed process.
 
         Raises:
             UsageError: The folder is too large, or cannot be read.
@@ -290,7 +290,7 @@ class FolderCopy:
                 try:
                     with opened_file(entry.place, entry.name.rpartition("/")[2]) as file:
                         manifest.files[entry.name] = self._copy(file, entry.name, MOST_BYTES - size)
-                except OSError:  # closed to us, or not there any more
+                except OSError:  # not readable, or gone
                     manifest.left_out.append((entry.name, _UNREADABLE))
                     continue
                 size += manifest.files[entry.name].bytes
@@ -340,7 +340,7 @@ class FolderCopy:
             write_whole(self.place / MANIFEST, json.dumps(plain).encode())
 
     def left_out(self, manifest: Manifest) -> str:
-        """A sentence about what was not copied; empty if everything was."""
+        """Return a sentence about files that were not copied; empty if all were."""
         if not (names := manifest.left_out):
             return ""
         told = ", ".join(f"{shown_name(name)} ({why})" for name, why in names[:10])

@@ -43,7 +43,7 @@ _MOST_SHOWN = 300
 """Lines of one file's difference."""
 _REPOSITORIES = frozenset([".git", ".hg", ".svn", ".bzr", ".jj"])
 _PARTS_OF_GIT = ("config", "commondir", "objects", "refs")
-"""Next to a file `HEAD` they make any folder a repository with settings that name programs to run."""
+"""With a file `HEAD`, they turn a folder into a git repository, whose settings can run programs."""
 _OF_GIT = re.compile(r"(head|config|config\.worktree|commondir|(objects|refs|hooks|info|modules|worktrees)/.*)")
 _ACTING = frozenset(
     [
@@ -63,7 +63,7 @@ _ACTING = frozenset(
         "generated_tools",
     ]
 )
-"""Names that programs look for by themselves, in addition to those that begin with a dot."""
+"""Names that programs load automatically, in addition to names that begin with a dot."""
 _ACTING_ENDS = (".pth", ".pyc", ".egg-link", ".desktop", ".lnk")
 _NO_LINKS = frozenset([errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS])
 """Errors of file systems in which a file has one name."""
@@ -74,7 +74,7 @@ _ODD_NAME = "its name cannot be shown"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file of the copy that is not as it was copied."""
+    """A file of the copy that was changed, added or removed."""
 
     path: str
     kind: Literal["added", "changed", "removed"]
@@ -87,7 +87,7 @@ class Change:
 
     @property
     def acts_by_itself(self) -> bool:
-        """True if some program may act on the file because it is there: it is accepted by name only."""
+        """True if some program may run or load the file automatically. The user must accept it by name."""
         parts = self.path.casefold().split("/")
         return any(part.startswith(".") or part in _ACTING for part in parts) or parts[-1].endswith(_ACTING_ENDS)
 
@@ -103,7 +103,7 @@ class Changes:
 
     files: tuple[Change, ...]
     never: tuple[tuple[str, str], ...] = ()
-    """Names that are not applied, and why."""
+    """Names that are not applied, with the reason."""
 
     def named(self, names: Sequence[str]) -> list[Change]:
         """The changes of these files; without names, all but of files that act by being there.
@@ -129,7 +129,7 @@ class Applied:
 
     done: tuple[str, ...]
     left: tuple[tuple[str, str], ...]
-    """Files that were not applied, and why."""
+    """Files that were not applied, with the reason."""
     kept: Path | None = None
     """The folder with the files that were removed."""
 
@@ -294,7 +294,7 @@ def _reason(problem: OSError | StorageError) -> str:
 
 
 class _Conflict(OSError):
-    """The file in the user's folder is not as it was copied."""
+    """The file in the user's folder has changed since it was copied."""
 
 
 def _apply(root: int, source: int, change: Change, kept: Path) -> CopiedFile | None:
@@ -304,7 +304,7 @@ def _apply(root: int, source: int, change: Change, kept: Path) -> CopiedFile | N
         OSError, StorageError: It was not applied.
     """
     with parent_of(root, change.path, make=change.kind != "removed") as (place, name):
-        with suppress(FileNotFoundError):  # a killed process left it
+        with suppress(FileNotFoundError):  # of a killed process
             os.unlink(DRAFT, dir_fd=place)
         status, now = _found_at(place, name)
         if now == change.after:
@@ -391,7 +391,7 @@ def _write(place: int, name: str, source: int, change: Change, before: os.stat_r
 
 
 def _name_new(place: int, name: str) -> None:
-    """Give the draft its name, which nothing else has."""
+    """Give the draft its name, which must be free."""
     try:
         os.link(DRAFT, name, src_dir_fd=place, dst_dir_fd=place, follow_symlinks=False)
     except FileExistsError:

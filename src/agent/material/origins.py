@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING
 
 from agent.consent.encodings import address_parts
-from agent.consent.external_tools import SERVER
 from agent.consent.permission import words_of_user
 from agent.consent.text_origins import Origins
 from agent.material.pages import is_page_read
@@ -25,7 +24,7 @@ def origins_of(state: State, context: Context) -> Origins:
         files.append(folder["listing"])
     steps, known = state.get("steps", []), state.get("known", KnownTexts(foreign=[], private=[]))
     own = [done["finding"] for done in steps if is_private(done, state)]
-    told = [json.dumps([tool["description"], tool["inputSchema"]]) for tool in state.get("tools", []) if SERVER in tool]
+    told = [json.dumps([tool.description, tool.input_schema]) for tool in state.get("tools", []) if tool.is_external]
     return Origins(
         wanted=words_of_user(state),
         foreign=[*known["foreign"], *files, *(done["finding"] for done in steps), *context.web.texts],
@@ -51,16 +50,16 @@ def parts_of_input(asked: str) -> dict[str, str]:
 
 def results_of(server: str, state: State, context: Context) -> list[str]:
     """Return the results of a server; the run may send them back to it."""
-    own = [tool["name"] for tool in state.get("tools", []) if tool.get(SERVER) == server]
+    own = [tool.name for tool in state.get("tools", []) if tool.server == server]
     given = (done["finding"] for done in state.get("steps", []) if done["input"].partition("(")[0] in own)
     return [*given, *context.python.results.get(server, ())]
 
 
 def is_private(done: Step, state: State) -> bool:
-    """Return True if a step found what is the user's, and not everybody's."""
+    """Return True if a step found private data of the user."""
     if done["action"] == "use_tool":
         name = done["input"].partition("(")[0]
-        return any(SERVER in tool and tool["name"] == name for tool in state.get("tools", []))
+        return any(tool.is_external and tool.name == name for tool in state.get("tools", []))
     if done.get("is_private"):
         return True
     has_files = state.get("attached") or state.get("folder")

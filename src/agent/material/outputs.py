@@ -84,7 +84,7 @@ class Outputs:
 
     @property
     def is_full(self) -> bool:
-        """True if it holds more than programs may leave in it."""
+        """True if the folder exceeds the limits for programs."""
         sizes = [size for size, _ in self.snapshot().values()]
         return len(sizes) > OUTPUT_FILES or sum(sizes) > OUTPUT_BYTES
 
@@ -139,7 +139,7 @@ T = TypeVar("T")
 async def with_outputs(
     outputs: Outputs, calls: Recorder, wanted: bool, call: Callable[[Path | None], Awaitable[T]]
 ) -> tuple[T, list[OutputFile]]:
-    """Make a call that may write into the run's folder, if it wants to, and return what it gave and wrote."""
+    """Make a call, and return its result and the files it wrote. It gets the folder only if it is `wanted`."""
     if not wanted:
         return await call(None), []
     before = outputs.snapshot()
@@ -152,14 +152,14 @@ async def with_outputs(
 
 
 def with_files_of(done: Step, written: Sequence[OutputFile]) -> Step:
-    """The step with the files that it wrote for the user."""
+    """Return the step with the files that it wrote for the user."""
     if written:
         done["outputs"] = [asdict(file) for file in written]
     return done
 
 
 def listing(written: Sequence[OutputFile]) -> str:
-    """The files that a step wrote, for the model. Names that read like text are data: an archive may bring them."""
+    """Return the list of files that a step wrote, for the model. Unusual names are marked as data."""
     if not written:
         return ""
     names = written[:MAX_LISTED]

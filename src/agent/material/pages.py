@@ -1,4 +1,4 @@
-"""Pages of the web as decisions name them, by address or by a link that was shown, and as a step shows them."""
+"""Pages of the web: how decisions name them, by address or link, and how steps show them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def shown_page(
     is_new: bool = True,
     is_previewed: bool = False,
 ) -> ShownPage:
-    """A part of a page, or what was found on it; the whole goes into the workspace.
+    """Return a part of a page, or the lines with some words. The full page goes into the workspace.
 
     Args:
         page: The page.
@@ -140,7 +140,7 @@ def resolved(decision: Decision, state: State) -> Decision:
 
 
 def no_such_link(decision: Decision, state: State) -> str | None:
-    """Why a link cannot be followed; None when it can, or when no link is meant."""
+    """Return why a link cannot be followed; None if it can, or if the decision does not name a link."""
     if decision.action != "read_file" or (name := _link_of(decision.file)) is None:
         return None
     links = state.get("links", {})
@@ -166,7 +166,7 @@ def _link_of(text: str) -> str | None:
 
 
 def _renumbered(page: Page, known: Mapping[str, str]) -> tuple[Page, dict[str, str]]:
-    """The page with the run's numbers of its links, and the links: one that was seen before has its number already."""
+    """Return the page with numbered links, and the links. A link keeps its number throughout the run."""
     numbers = {url: number for number, url in known.items()}
     following = max(map(int, known), default=0) + 1
     for place, url in enumerate([url for url in page.links if url not in numbers]):
@@ -229,7 +229,7 @@ def _kept(page: Page, links: Mapping[str, str], source: int, workspace: Workspac
 
 
 def tables_in(markdown: str) -> Iterator[list[list[str]]]:
-    """The tables of a text as rows of cells, the header first; links are their text alone."""
+    """Return the tables of a text as rows of cells, the header first. Links are reduced to their text."""
     rows: list[list[str]] = []
     for line in [*markdown.splitlines(), ""]:
         if line.startswith("|"):

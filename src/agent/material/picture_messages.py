@@ -18,7 +18,7 @@ from mcp_tools.text import one_line, printable
 
 _MOST = 16
 _MOST_BYTES = 12_000_000
-"""Of all pictures of a request. Above either limit, pictures of the oldest steps are only named."""
+"""Limits for all pictures of a request. Above either, pictures of the oldest steps are only named."""
 SHOWS = (
     "- You see pictures: `read` shows a picture, a page of a scan or the pictures of a document; in a program, "
     "`show(image)` shows a PIL image, such as a part that is enlarged."
@@ -29,7 +29,7 @@ _WATCHED = "- `read` has a film watched, or a sound heard, with the question in 
 
 @dataclass
 class Sight:
-    """Which models look at the pictures of a run."""
+    """The models that look at the pictures of a run."""
 
     is_shown: bool = False
     """True if the answering model is shown pictures; no longer once its endpoint has refused one."""
@@ -78,7 +78,7 @@ class PicturesOfSteps:
         for step in (step for step in steps if step.get("pictures")):
             waiting.append(step)
             count, size = count + len(step["pictures"]), size + _bytes(step["pictures"])
-            # when full, half is freed, for the sake of caches
+            # frees half at a time, which helps prompt caches
             while len(waiting) > 1 and (count > _MOST or size > _MOST_BYTES):
                 while len(waiting) > 1 and (count > _MOST // 2 or size > _MOST_BYTES // 2):
                     oldest = waiting.pop(0)
@@ -114,12 +114,12 @@ def _bytes(pictures: Sequence[Picture]) -> int:
 
 
 def without_pictures(messages: Sequence[Message]) -> list[Message]:
-    """The messages, in which the text alone is left."""
+    """Return the messages with only their text."""
     return map_parts(messages, lambda part: part if part.get("type") == "text" else None)
 
 
 def with_pictures(request: Request) -> Request:
-    """The request with the data of the pictures that its messages name by their place."""
+    """Return the request with the data of the pictures that its messages name by path."""
     return replace(request, messages=map_parts(request.messages, _filled))
 
 

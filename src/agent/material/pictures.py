@@ -69,7 +69,7 @@ async def seen_pictures(
 
 
 def places_in(file: AttachedFile, part: Mapping[str, Any], page: int) -> list[Place]:
-    """The pictures of a part of a file: those named in its `text` and `lost`, or the scanned page itself."""
+    """Return the pictures of a part of a file: named in its `text` and `lost`, or the scanned page itself."""
     made = {Path(path).name: Path(path) for path in file["data"]}
     frames = [Place(name, path) for name, path in made.items() if name.endswith(_FRAMES)]
     if file["kind"] in PICTURES:
@@ -84,14 +84,14 @@ def places_in(file: AttachedFile, part: Mapping[str, Any], page: int) -> list[Pl
 
 
 def _spread(places: list[Place]) -> list[Place]:
-    """At most `MOST_OF_ONE` places, evenly spread, with the first and the last."""
+    """Return at most `MOST_OF_ONE` places, evenly spread, with the first and the last."""
     if len(places) <= MOST_OF_ONE:
         return places
     return [places[number * (len(places) - 1) // (MOST_OF_ONE - 1)] for number in range(MOST_OF_ONE)]
 
 
 async def prepared(place: Place, context: Context) -> Picture | None:
-    """A picture as models take it; None if there is no picture that can be shown."""
+    """Return a picture in a form that models take; None if it cannot be shown."""
     copy = await context.reader.picture(place.path, place.name, page=place.page)
     if problem := copy.get("problem"):
         context.emit(Note(f"{place.name} is not shown: {problem}"))
@@ -118,7 +118,7 @@ async def _described(pictures: Sequence[Picture], context: Context, question: st
 
 
 async def _read(place: Place, context: Context) -> str:
-    """Return the text in a picture with OCR's certainty; empty if there is none."""
+    """Return the text in a picture by OCR, with its certainty; empty for a picture without text."""
     part = await context.reader.read(place.path, place.name, page=place.page, find="", limit=_MOST_READ)
     text = str(part.get("text", ""))
     return f"{place.name}, {part['where']}:\n{text}" if text and not text.startswith("(") else ""

@@ -54,7 +54,7 @@ class Hits:
         return len(self._hits)
 
     def add(self, results: Sequence[Result], terms: Terms) -> None:
-        """Takes the hits of one search for those terms, best first; a page that is named again rises."""
+        """Add the results of one search, best first. A page that is found again ranks higher."""
         for place, result in enumerate(results):
             if (hit := self._hits.get(canonical(result.url))) is None:
                 url = result.url.replace("/", " ").replace("-", " ").replace("_", " ")
@@ -79,7 +79,7 @@ class Hits:
         return [hit.result for hit in taken]
 
     def mark(self, url: str) -> None:
-        """Counts a page as tried: another address led to it."""
+        """Mark a page as tried, because another address led to it."""
         if (hit := self._hits.get(canonical(url))) is not None:
             hit.tried = True
 
@@ -115,7 +115,7 @@ async def research(
 
 
 class _Inquiry:
-    """One search under way."""
+    """One search in progress."""
 
     def __init__(self, wanted: ResearchRequest, context: Context, most: int) -> None:
         self.evidence = Evidence()
@@ -128,7 +128,7 @@ class _Inquiry:
         self._hits = Hits()
 
     async def run(self, queries: Sequence[str], follow_ups: int) -> None:
-        """From the first queries to the last follow-up."""
+        """Run the search, from the first queries to the last follow-up."""
         await self._round(queries, _PAGES, freshness_of(self._wanted.aim))
         if not any(read.passages for read in self.pages):
             await self._round([broader(query, self._terms) for query in queries], _PAGES + 1)
@@ -140,7 +140,7 @@ class _Inquiry:
             self._assess()
 
     async def _round(self, queries: Iterable[str], pages: int, freshness: str = "") -> bool:
-        """Searches and reads; whether anything new was read."""
+        """Search and read; return True if anything new was read."""
         new = [query for query in queries if query and query not in self.evidence.queries]
         self.evidence.queries += new
         terms = terms_of(" ".join([self._wanted.aim, *new])) if self.pages else self._terms
@@ -208,7 +208,7 @@ class _Inquiry:
         return usable(queries)
 
     def conclude(self) -> None:
-        """Fills the evidence from the pages read so far. Of each page, the quotes that state the answer come first."""
+        """Fill the evidence from the pages read so far. Quotations that state the answer come first for each page."""
         if self.pages and not self.quotes:
             self._assess()
         self.evidence.hits, self.evidence.read = len(self._hits), len(self.pages)
@@ -228,7 +228,7 @@ class _Inquiry:
 
 
 async def _all(*calls: Awaitable[T]) -> list[T]:
-    """The results of concurrent calls in their order; all have ended when one raises."""
+    """Return the results of concurrent calls in order. If one raises, the others have ended, too."""
     results: list[T] = []
     for outcome in await asyncio.gather(*calls, return_exceptions=True):
         if isinstance(outcome, BaseException):

@@ -7,7 +7,7 @@
 | `step_3.txt`, `step_3.json` | what step 3 returned: as text, as a value |
 | `step_3_picture_1.png` | what its program showed |
 
-Attached files stay where they are, and what was made of them for programs stands in `AttachedFile.data`.
+Attached files stay in place. `AttachedFile.data` names their extracted contents for programs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mcp_tools.small_files import read_small
 from mcp_tools.tool import Json
 
 FOLDER = "workspace"
-"""Its name in the folder of a run."""
+"""The name of the folder in a run."""
 _REMEDY = "Make it writable, or free some space."
 
 
@@ -45,10 +45,10 @@ class Workspace:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
         self.is_used = False
-        """True if this run has kept anything so far; what a later process finds there says nothing about that."""
+        """True if this run has kept anything so far. Files of an earlier process do not count."""
 
     def open(self) -> None:
-        """Make the folder, which programs may read from now on.
+        """Make the folder. Programs may read it from now on.
 
         Raises:
             StorageError: It cannot be made.
@@ -58,7 +58,7 @@ class Workspace:
             self.folder.mkdir(mode=0o755, parents=True, exist_ok=True)
 
     def keep_text(self, name: str, text: str) -> Path:
-        """Keeps a text in a file of that name, in which what is unsafe is replaced; its absolute path.
+        """Keep a text in a file with that name, made safe, and return its absolute path.
 
         Raises:
             StorageError: The folder cannot be written.
@@ -66,17 +66,17 @@ class Workspace:
         return self.keep_bytes(name, text.encode("utf-8", "replace"))
 
     def keep_json(self, name: str, value: Json) -> Path:
-        """Keeps a value as JSON; see `keep_text`."""
+        """Keep a value as JSON; see `keep_text`."""
         return self.keep_text(name, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 
     def keep_table(self, name: str, rows: Sequence[Sequence[str]]) -> Path:
-        """Keeps rows as CSV, the header first; see `keep_text`."""
+        """Keep rows as CSV, the header first; see `keep_text`."""
         out = io.StringIO(newline="")
         csv.writer(out, lineterminator="\n").writerows(rows)
         return self.keep_text(name, out.getvalue())
 
     def file(self, name: str) -> Path | None:
-        """The path of a file that is kept here, by its path or its name; None if there is no such file."""
+        """Return the path of a kept file, by its path or name; None if there is no such file."""
         path = self.folder / name
         if path.parent != self.folder or not path.is_file() or path.is_symlink():
             return None
@@ -84,7 +84,7 @@ class Workspace:
         return path
 
     def keep_bytes(self, name: str, content: bytes) -> Path:
-        """Keeps bytes; see `keep_text`."""
+        """Keep bytes; see `keep_text`."""
         self.is_used = True
         plain = Path(safe_name(name) or "file")
         with os_errors_as(StorageError, f"{self.folder} cannot be written", _REMEDY):
@@ -106,7 +106,7 @@ class Workspace:
 
 
 def _holds(path: Path, content: bytes) -> bool:
-    """Return True if a file, and no link to one, has this content."""
+    """Return True if a regular file has this content."""
     with contextlib.suppress(OSError):
         return read_small(path, len(content), follow=False) == content
     return False

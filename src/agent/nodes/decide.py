@@ -1,4 +1,4 @@
-"""decide: chooses the next action, and routes to its node."""
+"""The node that chooses the next action and routes to its node."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from agent.models.protocol import Role
 from agent.state import Decision, State
 
 _LONGEST_ANSWER = 4_000
-"""Characters of a result that can be an answer as it is."""
+"""Characters of the longest result that is used as the answer."""
 
 
 async def decide(state: State, runtime: Runtime[Context]) -> Command[str]:
-    """Chooses the next action; a limit that is reached, or no usable decision, leads to the best-effort answer.
+    """Choose the next action. At a limit, or without a usable decision, the run ends with a best-effort answer.
 
-    Needs no model where the last result is the answer, or where the last reply asked for several actions.
+    No model is asked if the last result is the answer, or if the last reply has further actions.
     """
     context = runtime.context
     done, turns = len(state.get("steps", [])), state.get("turns", 0)
@@ -62,7 +62,10 @@ async def decide(state: State, runtime: Runtime[Context]) -> Command[str]:
 
 
 def _limit(state: State, context: Context, turns: int) -> str | None:
-    """The limit that is reached. Whoever was handed a question meets those of the run in the calls themselves."""
+    """Return the limit that was reached, if any.
+
+    A specialist has its own step limit; the run's other limits are checked at each call.
+    """
     if not state["purpose"].is_users:
         return "steps" if turns >= state["most_turns"] else None
     return context.budget.exceeded(turns, len(state.get("steps", [])))
@@ -77,13 +80,13 @@ def _go(decision: Decision, turn: int, state: State, update: dict[str, Any], con
 
 
 def _final_result(state: State) -> str | None:
-    """The last result, if the model called it the answer and nothing speaks against that."""
+    """Return the last result if the model declared it the answer and it has the declared form."""
     steps = state.get("steps", [])
     if not steps:
         return None
     try:
         text = answer_of(steps[-1], state["question"])
-    except ValueError:  # the model is told with the result
+    except ValueError:  # the prompt shows the error with the result
         return None
     return text if 0 < len(text) <= _LONGEST_ANSWER else None
 
@@ -95,9 +98,9 @@ def _give_up(context: Context, why: str, limit: str | None) -> Command[str]:
 
 
 def begin_ahead(decisions: Sequence[Decision], state: State, context: Context) -> None:
-    """Begins to read the pages and to search; the actions themselves then find it done, one after the other.
+    """Start reading pages and searching in parallel. The actions then wait for these results in order.
 
-    What comes after a question that is handed over waits for it, so that a replay makes the same calls in that order.
+    Decisions after a hand-over wait for it, so that a replay makes the calls in the same order.
     """
     if not decisions:
         return

@@ -1,4 +1,4 @@
-"""evaluate: the answer in its final form, with its sources, and the status of the run."""
+"""The node that brings the answer into its final form, with sources and the status of the run."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _COMPUTING = frozenset({"use_tool", "create_tool", "run_code"})
 
 
 async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Brings the answer into its final form, judges it, and sets the status of the run.
+    """Bring the answer into its final form, judge it, and set the status of the run.
 
-    A doubtful answer is handed back once, while the run's limits allow another attempt; then it stands.
+    A doubtful answer goes back once for another attempt, if the limits allow it. After that it is accepted.
     """
     steps = state.get("steps", [])
     computed = bool(steps) and steps[-1]["ok"] and steps[-1]["action"] in _COMPUTING
@@ -48,7 +48,7 @@ async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
 
 
 def _handed_back(text: str, quality: Quality, state: State, context: Context) -> dict[str, Any]:
-    """What asks for another attempt; nothing where there was one, or there can be none."""
+    """Return the update that asks for another attempt; empty if none is possible, or there was one."""
     turns, done = state.get("turns", 0), len(state.get("steps", []))
     if "again" in state or not state["purpose"].is_judged or state.get("limit") or not done:
         return {}
@@ -61,7 +61,7 @@ def _handed_back(text: str, quality: Quality, state: State, context: Context) ->
 
 
 async def _in_schema(state: State, schema: dict[str, Any], context: Context) -> dict[str, Any]:
-    """The answer in the form of the user's schema; one that does not come to fit it is none."""
+    """Return the answer as JSON for the user's schema. An answer that cannot be made to fit is dropped."""
     context.budget.last_call = context.budget.limits.cost != 0
     try:
         text = await in_schema(state.get("text", ""), state["question"], schema, context)
@@ -69,7 +69,7 @@ async def _in_schema(state: State, schema: dict[str, Any], context: Context) -> 
         context.emit(Note(failure.message))
         text = ""
     status = "no_answer" if not text else "limit" if state.get("limit") else "answered"
-    # What is put into a form need not stand so in its sources.
+    # The JSON may differ from the wording in the sources, so the original text is checked.
     given, sources, question = state.get("text", ""), state.get("sources", []), state["question"]
     cited = with_citations(given, sources, computed=True, question=question, split=sentences_of)[1] if text else ()
     return {"text": text, "status": status, "cited": [asdict(source) for source in cited]}
@@ -84,7 +84,7 @@ def _is_form_asked(question: str) -> bool:
 
 
 def final_form(text: str, question: str) -> str:
-    """The answer without lead-in, code fence, JSON and control characters; as it is where nothing else is in it."""
+    """Return the answer without lead-in, code fence, JSON wrapping and control characters."""
     text = printable(text).strip()
     fenced = re.fullmatch(r"```\w*\n(.*?)\n?```", text, re.DOTALL)
     inside = fenced[1].strip() if fenced else text

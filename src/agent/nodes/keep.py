@@ -1,4 +1,4 @@
-"""keep: a tool from a small model's program, once the answer is there; create_tool keeps those of capable models."""
+"""The node that turns a small model's program into a tool, after the answer; see also `create_tool`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent.state import State
 
 
 async def keep(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Whatever happens here, the answer stays as it is, and is told first."""
+    """Report the answer first, then try to keep the program as a tool. The answer does not change."""
     if state.get("status") == "answered" and "most_turns" not in state:
         runtime.context.emit(AnswerFound(state["text"]))
     return await runtime.context.strategy(Role.COORDINATOR).keep(state, runtime.context)

@@ -1,38 +1,38 @@
-"""plan: finds tools that may fit, looks at attached files, and has a brief written, before the first decision."""
+"""The node before the first decision: finds tools, inspects attached files, and asks for a brief."""
 
 from __future__ import annotations
 
 import contextlib
 from collections import Counter
+from dataclasses import replace
 from typing import Any, cast
 
 from langgraph.runtime import Runtime
 
 from agent.actions.server_tools import ALL_TOOLS, arranged
-from agent.actions.tools import NEAR, shown_tool
-from agent.consent.external_tools import SERVER
+from agent.actions.tools import shown_tool
 from agent.context import Context
 from agent.events import Note, ToolFound
 from agent.material.attached import look_at_files
 from agent.models.protocol import Role
-from agent.state import State, Wrapped
+from agent.state import State, ToolRef, Wrapped
 from mcp_tools.clients.definitions import SEPARATOR
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library.approvals import errors_of
 from mcp_tools.text import count_of
-from mcp_tools.tool import Json, Status, Tool, signature_of
+from mcp_tools.tool import Status, Tool, signature_of
 
 _STANDS_ALONE = 12
-"""Words from which on a message is searched for by itself; a shorter one may refer to the turn before it."""
+"""Words. A shorter message may refer to the turn before it, and is searched for together with that turn."""
 _MOST_OFFERED = 12
 _LONG_MESSAGE = 20
-"""Line breaks from which on a message, such as one with a pasted log, is a file of the conversation, too."""
+"""Line breaks. A longer message, such as a pasted log, is also kept as a file."""
 SHOWN_FLAWS = 3
-"""`alita tools list` tells them all."""
+"""`alita tools list` shows all flaws."""
 
 
 async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Finds the few tools of the library, and of external servers, that may fit the question."""
+    """Find the few tools of the library and of external servers that may fit the question."""
     context = runtime.context
     for flaw in (await context.library.flaws())[:SHOWN_FLAWS]:
         context.emit(Note(flaw))
@@ -44,9 +44,9 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         found_now = await context.external.search(state["question"], ALL_TOOLS)
         tools = arranged(tools, found_now, offered, set(offered))
     for tool in tools:
-        if tool["name"] not in others:
-            context.emit(ToolFound(tool["name"], server=tool.get(SERVER, "")))
-    fresh = [tool[SERVER] for tool in tools if SERVER in tool and tool["name"] not in state.get("offered", [])]
+        if tool.name not in others:
+            context.emit(ToolFound(tool.name, server=tool.server))
+    fresh = [tool.server for tool in tools if tool.is_external and tool.name not in state.get("offered", [])]
     for server, count in Counter(fresh).items():
         context.emit(Note(f"the server {server} offers {count_of(count, 'tool')}"))
     found: dict[str, Any] = {"tools": tools, **({"wraps": wraps} if wraps else {})}
@@ -64,7 +64,7 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
 
 
 async def _package(state: State, context: Context) -> Wrapped | None:
-    """The package that the tool is to be made around."""
+    """Return the package that the tool will wrap."""
     if not (around := state.get("around")):
         return None
     from agent.actions.wrapping import read_package
@@ -72,27 +72,27 @@ async def _package(state: State, context: Context) -> Wrapped | None:
     return await read_package(around, state["question"], context)
 
 
-async def _own_tools(state: State, context: Context) -> tuple[list[dict[str, Json]], set[str]]:
-    """The tools of the library that are shown, and the names of those that do not fit the question itself."""
+async def _own_tools(state: State, context: Context) -> tuple[list[ToolRef], set[str]]:
+    """Return the tools of the library to show, and the names of the ones that do not fit the question itself."""
     fitting, others, is_all = await _fitting(state, context)
     drafts = [tool.name for tool in fitting if tool.status is not Status.VERIFIED]
     if drafts:
         context.emit(Note(f"Not approved on this machine: {', '.join(drafts)} (alita tools approve NAME)"))
     wants_tool = state["purpose"].wants_tool
-    if around := state.get("around"):  # others are no tools around this package
+    if around := state.get("around"):  # only tools around this package
         fitting, others = ([one for one in some if around in one.capabilities.packages] for some in (fitting, others))
     tools = [shown_tool(tool) for tool in fitting if not wants_tool or tool.name not in drafts]
-    if is_all:  # in an order that does not depend on the question, for prompt caches
-        tools = sorted([*tools, *map(shown_tool, others)], key=lambda tool: str(tool["name"]))
+    if is_all:  # an order independent of the question, for prompt caches
+        tools = sorted([*tools, *map(shown_tool, others)], key=lambda tool: tool.name)
     elif not wants_tool:
-        tools += [{**shown_tool(tool), NEAR: signature_of(tool)} for tool in others]
+        tools += [replace(shown_tool(tool), signature=signature_of(tool)) for tool in others]
     return tools, {tool.name for tool in others}
 
 
 async def _fitting(state: State, context: Context) -> tuple[list[Tool], list[Tool], bool]:
-    """The tools that earlier turns offered, in their order, and those that the library finds for this one.
+    """Return the tools offered in earlier turns, in their order, then the tools found for this question.
 
-    Also approved tools of the library that fit less, and whether these are all that it has.
+    Also return approved tools that fit less well, and True if these are the whole library.
     """
     question, said = state["question"], state.get("said", [])
     if context.room.earlier and len(said) > 1 and len(question.split()) < _STANDS_ALONE:

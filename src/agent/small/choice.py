@@ -8,11 +8,10 @@ from typing import Any, cast
 
 from agent.actions.read import has_unread_file
 from agent.actions.registry import refusal_of
-from agent.actions.server_tools import RANK, external_of
+from agent.actions.server_tools import arguments_schema, external_of
 from agent.actions.tools import asked_before
 from agent.answering.answer_format import answer_text
 from agent.answering.final_answer import in_asked_format
-from agent.consent.external_tools import SERVER, arguments_schema
 from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.events import Note
@@ -20,7 +19,7 @@ from agent.material.attached import TABLES_AND_DATA, readable, unread_files
 from agent.models.protocol import Role
 from agent.small.evidence import copied_answer, found_steps
 from agent.small.program import openable
-from agent.state import AttachedFile, Decision, State, Step
+from agent.state import AttachedFile, Decision, State, Step, ToolRef
 from agent.steps import evidence_text, reading_of
 from agent.web.address import addresses_in
 from agent.web.queries import terms_of
@@ -100,8 +99,8 @@ def _material(state: State) -> Decision | None:
 
 def _options(state: State) -> dict[str, Decision]:
     """Return the possible actions by the word that chooses each."""
-    own = [tool for tool in state["tools"] if SERVER not in tool]
-    external = sorted(external_of(state), key=lambda tool: tool.get(RANK, 0))
+    own = [tool for tool in state["tools"] if not tool.is_external]
+    external = sorted(external_of(state), key=lambda tool: tool.rank)
     options = _tools([*own, *external])
     for file in unread_files(state):
         options[f"read {file['name']}"] = _reading(file, state)
@@ -119,8 +118,8 @@ def _is_open(decision: Decision, state: State) -> bool:
     return decision.action == "answer" or refusal_of(decision, state) is None
 
 
-def _tools(tools: Sequence[dict[str, Json]]) -> dict[str, Decision]:
-    return {f"use {tool['name']}": Decision("use_tool", tool=str(tool["name"])) for tool in tools[:_MAX_TOOLS]}
+def _tools(tools: Sequence[ToolRef]) -> dict[str, Decision]:
+    return {f"use {tool.name}": Decision("use_tool", tool=tool.name) for tool in tools[:_MAX_TOOLS]}
 
 
 def _reading(file: AttachedFile, state: State, why: str = "") -> Decision:
@@ -152,7 +151,7 @@ def choice_schema(options: Sequence[str]) -> dict[str, Any]:
 
 def _offers(options: dict[str, Decision], state: State) -> DataText:
     """Return the tools, files and findings that the choice is about, as data."""
-    said = {f"use {tool['name']}": str(tool["description"]) for tool in state["tools"]}
+    said = {f"use {tool.name}": tool.description for tool in state["tools"]}
     said |= {f"read {file['name']}": file["beginning"] for file in readable(state)}
     said |= {f"run {file['name']}": file["beginning"] for file in readable(state)}
     blocks = [data_block(name, said[name][:_SHOWN_CHARS]) for name in options if name in said]
@@ -162,8 +161,8 @@ def _offers(options: dict[str, Decision], state: State) -> DataText:
 
 
 async def _with_arguments(decision: Decision, state: State, context: Context) -> Decision | None:
-    tool = next(tool for tool in state["tools"] if tool["name"] == decision.tool)
-    described = data_block(str(tool.get(SERVER, "library")), str(tool["description"]))
+    tool = next(tool for tool in state["tools"] if tool.name == decision.tool)
+    described = data_block(tool.server or "library", tool.description)
     asked = {"question": state["question"], "tool": decision.tool, "description": described}
     try:
         arguments = await _filled("arguments", arguments_schema(tool), context, _MAX_ARGUMENT_TOKENS, **asked)

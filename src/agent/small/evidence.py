@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 from agent.answer import has_words, plain, stands_there
-from agent.consent.external_tools import SERVER
 from agent.context import Context
 from agent.errors import ModelOutputError
 from agent.events import InstructionFound, Note
@@ -46,7 +45,7 @@ _FINDING: frozenset[ActionName] = frozenset({"search", "browse", "read_file", "u
 
 def found_steps(state: State) -> list[Step]:
     """Return the steps that brought text from outside."""
-    external = {tool["name"] for tool in state["tools"] if SERVER in tool}
+    external = {tool.name for tool in state["tools"] if tool.is_external}
     return [
         step
         for step in state.get("steps", [])

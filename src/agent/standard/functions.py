@@ -7,24 +7,22 @@ from typing import Any
 
 from agent.actions.action import FINAL, TEXT, WHY, FunctionCall, function_form
 from agent.actions.registry import ACTIONS
-from agent.actions.server_tools import FOLDED, SERVER_TOOL
-from agent.actions.tools import DRAFT, NEAR
-from agent.consent.external_tools import SERVER, arguments_schema
+from agent.actions.server_tools import SERVER_TOOL, arguments_schema
 from agent.models.protocol import ToolCall
-from agent.state import Decision, Ending, Reply, State
+from agent.state import Decision, Ending, Reply, State, ToolRef
 from mcp_tools.text import one_line
 
 _LONGEST_REASON = 300
 _FUNCTIONS = {name: action.function for name, action in ACTIONS.items() if action.function is not None}
 _ACTIONS = {form["function"]["name"]: ACTIONS[name] for name, form in _FUNCTIONS.items()}
-"""By the name of the function."""
+"""The actions by the name of their function."""
 
 
 def functions_for(state: State) -> list[dict[str, Any]]:
     """Return the functions of a run in Chat Completions form; actions come first, so that their text stays the same."""
-    own = [tool for tool in state["tools"] if tool["name"] not in _ACTIONS and NEAR not in tool]
-    tools = [_tool_function(tool) for tool in own if not tool.get(FOLDED)]
-    if any(tool.get(FOLDED) for tool in own):
+    own = [tool for tool in state["tools"] if tool.name not in _ACTIONS and not tool.signature]
+    tools = [_tool_function(tool) for tool in own if not tool.is_folded]
+    if any(tool.is_folded for tool in own):
         tools = [_FUNCTIONS["use_tool"], *tools]
     if state["purpose"].wants_tool:
         return [_FUNCTIONS["create_tool"], *tools]
@@ -32,21 +30,21 @@ def functions_for(state: State) -> list[dict[str, Any]]:
     return [*(form for name, form in _FUNCTIONS.items() if name not in left_out), *tools]
 
 
-def _tool_function(tool: dict[str, Any]) -> dict[str, Any]:
-    """A tool as a function. Descriptions by servers and drafts are data, in a block of the first message."""
+def _tool_function(tool: ToolRef) -> dict[str, Any]:
+    """Return a tool as a function. The first message has the descriptions of servers and drafts, as data."""
     schema = arguments_schema(tool)
     properties = {**schema.get("properties", {})}
     properties.setdefault(FINAL, TEXT)
-    said = "A tool of the library that is not approved." if tool.get(DRAFT) else str(tool["description"])
-    said = f"A tool of the connected server {tool[SERVER]}." if SERVER in tool else said
-    form = function_form(str(tool["name"]), said, properties, schema.get("required", []))
+    said = "A tool of the library that is not approved." if tool.is_draft else tool.description
+    said = f"A tool of the connected server {tool.server}." if tool.is_external else said
+    form = function_form(tool.name, said, properties, schema.get("required", []))
     extra = {key: value for key, value in schema.items() if key not in {"properties", "required", "type", "title"}}
     form["function"]["parameters"] |= extra
     return form
 
 
 def decision_of_call(
-    call: ToolCall, said: str = "", replies: Sequence[Reply] = (), tools: Sequence[dict[str, Any]] = ()
+    call: ToolCall, said: str = "", replies: Sequence[Reply] = (), tools: Sequence[ToolRef] = ()
 ) -> Decision:
     """Return the decision of a function call that has no problem.
 
@@ -60,7 +58,7 @@ def decision_of_call(
     if action is not None and action.name != "use_tool":
         why = one_line(said or str(arguments.get(WHY, "")), _LONGEST_REASON)
         return action.decision(FunctionCall(arguments, why, call.id, replies))
-    called_tool = next((tool for tool in tools if action is None and tool["name"] == call.name), {})
+    called_tool = next((tool for tool in tools if action is None and tool.name == call.name), None)
     own = arguments_schema(called_tool).get("properties", {}) if called_tool else {}
     added = {name: str(arguments.get(name, "")) for name in (WHY, FINAL) if name not in own}
     why, final = one_line(said or added.get(WHY, ""), _LONGEST_REASON), added.get(FINAL, "")

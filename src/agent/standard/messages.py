@@ -1,4 +1,4 @@
-"""The conversation with a capable model: built from the state at each decision, and only extended at its end."""
+"""The conversation with a capable model. It is built from the state at each decision, and only grows at its end."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent.actions.server_tools import external_of, line_of, module_names, sentence_of
-from agent.actions.tools import DRAFT, NEAR
 from agent.answering.answer_format import answer_of, variables_in, wanted_form
 from agent.configuration.specialists import prompt_of
-from agent.consent.external_tools import SERVER
 from agent.conversation import SHORT, Room
 from agent.learning.planner import brief_text, plan_text
 from agent.material.attached import files_text
@@ -28,7 +26,7 @@ _FORM = (
     "- Answer what was asked, no more, in the form asked for. Web facts end with their source's number: [1]; a bare "
     "value does not. What cannot be found: say what and why."
 )
-"""The form of an answer; the rules of a benchmark take its place."""
+"""The form of an answer, unless a benchmark has its own rules."""
 _CONNECTED = (
     "Connected servers and what they say of their tools. Programs import them, with keyword arguments: "
     "`from servers.{module} import {name}`. Programs do not see a server's folders: they call its functions."
@@ -70,7 +68,7 @@ def messages_for(
     sight = sight or Sight()
     attached = [file for file in state.get("attached", []) if "since" not in file]
     pictures = [picture for file in attached for picture in file.get("pictures", [])][:_MOST_PICTURES]
-    # the same for all questions of a specialist, and of a benchmark
+    # cacheable: the same for all questions
     more = [prompt_of(state.get("agent", "")), state.get("rules", ""), sight.abilities]
     messages[0]["content"] = "\n\n".join(filter(None, [messages[0]["content"].rstrip(), *more]))
     if pictures:
@@ -129,9 +127,9 @@ def _question(state: State, room: Room) -> str:
     if planned := state.get("brief"):
         lines += ["", "A plan, made from what went wrong with such questions:", data_block("plan", brief_text(planned))]
     lines += _servers(state, room)
-    if near := [f"- {tool[NEAR]}: {sentence_of(tool)}" for tool in state["tools"] if NEAR in tool]:
+    if near := [f"- {tool.signature}: {sentence_of(tool)}" for tool in state["tools"] if tool.signature]:
         lines += ["", _NEAR, *near]
-    if drafts := [str(tool["description"]) for tool in state["tools"] if tool.get(DRAFT)]:
+    if drafts := [tool.description for tool in state["tools"] if tool.is_draft]:
         lines += ["", "What tools that are not approved say of themselves:", *drafts]
     return "\n".join(lines)
 
@@ -164,9 +162,9 @@ def _servers(state: State, room: Room) -> list[str]:
         str(message["content"]) for turn in room.earlier for message in turn if message["role"] == "user"
     )
     servers: dict[str, list[str]] = {}
-    tools = [tool for tool in external_of(state) if f"\n- {tool['name']}: " not in earlier]
+    tools = [tool for tool in external_of(state) if f"\n- {tool.name}: " not in earlier]
     for tool in tools:
-        servers.setdefault(tool[SERVER], []).append(f"- {line_of(tool)}")
+        servers.setdefault(tool.server, []).append(f"- {line_of(tool)}")
     if not tools:
         return []
     module, name = module_names(tools[0])
@@ -190,7 +188,7 @@ def _observation(
         return _STOPPED if is_under_way else "Not done: the run continued without it."
     size = SHORT if call["id"] in short else room.one
     shown = preview(step.get("result") or step["finding"].removeprefix("read_file "), size)  # the call is above
-    if _WORD.search(shown):  # numbers alone give no orders
+    if _WORD.search(shown):  # plain numbers cannot be instructions
         shown = data_block(call["function"]["name"], shown)
     note = f"\n{step['note']}" if step.get("note") else ""
     brought = [file for file in state.get("attached", []) if file.get("since") == step["number"]]

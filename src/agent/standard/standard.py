@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from agent.web.evidence import Evidence
 
 ATTEMPTS = 3
-"""Number of attempts after replies without a usable call; each shows the reasons."""
+"""Number of attempts for a reply with a usable call. Each further attempt shows the reasons."""
 _MOST_CALLS = 8
-"""Limit of one reply."""
-_INCOMPLETE = re.compile(r"[?&][^=&]*=$|…|[{}]")  # an address that wants a value: `…/search?q=`, `/boats/{name}`
+"""Limit of calls in one reply."""
+_INCOMPLETE = re.compile(r"[?&][^=&]*=$|…|[{}]")  # an address with a placeholder: `…/search?q=`, `/boats/{name}`
 _MOST_PAGES = 4
 """Maximum number of pages read before the model is asked."""
 _TOKENS = 8_000
@@ -81,7 +81,7 @@ LIMITS = PromptLimits(
 
 
 class Standard(Strategy):
-    """Trusts the model's own judgement."""
+    """The strategy for capable models: a conversation with function calls."""
 
     limits = LIMITS
 
@@ -125,7 +125,7 @@ class Standard(Strategy):
         raise ModelOutputError(f"the model gave no valid action in {ATTEMPTS} attempts: {one_line(problem, 200)}")
 
     async def brief(self, state: State, context: Context) -> Update:
-        """The planner's, from the gap records that fit."""
+        """Return the planner's brief from the gap records that fit."""
         return await brief(state, context, _names(state))
 
     async def _ask(self, state: State, context: Context, replies: list[Reply], closing: str = "") -> Completion:
@@ -203,7 +203,7 @@ class Standard(Strategy):
         return bool(room.summary)
 
     async def best_guess(self, state: State, context: Context) -> str:
-        """The best answer that the conversation allows; empty where the model gives none."""
+        """Ask the model for its best answer; empty if it gives none."""
         limit = state.get("limit")
         why = f"the limit of {limit} is reached" if limit else "the calls so far could not be carried out"
         return (await self._ask(state, context, [], _LAST.format(why))).text.strip()
@@ -218,7 +218,7 @@ class Standard(Strategy):
     async def operate(
         self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
     ) -> BrowserOutcome:
-        """Operates it with browser-use."""
+        """Operate a site with browser-use."""
 
         async def ask(messages: Sequence[Message], **options: Any) -> Any:
             try:
@@ -229,11 +229,11 @@ class Standard(Strategy):
         return await context.browser.do(task, url, files, ask, origins=origins)
 
     async def program(self, state: State, context: Context) -> Update:
-        """The model's own program, in the session of the run."""
+        """Run the model's program in the session of the run."""
         return await run_in_session(state, context)
 
     async def create(self, state: State, context: Context) -> Update:
-        """The model's own tool, proved with tests that an examiner writes from its definition."""
+        """Prove the model's tool with tests that an examiner writes from its definition."""
         return await propose_tool(state, context)
 
     def transcript(self, state: State, context: Context) -> list[Message]:
@@ -244,11 +244,11 @@ class Standard(Strategy):
         return sent[1 + sum(map(len, context.room.earlier)) :]
 
     async def is_wanted(self, action: str, wanted: str, context: Context) -> bool:
-        """The model judges the action by what the user wrote."""
+        """Ask the model if the user's own words ask for the action."""
         return await is_asked_for(action, wanted, context)
 
     def doubt(self, text: str, why: str) -> list[Reply]:
-        """The answer goes back to the conversation, with the reason."""
+        """Return the answer with the reason for the doubt, as a message to the model."""
         return [Reply(message=Completion(text).as_message(), refused={}, remark=_DOUBT.format(why))]
 
 
@@ -295,7 +295,7 @@ def _refusal_of(decision: Decision, before: Sequence[Decision], state: State) ->
 
 
 def _pages_named(state: State, context: Context) -> list[Decision]:
-    """The readings of the addresses in the question; films and sound are left to programs and to other addresses."""
+    """Return decisions to read the addresses in the question, without films and sounds."""
     named = [url for url in addresses_in(state["question"]) if not _INCOMPLETE.search(url)]
     pages = [Decision("read_file", "The question names it.", file=url) for url in named]
     if not pages or state["purpose"].wants_tool or state.get("agent") == "browser":
@@ -311,7 +311,7 @@ def _pages_named(state: State, context: Context) -> list[Decision]:
 
 
 def _by_rule(decisions: Sequence[Decision], state: State, *, is_free: bool = False) -> NextActions:
-    """Return decisions by rules in the form of calls, so that the conversation shows them."""
+    """Return decisions by rule as function calls, so that the conversation shows them."""
     calls = []
     for number, decision in enumerate(decisions, step_number(state)):
         name, arguments = decision.tool, decision.arguments
@@ -327,7 +327,7 @@ def _by_rule(decisions: Sequence[Decision], state: State, *, is_free: bool = Fal
 
 
 def _tool_wanted(state: State) -> Decision | None:
-    """The end of a run that is for a tool: there is one, or several attempts have failed; None before."""
+    """Return the last decision of a run for a tool: the tool exists, or several attempts failed; None before that."""
     steps = state.get("steps", [])
     if steps and (state.get("created") or state.get("used") or steps[-1]["ending"].ends_run):
         value = steps[-1]["value"]
