@@ -119,16 +119,16 @@ def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:
     from agent.traces.lines import line_of
 
     loop = asyncio.get_running_loop()
-    told = ""
+    reported = ""
 
     def listen(event: Event) -> None:
         if watch is not None:
             watch(event)
-        nonlocal told
+        nonlocal reported
         if isinstance(event, ModelStarting):
             fifth = "" if event.fraction is None else f" {int(event.fraction * 5)}"
-            if f"{event.text}{fifth}" != told:  # report a new text or every fifth of the progress, not each percent
-                told = f"{event.text}{fifth}"
+            if f"{event.text}{fifth}" != reported:  # report a new text or every fifth of the progress, not each percent
+                reported = f"{event.text}{fifth}"
                 loop.call_soon_threadsafe(lines.put_nowait, event.progress)
         elif line := line_of(event):
             loop.call_soon_threadsafe(lines.put_nowait, line.plain(_WIDTH))
@@ -150,5 +150,5 @@ def _answer_for_client(answer: Answer) -> dict[str, Json]:
     if not answer.text and answer.status != "answered":
         reason = answer.error or (f"the limit of {answer.limit} was reached" if answer.limit else "no answer was found")
         return {"status": answer.status, "error": reason}
-    told = answer.as_json()
-    return {name: told[name] for name in told if name not in {"schema", "error"}}
+    form = answer.as_json()
+    return {name: form[name] for name in form if name not in {"schema", "error"}}

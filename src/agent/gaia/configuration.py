@@ -111,8 +111,8 @@ class Selection:
                 raise UsageError(f"The question set has no question {task_id!r}.", remedy=remedy)
         for level in self.levels:
             if level not in levels:
-                told = ", ".join(map(str, sorted(levels - {None}, key=str))) or "no levels"
-                raise UsageError(f"The question set has no level {level}.", remedy=f"It has: {told}.")
+                known = ", ".join(map(str, sorted(levels - {None}, key=str))) or "no levels"
+                raise UsageError(f"The question set has no level {level}.", remedy=f"It has: {known}.")
         return [
             task
             for task in tasks

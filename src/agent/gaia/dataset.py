@@ -77,10 +77,10 @@ class Hub:
             ) from None
         except (errors.HfHubHTTPError, errors.XetError, errors.XetDownloadError, httpx.HTTPError) as error:
             status = error.response.status_code if isinstance(error, errors.HfHubHTTPError) else 0
-            told = f"answered {status}" if status else f"cannot be reached: {one_line(str(error), 200)}"
+            reply = f"answered {status}" if status else f"cannot be reached: {one_line(str(error), 200)}"
             refused = status in (401, 403, 404)
             raise (NoAccess if refused else DatasetError)(
-                f"The hub {told} for {REPOSITORY}.", remedy=_ACCESS if refused else _NETWORK
+                f"The hub {reply} for {REPOSITORY}.", remedy=_ACCESS if refused else _NETWORK
             ) from None
         except OSError as error:
             raise DatasetError(

@@ -286,5 +286,5 @@ def _telling() -> Iterator[None]:
 
 def _differences(one: dict[str, Json], other: dict[str, Json]) -> list[str]:
     names = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
-    told = {name: [json.dumps(each.get(name), ensure_ascii=False) for each in (one, other)] for name in names}
-    return [f"{name}: {before}, now {after}" for name, (before, after) in told.items()]
+    values = {name: [json.dumps(each.get(name), ensure_ascii=False) for each in (one, other)] for name in names}
+    return [f"{name}: {before}, now {after}" for name, (before, after) in values.items()]

@@ -117,7 +117,7 @@ def write_details(path: Path, dataset: Dataset, attempts: Iterable[Attempt], ste
     lines = []
     for attempt in sorted(attempts, key=lambda one: (places[one.task_id][0], one.epoch)):
         task = places[attempt.task_id][1]
-        told: dict[str, Json] = {
+        line: dict[str, Json] = {
             "task_id": task.task_id,
             "epoch": attempt.epoch,
             "level": task.level,
@@ -134,7 +134,7 @@ def write_details(path: Path, dataset: Dataset, attempts: Iterable[Attempt], ste
             ],
             "run_id": attempt.run_id,
         }
-        lines.append(json.dumps(told, ensure_ascii=False) + "\n")
+        lines.append(json.dumps(line, ensure_ascii=False) + "\n")
     write_file(path, "".join(lines))
 
 
@@ -188,10 +188,10 @@ def write_answers(
     first = {a.task_id: a for a in attempts if a.epoch == 1 and a.status in _ENDED and _is_answer(a.answer)}
     lines = []
     for attempt in (first[task.task_id] for task in dataset.tasks if task.task_id in first):
-        told = {"task_id": attempt.task_id, "model_answer": attempt.answer.strip()}
+        line = {"task_id": attempt.task_id, "model_answer": attempt.answer.strip()}
         if trace and (text := trace(attempt)):
-            told["reasoning_trace"] = text
-        lines.append(json.dumps({name: text.encode("utf-8", "replace").decode() for name, text in told.items()}))
+            line["reasoning_trace"] = text
+        lines.append(json.dumps({name: text.encode("utf-8", "replace").decode() for name, text in line.items()}))
     write_file(path, "".join(f"{line}\n" for line in lines))
     return tuple(task.task_id for task in dataset.tasks if task.task_id not in first)
 

@@ -110,8 +110,8 @@ class Prepared:
         UserError: The benchmark cannot continue, or a file cannot be written.
         """
         outcome = await self.benchmark.run()
-        if told := _derive(outcome, self._dataset, self._choices, self._redactor):
-            self._display.say(told)
+        if warning := _derive(outcome, self._dataset, self._choices, self._redactor):
+            self._display.say(warning)
         return outcome
 
 
@@ -176,17 +176,17 @@ def _taken(choices: Choices, dataset: Dataset) -> Taken:
     if not choices.resume or path is None or not path.exists() or (ledger.exists() and read_ledger(ledger).attempts):
         return Taken({}, (), has_traces=False)
     taken = read_submission(path, dataset)
-    told = [*taken.problems]
+    notes = [*taken.problems]
     if taken.problems or taken.has_traces:
         copies = (path.with_name(f"{path.name}.before{number or ''}") for number in count())
         copy = next(copy for copy in copies if not copy.exists())
         with whole_file(copy) as file:
             file.write(read_small(path, JOURNAL))
-        told.append(f"{path} as it was is kept as {copy}.")
+        notes.append(f"{path} as it was is kept as {copy}.")
     if taken.answers:
         left = sum(task.task_id not in taken.answers for task in dataset.tasks)
-        told.append(f"{count_of(len(taken.answers), 'answer')} of {path} kept; {count_of(left, 'question')} left.")
-    return taken._replace(problems=tuple(told))
+        notes.append(f"{count_of(len(taken.answers), 'answer')} of {path} kept; {count_of(left, 'question')} left.")
+    return taken._replace(problems=tuple(notes))
 
 
 def _derive(outcome: BenchmarkOutcome, dataset: Dataset, choices: Choices, redactor: Redactor) -> str:

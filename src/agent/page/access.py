@@ -73,27 +73,27 @@ class PageAccess:
                 await self._page(scope, receive, send)
             return
         headers, path = Headers(scope=scope), scope["path"]
-        told = _dressed(send, _OF_FILE if path.startswith((_FILE, OUTPUTS)) else _POLICY)
+        respond = _dressed(send, _OF_FILE if path.startswith((_FILE, OUTPUTS)) else _POLICY)
         refusal = host_refusal(headers, self._listen) or _crossing(scope, headers)
         if refusal is not None:
-            await refusal(scope, receive, told)
+            await refusal(scope, receive, respond)
             return
         cookie = f"alita_{(scope.get('server') or ('', 0))[1]}"
         visitor = self._visitors.by_cookie.get(_cookies(headers).get(cookie, ""))
         if path == _ENTER or (path == "/" and (visitor is None or b"token=" in scope["query_string"])):
-            await (await self._entered(scope, receive, cookie, is_known=visitor is not None))(scope, receive, told)
+            await (await self._entered(scope, receive, cookie, is_known=visitor is not None))(scope, receive, respond)
         elif visitor is None:
-            await PlainTextResponse("open the page first\n", 401)(scope, receive, told)
+            await PlainTextResponse("open the page first\n", 401)(scope, receive, respond)
         elif path.startswith(OUTPUTS):
-            await _output(visitor, path.removeprefix(OUTPUTS))(scope, receive, told)
+            await _output(visitor, path.removeprefix(OUTPUTS))(scope, receive, respond)
         elif scope["method"] == "POST" and path.rstrip("/") == _UPLOAD:
-            await self._upload(visitor, scope, receive, told)
+            await self._upload(visitor, scope, receive, respond)
         elif scope["method"] == "POST" and _TAKEN.fullmatch(path):
-            await self._message(visitor, scope, receive, told)
+            await self._message(visitor, scope, receive, respond)
         elif scope["method"] in {"GET", "HEAD"} and _OPEN.fullmatch(path):
-            await self._read(visitor, scope, receive, told)
+            await self._read(visitor, scope, receive, respond)
         else:
-            await PlainTextResponse("there is nothing here\n", 404)(scope, receive, told)
+            await PlainTextResponse("there is nothing here\n", 404)(scope, receive, respond)
 
     async def _entered(self, scope: Scope, receive: Receive, cookie: str, *, is_known: bool) -> Response:
         from starlette.responses import HTMLResponse, RedirectResponse
@@ -155,8 +155,8 @@ class PageAccess:
         from starlette.responses import PlainTextResponse
 
         room = min(MOST_UPLOADED, MOST_KEPT - visitor.kept)
-        told = f"an upload has at most {MOST_UPLOADED:,} bytes, and all of a visitor {MOST_KEPT:,}\n"
-        too_large = PlainTextResponse(told, 413, {"connection": "close"})
+        limits = f"an upload has at most {MOST_UPLOADED:,} bytes, and all of a visitor {MOST_KEPT:,}\n"
+        too_large = PlainTextResponse(limits, 413, {"connection": "close"})
         size = Headers(scope=scope).get("content-length", "")
         if size and not (size.isascii() and size.isdigit() and int(size) <= room):
             await too_large(scope, receive, send)

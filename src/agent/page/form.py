@@ -78,11 +78,11 @@ def _field(name: str, schema: Json, root: dict[str, Json], *, is_required: bool)
     kinds = kinds_of(schema, root)
     known = tuple(sorted(kinds)) if len(kinds) < len(_ALL) else ()
     values = [value for one in branches for value in _values(one)] if all(map(_values, branches)) else []
-    told = " or ".join(kind for kind in known if kind != "null" or len(known) == 1) or "any JSON value"
+    accepted = " or ".join(kind for kind in known if kind != "null" or len(known) == 1) or "any JSON value"
     limits = [f"{words} {one_line(str(own[key]), 60)}" for key, words in _LIMITS.items() if key in own]
     needed = "required" if is_required else "optional"
     described = one_line(str(own.get("description", "")), 300)
-    about = f"{', '.join([told, needed, *limits])}{f' — {described}' if described else ''}"
+    about = f"{', '.join([accepted, needed, *limits])}{f' — {described}' if described else ''}"
     field = Field(name, known, is_required, about, choices=tuple(dict.fromkeys(map(_json, values))))
     return replace(field, default=_default(field, own))
 

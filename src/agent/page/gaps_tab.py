@@ -66,7 +66,7 @@ def marked(settings: Settings, record: str | None, status: str) -> str:
 
 def show(gr: Any, visits: Visits, tab: Any) -> None:
     """Add the list, the chosen record and its buttons to the page."""
-    told = gr.HTML(padding=False)
+    message = gr.HTML(padding=False)
     ids = gr.Radio([], label="Gap records", elem_id="gaps")
     chosen = gr.HTML(_NONE, padding=False, elem_id="gap")
     with gr.Row():
@@ -80,7 +80,7 @@ def show(gr: Any, visits: Visits, tab: Any) -> None:
         button = gr.update(interactive=bool(record))
         return described(visits.settings, record), button, button
 
-    tab.select(listed, None, [ids, told], show_progress="hidden")
+    tab.select(listed, None, [ids, message], show_progress="hidden")
     ids.change(choose, [ids], [chosen, approve, reject], show_progress="hidden")
     approve.click(lambda record: marked(visits.settings, record, "approved"), [ids], [chosen])
     reject.click(lambda record: marked(visits.settings, record, "rejected"), [ids], [chosen])

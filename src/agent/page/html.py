@@ -124,8 +124,8 @@ def settings_table(settings: Settings) -> str:
         f"<tr><th>{text(line.name)}</th><td>{text(line.value)}</td><td>{text(line.source)}</td></tr>"
         for line in settings.explain()
     )
-    told = "In a terminal, change others with <code>alita config set</code>, and keys with <code>alita keys set</code>."
-    return f'<div class="tool"><p>{told}</p><table>{rows}</table></div>'
+    hint = "In a terminal, change others with <code>alita config set</code>, and keys with <code>alita keys set</code>."
+    return f'<div class="tool"><p>{hint}</p><table>{rows}</table></div>'
 
 
 def with_request(gr: Any, handler: Any) -> Any:

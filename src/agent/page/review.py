@@ -67,10 +67,10 @@ class Desk:
             return bad(error)
         if not tried:
             return '<p class="bad">No deliberate bug could be tried: the tool has no tests that run here.</p>'
-        told = (
+        result = (
             weakness(tool, tried - len(missed), tried, missed) if missed else f"All {tried} deliberate bugs are caught."
         )
-        return f'<div class="tool"><pre class="{"bad" if missed else "good"}">{text(told)}</pre></div>'
+        return f'<div class="tool"><pre class="{"bad" if missed else "good"}">{text(result)}</pre></div>'
 
     def accept(self, name: str | None) -> str:
         """Approve the tool that was shown last."""
@@ -92,8 +92,10 @@ class Desk:
                 back = approving.reject(library, name)
         except AlitaError as error:
             return bad(error)
-        told = "as you approved it, it is in its place again" if back else "it is removed, and kept among its versions"
-        return f'<p class="good">{text(f"{name} is rejected: {told}.")}</p>'
+        effect = (
+            "as you approved it, it is in its place again" if back else "it is removed, and kept among its versions"
+        )
+        return f'<p class="good">{text(f"{name} is rejected: {effect}.")}</p>'
 
 
 def _described(seen: Review) -> str:

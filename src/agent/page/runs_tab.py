@@ -90,7 +90,7 @@ async def replayed(settings: Settings, run_id: str) -> str:
 def show(gr: Any, visits: Visits, tab: Any) -> None:
     """Add the list, its search, the chosen run and its replay to the page."""
     words = gr.Textbox(label="Search", placeholder="Words of the question, the answer or the steps", max_lines=1)
-    told = gr.HTML(padding=False)
+    message = gr.HTML(padding=False)
     ids = gr.Radio([], label="Runs", elem_id="runs")
     chosen = gr.HTML(_NONE, padding=False, elem_id="run")
     replay = gr.Button("Replay", visible=False)
@@ -123,7 +123,7 @@ def show(gr: Any, visits: Visits, tab: Any) -> None:
     for handler in (listed, choose, repeat, differ):
         with_request(gr, handler)
     for happens in (tab.select, words.submit):
-        happens(listed, [words], [ids, other, told], show_progress="hidden")
+        happens(listed, [words], [ids, other, message], show_progress="hidden")
     ids.change(choose, [ids], [chosen, replay, comparing, again, both], show_progress="hidden")
     replay.click(repeat, [ids], [again])
     compare_with.click(differ, [ids, other], [both])

@@ -51,8 +51,8 @@ class SettingsDesk:
         self._apply(settings)
         source = settings.source_of(name)
         wins = "" if value is None or source == str(file.path) else f" But its value comes from: {source}."
-        told = f"{name} is removed from your settings file." if value is None else f"{name} is set."
-        return f'<p class="{"bad" if wins else "good"}">{text(told + wins)}</p>'
+        message = f"{name} is removed from your settings file." if value is None else f"{name} is set."
+        return f'<p class="{"bad" if wins else "good"}">{text(message + wins)}</p>'
 
 
 def described(settings: Settings, name: str | None) -> tuple[str, str]:
@@ -88,7 +88,7 @@ def show(gr: Any, visits: Visits, desk: SettingsDesk, tab: Any) -> None:
     about = gr.HTML(padding=False)
     with gr.Row():
         change, remove = gr.Button("Change"), gr.Button("Remove from my file")
-    told = gr.HTML(padding=False, elem_id="settings-told")
+    message = gr.HTML(padding=False, elem_id="settings-told")
     table = gr.HTML(padding=False, elem_id="settings")
 
     def changed(name: str | None, value: str | None) -> tuple[str, str, str]:
@@ -101,16 +101,16 @@ def show(gr: Any, visits: Visits, desk: SettingsDesk, tab: Any) -> None:
 
     tab.select(lambda: settings_table(visits.settings), None, [table], show_progress="hidden")
     name.input(lambda one: described(visits.settings, one), [name], [value, about], show_progress="hidden")
-    change.click(changed, [name, value], [told, table, about])
-    remove.click(removed, [name], [told, table, about, value])
+    change.click(changed, [name, value], [message, table, about])
+    remove.click(removed, [name], [message, table, about, value])
 
 
 def show_doctor(gr: Any, visits: Visits, check: Check) -> None:
     """Add the checks to the page."""
     look = gr.Button("Check everything")
-    told = gr.HTML('<p class="empty">Checks packages, model, isolation, browser and folders.</p>', elem_id="doctor")
+    findings = gr.HTML('<p class="empty">Checks packages, model, isolation, browser and folders.</p>', elem_id="doctor")
 
     async def looked() -> str:
         return await asyncio.to_thread(checked, visits.settings, check)
 
-    look.click(looked, None, [told])
+    look.click(looked, None, [findings])

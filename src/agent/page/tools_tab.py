@@ -40,10 +40,10 @@ def found(settings: Settings, words: str) -> tuple[list[tuple[str, str]], str]:
     with closing(open_library(settings)) as library:
         tools = [hit.tool for hit in library.search(words, MOST)] if words.strip() else library.list()
         waiting = len(library.withheld())
-    told = [f"{count_of(len(tools) - MOST, 'more tool')} are not listed: search for one."] if len(tools) > MOST else []
-    told += [f"{count_of(waiting, 'tool')} withheld from MCP clients."] if waiting else []
-    told += [] if tools else ["No tool fits." if words.strip() else "There are no tools yet."]
-    return [(f"{tool.name} — {one_line(tool.description, 90)}", tool.name) for tool in tools[:MOST]], " ".join(told)
+    notes = [f"{count_of(len(tools) - MOST, 'more tool')} are not listed: search for one."] if len(tools) > MOST else []
+    notes += [f"{count_of(waiting, 'tool')} withheld from MCP clients."] if waiting else []
+    notes += [] if tools else ["No tool fits." if words.strip() else "There are no tools yet."]
+    return [(f"{tool.name} — {one_line(tool.description, 90)}", tool.name) for tool in tools[:MOST]], " ".join(notes)
 
 
 async def described(settings: Settings, name: str | None) -> str:
@@ -181,7 +181,7 @@ def _bad(words: str) -> str:
 def show(gr: Any, visits: Visits, tab: Any) -> Any:
     """Add the list, its search and the chosen tool to the page. Return the component that holds the chosen name."""
     words = gr.Textbox(label="Search", placeholder="What should the tool do?", max_lines=1)
-    told = gr.HTML(padding=False)
+    message = gr.HTML(padding=False)
     names = gr.Radio([], label="Tools", elem_id="tools")
     chosen = gr.HTML(_NONE, padding=False, elem_id="tool")
     quiet: dict[str, Any] = {"show_progress": "hidden"}
@@ -210,7 +210,7 @@ def show(gr: Any, visits: Visits, tab: Any) -> Any:
         return gr.update(choices=choices, value=None), f'<p class="empty">{text(note)}</p>'
 
     for happens in (tab.select, words.submit):
-        happens(listed, [words], [names, told], **quiet)
+        happens(listed, [words], [names, message], **quiet)
 
     async def choose(name: str | None) -> tuple[Any, ...]:
         kept = gr.update(choices=versions(visits.settings, name), value=None)
@@ -233,7 +233,7 @@ def show_review(gr: Any, visits: Visits, names: Any) -> None:
     with gr.Row():
         look, bugs = gr.Button("Review", interactive=False), gr.Button("Try deliberate bugs", interactive=False)
         accept, reject = gr.Button("Approve", interactive=False), gr.Button("Reject", interactive=False)
-    told = gr.HTML(padding=False, elem_id="review")
+    result = gr.HTML(padding=False, elem_id="review")
 
     async def looked(name: str | None, request: Any) -> str:
         return await (await visits.of(request.session_hash)).desk.look(name)
@@ -251,7 +251,7 @@ def show_review(gr: Any, visits: Visits, names: Any) -> None:
         return [gr.update(interactive=bool(name))] * 4
 
     for button, handler in ((look, looked), (bugs, tried), (accept, accepted), (reject, rejected)):
-        button.click(with_request(gr, handler), [names], [told])
+        button.click(with_request(gr, handler), [names], [result])
     names.change(chosen, [names], [look, bugs, accept, reject], show_progress="hidden")
 
 

@@ -59,9 +59,9 @@ def changes(
     if applies:
         applied = apply(copy, chosen)
         done = {one.path for one in chosen}
-        told = [*_report_lines(applied), *_by_name(one for one in found.files if one.path not in done)]
+        lines_applied = [*_report_lines(applied), *_by_name(one for one in found.files if one.path not in done)]
         form |= {"applied": list(applied.done), "left": [{"path": path, "why": why} for path, why in applied.left]}
-        return Result(form | {"ok": not applied.left}, text="\n".join(told), code=1 if applied.left else 0)
+        return Result(form | {"ok": not applied.left}, text="\n".join(lines_applied), code=1 if applied.left else 0)
     shown = found.files if not files else chosen
     lines = [*summary(shown, found), *_differences(copy, shown)]
     return Result(form, text="\n".join(lines) if shown or found.never else "Nothing was changed.")

@@ -160,9 +160,9 @@ def set_key(
         raise UsageError(f"No service uses a key named {name!r}.", remedy=f"One of: {usual}")
     keys = _keys()
     place = keys.keep(name, _typed_key(name))
-    told = "the keyring" if place == "keyring" else keys.path
+    location = "the keyring" if place == "keyring" else keys.path
     wins = f"\nThe exported variable {name} takes precedence over it." if os.environ.get(name) else ""
-    return done(f"Stored in {told}.{wins}", variable=name, place=place)
+    return done(f"Stored in {location}.{wins}", variable=name, place=place)
 
 
 def _typed_key(name: str) -> str:
@@ -191,8 +191,11 @@ def _set_host_key(name: str, host: str) -> Result:
     place = keys.keep(f"{name}{OF_HOST}{of}", value)
     for other in _of_hosts(keys, name) - {f"{name}{OF_HOST}{of}"}:
         keys.drop(other)
-    told, shown = "the keyring" if place == "keyring" else keys.path, f"https://{of}" if of.scheme == "https" else of
-    return done(f"Stored in {told}: {name}, for {shown} alone.", name=name, host=str(of), place=place)
+    location, shown = (
+        "the keyring" if place == "keyring" else keys.path,
+        f"https://{of}" if of.scheme == "https" else of,
+    )
+    return done(f"Stored in {location}: {name}, for {shown} alone.", name=name, host=str(of), place=place)
 
 
 def _of_hosts(keys: StoredKeys, name: str) -> set[str]:

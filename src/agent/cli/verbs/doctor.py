@@ -259,10 +259,10 @@ def _library(settings: Settings) -> Iterator[Finding]:
     if withheld:
         names = ", ".join(one_line(one.name, 64) for one in withheld[:_NAMED_TOOLS])
         more = ", …" if len(withheld) > _NAMED_TOOLS else ""
-        told = "1 tool is" if len(withheld) == 1 else f"{len(withheld)} tools are"
+        count = "1 tool is" if len(withheld) == 1 else f"{len(withheld)} tools are"
         approve = "Review the changes and approve them: alita tools approve --all"
         remedy = approve if any(one.is_approvable for one in withheld) else "To see why: alita tools list"
-        yield Finding("withheld", False, f"{told} not served to MCP clients: {names}{more}", remedy, needed=False)
+        yield Finding("withheld", False, f"{count} not served to MCP clients: {names}{more}", remedy, needed=False)
 
 
 def _policy(settings: Settings) -> Iterator[Finding]:

@@ -351,13 +351,13 @@ def install(
         form = {"ok": True, "client": client, "path": str(path), "entry": {host.key: {name: entry}}}
         return Result(form, text=snippet(host, name, entry), note=f"{host.title} reads this from {path}.")
     project = "\nThe entry contains paths on this machine; other users of the project need their own."
-    told = (
+    added = (
         f"Added {name} to {path}.\nFor {host.title} to see it: {host.afterwards}.{project * (scope == 'project')}\n"
         "No key is written: keep yours with: alita keys set"
     )
-    told += f"\n{unsafe}" if (unsafe := uncarried(os.environ)) else ""
+    added += f"\n{unsafe}" if (unsafe := uncarried(os.environ)) else ""
     unchanged = f"{host.title} already has it. {path} is unchanged."
-    return _change(host, planned(host, path, name, entry), told, unchanged, entry=entry)
+    return _change(host, planned(host, path, name, entry), added, unchanged, entry=entry)
 
 
 @app.command()
@@ -373,11 +373,11 @@ def uninstall(
     return _change(host, planned(host, path, _valid(name), None), f"Removed {name} from {path}.", unchanged)
 
 
-def _change(host: Host, change: Change, told: str, unchanged: str, **more: Any) -> Result:
+def _change(host: Host, change: Change, changed: str, unchanged: str, **more: Any) -> Result:
     backup = write(change) if change.is_needed else None
     kept = f"\nThe old file is kept as {backup}." if backup else ""
     form = {"client": host.name, "path": str(change.path), "changed": change.is_needed}
-    note = told + kept if change.is_needed else unchanged
+    note = changed + kept if change.is_needed else unchanged
     return done(note, **form, backup=backup and str(backup), **more)
 
 

@@ -190,8 +190,8 @@ def rm(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> Result:
     removed = weights.remove()
     if name is Name.EMBEDDED:
         shutil.rmtree(options.settings().cache_dir / FOLDER, ignore_errors=True)
-    told = f"Removed {weights.path}." if removed else f"Nothing to remove at {weights.path}."
-    return done(told, removed=removed)
+    note = f"Removed {weights.path}." if removed else f"Nothing to remove at {weights.path}."
+    return done(note, removed=removed)
 
 
 @app.command()

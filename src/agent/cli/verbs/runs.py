@@ -163,13 +163,13 @@ def trust(
     """Show the effects of resuming a foreign run, and ask about trusting it."""
     settings = options.settings()
     found, own = load_run(settings.runs_dir, find_run(settings.runs_dir, run)), OwnRuns(settings)
-    told = visible(what_it_would_do(found))
+    effects = visible(what_it_would_do(found))
     if own.has(found):
         return done(f"{found.run_id} was made here, or you trust it already.", run=found.run_id)
     if not yes and not is_terminal():
-        raise UsageError(told, remedy=f"If you trust it: alita runs trust {found.run_id} --yes")
+        raise UsageError(effects, remedy=f"If you trust it: alita runs trust {found.run_id} --yes")
     if not yes:
-        print_note(told)
+        print_note(effects)
         if not is_confirmed("\nTrust it? [y/n] "):
             return Result({"ok": False, "run": found.run_id}, code=1)
     own.trust(found)
@@ -345,8 +345,8 @@ def clear_cache(
     settings, seconds = options.settings(), options.period(older, "--older") or 0.0
     answers = AnswerCache(settings).clear(older=seconds)
     programs = AnsweredPrograms(settings).clear(older=seconds)
-    told = f"Removed {count_of(answers, 'answer')} and {count_of(programs, 'program')}."
-    return done(told, answers=answers, programs=programs)
+    note = f"Removed {count_of(answers, 'answer')} and {count_of(programs, 'program')}."
+    return done(note, answers=answers, programs=programs)
 
 
 stats_app = options.App("Statistics about the questions you asked.")

@@ -180,9 +180,11 @@ def keep(
             except LibraryError as problem:
                 tell(f"the tool {name} is not kept: {problem.message}")
     for call in found.calls:
-        told = {"digest": call.digest} if call.digest else None
+        arguments_digest = {"digest": call.digest} if call.digest else None
         kind = call.kind or None
-        library.record_call(names.get(call.tool, call.tool), not kind, kind, arguments=told, question=question)
+        library.record_call(
+            names.get(call.tool, call.tool), not kind, kind, arguments=arguments_digest, question=question
+        )
     library.close()
     if found.shown:
         with closing(GapRecords(settings)) as records:

@@ -93,9 +93,9 @@ def _is_scored(cells: Sequence[Counted]) -> bool:
 
 
 def _change(here: Sequence[Counted], there: Sequence[Counted]) -> dict[str, Json]:
-    told: dict[str, Json] = {"question": here[0].task.task_id, "level": here[0].part("level")}
+    row: dict[str, Json] = {"question": here[0].task.task_id, "level": here[0].part("level")}
     for run, cells in (("first run", here), ("second run", there)):
         made = next(cell.attempt for cell in cells if cell.attempt is not None)
         is_answer = made.status == "ok" and made.answer
-        told[run] = made.answer if is_answer else f"({made.status}) {made.answer}".strip()
-    return told
+        row[run] = made.answer if is_answer else f"({made.status}) {made.answer}".strip()
+    return row

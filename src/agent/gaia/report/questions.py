@@ -21,12 +21,12 @@ def with_questions(results: Results, ledger: Path, settings: Settings) -> Result
     found = next((one for one in (source, near) if results.source and (one.is_file() or local_copy(one))), None)
     more = "To show the questions, add --questions FILE"
     if found is None:
-        told = (
+        problem = (
             f"the question file {source} is not there"
             if results.source
             else "the ledger does not name its question file"
         )
-        return replace(results, flaws=[*results.flaws, f"{told}. {more}"])
+        return replace(results, flaws=[*results.flaws, f"{problem}. {more}"])
     try:
         dataset = load_questions(found, settings)
     except AlitaError as error:

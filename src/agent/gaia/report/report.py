@@ -206,11 +206,15 @@ def table_of(title: str, values: Sequence[dict[str, Json]], note: str = "") -> T
 def _over_epochs(by_epoch: Sequence[float], rights: Sequence[int]) -> Table:
     """Return a table with the accuracy of each epoch, and pass@k."""
     epochs = len(by_epoch)
-    told = [(f"epoch {n}", accuracy, "accuracy over all selected questions") for n, accuracy in enumerate(by_epoch, 1)]
+    figures = [
+        (f"epoch {n}", accuracy, "accuracy over all selected questions") for n, accuracy in enumerate(by_epoch, 1)
+    ]
     for k in range(1, epochs + 1):
         says = f"at least one of {k} attempts is right, unbiased" if k > 1 else "one attempt is right: the epochs' mean"
-        told.append((f"pass@{k}", fmean(pass_at_k(right, epochs, k) for right in rights), says))
-    return table_of("Over the epochs", [{"figure": name, "value": v, "what it says": says} for name, v, says in told])
+        figures.append((f"pass@{k}", fmean(pass_at_k(right, epochs, k) for right in rights), says))
+    return table_of(
+        "Over the epochs", [{"figure": name, "value": v, "what it says": says} for name, v, says in figures]
+    )
 
 
 def _tools(attempts: Sequence[Attempt]) -> Table:

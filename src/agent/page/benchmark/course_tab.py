@@ -93,7 +93,7 @@ def show(gr: Any, benches: Benches, tab: Any) -> None:
     with gr.Row():
         fetch, start = gr.Button("Fetch questions"), gr.Button("Start", variant="primary")
         resume = gr.Button("Continue")
-    told = gr.HTML(padding=False, elem_id="course-told")
+    message = gr.HTML(padding=False, elem_id="course-told")
     asked = gr.HTML(padding=False, elem_id="course-questions")
     panel = Panel(gr, benches, "course")
     with gr.Row():
@@ -118,8 +118,8 @@ def show(gr: Any, benches: Benches, tab: Any) -> None:
             choices, ledger = await asyncio.to_thread(fetching)
             await benches.start(choices, model=(model or "").strip())
         except AlitaError as error:
-            return {told: f'<div role="alert">{Redactor(benches.settings.secrets).text(bad(error))}</div>'}
-        return {told: Redactor(benches.settings.secrets).text(_notes(notes)), asked: "", **await panel.show(ledger)}
+            return {message: f'<div role="alert">{Redactor(benches.settings.secrets).text(bad(error))}</div>'}
+        return {message: Redactor(benches.settings.secrets).text(_notes(notes)), asked: "", **await panel.show(ledger)}
 
     async def begun(*given: Any) -> dict[Any, Any]:
         return await begin(*given, goes_on=False)
@@ -134,9 +134,9 @@ def show(gr: Any, benches: Benches, tab: Any) -> None:
         return sent(benches.settings, Profile(*given[:-1]), given[-1])
 
     tab.select(entered, [output], panel.parts, show_progress="hidden")
-    fetch.click(fetched, [course], [told, asked])
+    fetch.click(fetched, [course], [message, asked])
     for button, handler in ((start, begun), (resume, resumed)):
-        button.click(handler, [output, model, most, course], [told, asked, *panel.parts])
+        button.click(handler, [output, model, most, course], [message, asked, *panel.parts])
     dry.click(looked, profile, [outcome, seen])
     send.click(handed, [*profile, seen], [outcome, seen])
 

@@ -135,22 +135,24 @@ def filled(form: dict[str, Any], ledger: Path | None) -> dict[Any, Any]:
         results = open_results(ledger)
     except AlitaError:
         return {}
-    told = results.header.configuration
-    model = str(told.get("model", ""))
+    configuration = results.header.configuration
+    model = str(configuration.get("model", ""))
     return {
         form["source"]: results.source,
         form["sent"]: None,
         form["name"]: str(ledger.with_name(f"{_name(ledger)}.json")),
         form["model"]: "" if model.startswith(SCRIPTED) else model,  # only the user may name a script
-        form["library"]: told.get("library") if told.get("library") in get_args(LibraryMode) else "warm",
-        form["mode"]: "course" if told.get("mode") == "course" else "gaia",
-        form["max_seconds"]: _number(told.get("max_seconds")),
+        form["library"]: configuration.get("library")
+        if configuration.get("library") in get_args(LibraryMode)
+        else "warm",
+        form["mode"]: "course" if configuration.get("mode") == "course" else "gaia",
+        form["max_seconds"]: _number(configuration.get("max_seconds")),
     }
 
 
-def _number(told: object) -> float | None:
+def _number(value: object) -> float | None:
     try:
-        return float(str(told))
+        return float(str(value))
     except ValueError:
         return None
 
@@ -167,7 +169,7 @@ def show(gr: Any, benches: Benches, tab: Any) -> None:
         form = _form(gr, benches.settings)
         with gr.Row():
             start, resume = gr.Button("Start", variant="primary"), gr.Button("Continue")
-    told = gr.HTML(padding=False, elem_id="benchmark-told")
+    message = gr.HTML(padding=False, elem_id="benchmark-told")
     panel = Panel(gr, benches, "benchmark")
     with gr.Accordion("Compare", open=False, elem_id="benchmark-compare"):
         other = gr.Dropdown([], label="With an earlier one, or the path of its results", allow_custom_value=True)
@@ -178,9 +180,9 @@ def show(gr: Any, benches: Benches, tab: Any) -> None:
         try:
             choices = found(benches, where)
         except AlitaError as error:
-            return {told: bad(error), names: gr.update(choices=[]), other: gr.update(choices=[])}
+            return {message: bad(error), names: gr.update(choices=[]), other: gr.update(choices=[])}
         value = chosen or next(map(str, benches.busy()), None)
-        return {told: "", names: gr.update(choices=choices, value=value), other: gr.update(choices=choices)}
+        return {message: "", names: gr.update(choices=choices, value=value), other: gr.update(choices=choices)}
 
     async def entered(where: str, chosen: str | None) -> dict[Any, Any]:
         return await asyncio.to_thread(listed, _folder(where), chosen)
@@ -196,7 +198,7 @@ def show(gr: Any, benches: Benches, tab: Any) -> None:
             limits = {"model": str(given["model"] or "").strip(), "max_seconds": given["max_seconds"]}
             ledger = await benches.start(wanted, **limits)
         except AlitaError as error:
-            return {told: f'<div role="alert">{bad(error)}</div>'}
+            return {message: f'<div role="alert">{bad(error)}</div>'}
         return {**await asyncio.to_thread(listed, _folder(where), str(ledger)), **await panel.show(ledger)}
 
     async def begun(where: str, *values: Any) -> dict[Any, Any]:
@@ -209,8 +211,8 @@ def show(gr: Any, benches: Benches, tab: Any) -> None:
         return await asyncio.to_thread(compared, benches, ledger, meant(second, _folder(where)))
 
     for happens in (tab.select, folder.submit):
-        happens(entered, [folder, names], [told, names, other], show_progress="hidden")
+        happens(entered, [folder, names], [message, names, other], show_progress="hidden")
     names.change(choose, [folder, names], [*panel.parts, *form.values()], show_progress="hidden")
     for button, handler in ((start, begun), (resume, resumed)):
-        button.click(handler, [folder, *form.values()], [told, names, other, *panel.parts])
+        button.click(handler, [folder, *form.values()], [message, names, other, *panel.parts])
     against.click(difference_of, [folder, panel.ledger, other], [difference])

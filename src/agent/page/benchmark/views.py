@@ -89,14 +89,14 @@ def _plot(table: Table) -> str:
     return f"<figure><figcaption>{text(table.title)}</figcaption>{''.join(bars)}</figure>" if bars else ""
 
 
-def _bar(name: str, share: float, told: str, interval: Any = None) -> str:
+def _bar(name: str, share: float, label: str, interval: Any = None) -> str:
     whisker = ""
     if isinstance(interval, list | tuple) and len(interval) == 2:
         low, high = map(float, interval)
         whisker = f'<i class="whisker" style="left:{100 * low:.1f}%;width:{100 * (high - low):.1f}%"></i>'
     return (
         f'<div class="bar"><span>{text(one_line(name, 40))}</span><span class="track">'
-        f'<i class="fill" style="width:{100 * share:.1f}%"></i>{whisker}</span><span>{text(told)}</span></div>'
+        f'<i class="fill" style="width:{100 * share:.1f}%"></i>{whisker}</span><span>{text(label)}</span></div>'
     )
 
 

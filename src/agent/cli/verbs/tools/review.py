@@ -201,8 +201,8 @@ def edit(
 
         verdict = exits.run(work())
         is_done = verdict in {"y", "n"}
-        told = f"Approved {name}." if verdict == "y" else f"{name} stays as it was."
-        return Result({"ok": True, "verdict": _VERDICTS.get(verdict, "open")}, text=told)
+        outcome = f"Approved {name}." if verdict == "y" else f"{name} stays as it was."
+        return Result({"ok": True, "verdict": _VERDICTS.get(verdict, "open")}, text=outcome)
     finally:
         with suppress(OSError):
             is_done = is_done or copy.read_bytes() == before.encode()
@@ -274,8 +274,8 @@ class _Desk:
         if mutants and not seen.obstacles:
             found["mutants"] = await self._mutants(tool)
         counted = ", ".join(f"{count} {kind}" for kind, count in sorted(stats.failures.items()))
-        told = f"{stats.calls} in {stats.questions} questions, {stats.successes} succeeded, {stats.refused} refused"
-        print_note(f"  {'calls':<10}  {told}{f', failed: {counted}' if counted else ''}")
+        summary = f"{stats.calls} in {stats.questions} questions, {stats.successes} succeeded, {stats.refused} refused"
+        print_note(f"  {'calls':<10}  {summary}{f', failed: {counted}' if counted else ''}")
         uses = await self._uses(tool)
         return {
             "changed": seen.changed,
@@ -300,9 +300,9 @@ class _Desk:
             tool, await self._sandbox(), needs, self._read, self._carried
         )
         caught = tried - len(survivors)
-        told = weakness(tool, caught, tried, survivors) if survivors else f"all {tried} deliberate bugs were caught"
-        print_note(f"  {'mutants':<10}  {told}")
-        return {"tried": tried, "caught": caught, "told": told}
+        finding = weakness(tool, caught, tried, survivors) if survivors else f"all {tried} deliberate bugs were caught"
+        print_note(f"  {'mutants':<10}  {finding}")
+        return {"tried": tried, "caught": caught, "told": finding}
 
     async def _uses(self, tool: Tool) -> list[tuple[str, str]]:
         return await uses_of(self.library, tool, self._consent, is_new=True)
@@ -382,10 +382,10 @@ def _require_consent(seen: Review) -> None:
     name, warnings = seen.tool.name, [flag for flag in seen.flags if flag.severity == "warning"]
     if not warnings or seen.obstacles or seen.is_approved:
         return
-    told = f"{name} has text that may be meant to steer a model: {warnings[0].where}: {warnings[0].message}"
+    warning = f"{name} has text that may be meant to steer a model: {warnings[0].where}: {warnings[0].message}"
     if not is_terminal():
-        raise UsageError(told, remedy=f"Only you can approve it, in a terminal: alita tools approve {name}")
-    if not is_confirmed(f"{told}. Approve it? [y/n] "):
+        raise UsageError(warning, remedy=f"Only you can approve it, in a terminal: alita tools approve {name}")
+    if not is_confirmed(f"{warning}. Approve it? [y/n] "):
         raise UsageError(f"You did not approve {name}.")
 
 

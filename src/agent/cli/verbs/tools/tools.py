@@ -236,9 +236,9 @@ def _result(
     value: Json = None,
     error: tuple[str, str] | None = None,
 ) -> dict[str, Any]:
-    told = {"kind": error[0], "message": error[1]} if error else None
+    problem = {"kind": error[0], "message": error[1]} if error else None
     level = str(isolation.level) if isolation else None
-    return {"ok": not error, "value": value, "error": told, "seconds": round(seconds, 6), "isolation": level}
+    return {"ok": not error, "value": value, "error": problem, "seconds": round(seconds, 6), "isolation": level}
 
 
 @app.command()

@@ -46,9 +46,9 @@ def versions(name: Name, tools_dir: options.ToolsDir = None, as_json: options.As
         form.append(
             {"version": version.source_hash, "created": created, "approved": is_approved, "current": is_current}
         )
-        told = "approved here" if is_approved else "not approved here"
+        approval = "approved here" if is_approved else "not approved here"
         label, day = version.source_hash[:HASH_SHOWN], one_line(created[:16].replace("T", " "))
-        rows.append((label, day, f"{told}, current" if is_current else told))
+        rows.append((label, day, f"{approval}, current" if is_current else approval))
     return listing(form, rows, f"No version of {name} is kept yet.")
 
 
@@ -77,9 +77,9 @@ def rollback(
     wanted = library.version(name, version)
     library.restore(name, wanted.source_hash)
     trust = library.trust(name)
-    told = "" if trust in {"verified", "trusted"} else f"\n  It is {_AS[trust]}: alita tools review {name}"
+    hint = "" if trust in {"verified", "trusted"} else f"\n  It is {_AS[trust]}: alita tools review {name}"
     return done(
-        f"{name} is version {wanted.source_hash[:HASH_SHOWN]} again.{told}", version=wanted.source_hash, status=trust
+        f"{name} is version {wanted.source_hash[:HASH_SHOWN]} again.{hint}", version=wanted.source_hash, status=trust
     )
 
 
