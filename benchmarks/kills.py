@@ -36,7 +36,7 @@ from agent.errors import RunError
 from agent.events import RunStarted
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.attempt import Attempt, Task, dataset_of
-from agent.gaia.configuration import Places, RunOptions, with_limit
+from agent.gaia.configuration import BenchmarkPaths, RunOptions, with_limit
 from agent.gaia.ledger import Fingerprint, Ledger, read_ledger
 from agent.gaia.progress import Display
 from agent.gaia.runner import Benchmark, BenchmarkOutcome
@@ -187,7 +187,7 @@ class Benchmarks:
         assert outcome.left == 0, outcome.message
 
     def wrong(self, folder: Path, turn: str, acknowledged: list[str]) -> Iterator[str]:
-        path = Places(folder / f"{turn}.json").ledger
+        path = BenchmarkPaths(folder / f"{turn}.json").ledger
         before = {a.task_id for a in read_ledger(path).attempts} if path.exists() else set[str]()
         yield from (f"{one} is lost" for one in acknowledged if one not in before)
         _finished(self, folder, turn)  # continue in a new process

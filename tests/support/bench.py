@@ -10,7 +10,7 @@ from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.gaia.attachments import usual_attachments
 from agent.gaia.attempt import Attempt, Dataset, Task
-from agent.gaia.configuration import Places, RunOptions, with_limit
+from agent.gaia.configuration import BenchmarkPaths, RunOptions, with_limit
 from agent.gaia.dataset import load_jsonl
 from agent.gaia.ledger import Records, read_ledger
 from agent.gaia.progress import Display
@@ -65,4 +65,4 @@ class Bench:
     @property
     def records(self) -> Records:
         """Read the ledger."""
-        return read_ledger(Places(self.output).ledger)
+        return read_ledger(BenchmarkPaths(self.output).ledger)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.gaia.attempt import Attempt
-from agent.gaia.configuration import Places
+from agent.gaia.configuration import BenchmarkPaths
 from agent.gaia.dataset import load_jsonl
 from agent.gaia.ledger import Fingerprint, Ledger
 
@@ -36,7 +36,7 @@ def kept_benchmark(folder: Path, lines: Sequence[Mapping[str, Any]], *, right: i
     questions.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     dataset = replace(load_jsonl(questions), source=str(questions))
     fingerprint = Fingerprint(dataset.fingerprint, {"model": "m", "library": "cold"})
-    places = Places(folder / "kept.json")
+    places = BenchmarkPaths(folder / "kept.json")
     with Ledger.open(places.ledger, fingerprint=fingerprint) as ledger:
         ledger.select(dataset.tasks, 1, dataset.source)
         ledger.append(

@@ -148,9 +148,9 @@ class RunOptions:
     resume: bool = False
 
     @property
-    def places(self) -> Places:
+    def paths(self) -> BenchmarkPaths:
         """Paths of the results and related files."""
-        return Places(self.output)
+        return BenchmarkPaths(self.output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def setup_of(options: RunOptions, settings: Settings, at_once: int) -> Setup:
     assert settings.max_seconds is not None
     is_default = any(line.name == "concurrency" and line.source == "default" for line in settings.explain())
     own = {
-        "runs_dir": options.places.runs,
+        "runs_dir": options.paths.runs,
         "keep_runs": "all",
         "concurrency": 2 * at_once if is_default else settings.concurrency,
         "retries": max(settings.retries, _PATIENT_RETRIES),
@@ -181,7 +181,7 @@ def setup_of(options: RunOptions, settings: Settings, at_once: int) -> Setup:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class BenchmarkPaths:
     """Paths of a benchmark's files and folders, derived from the path of its results."""
 
     output: Path
@@ -210,5 +210,5 @@ class Places:
 
 def ledger_meant(named: Path) -> Path:
     """Return the ledger next to a results file; any other path is returned unchanged."""
-    beside = Places(named).ledger if named.name else named
+    beside = BenchmarkPaths(named).ledger if named.name else named
     return beside if beside.exists() else named

@@ -64,7 +64,7 @@ class Lessons:
         fingerprint: str,
         display: Display,
     ) -> None:
-        self._runs = options.places.runs
+        self._runs = options.paths.runs
         self._ledger = ledger
         self._fingerprint = fingerprint
         self._display = display

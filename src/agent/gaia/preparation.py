@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, get_args
 from agent.configuration.project_choice import require_allowed
 from agent.errors import RunError, StorageError, UsageError
 from agent.gaia.attachments import usual_attachments
-from agent.gaia.configuration import LibraryMode, Places, RunOptions, with_limit
+from agent.gaia.configuration import BenchmarkPaths, LibraryMode, RunOptions, with_limit
 from agent.gaia.dataset import load_questions, local_copy, revision_of
 from agent.gaia.ledger import read_ledger
 from agent.gaia.outputs import Steps, Taken, read_submission, results_of, write_answers, write_details
@@ -53,7 +53,7 @@ def library_mode(output: Path, *, resume: bool) -> LibraryMode:
     Raises:
         RunError: The ledger cannot be read.
     """
-    ledger = Places(output).ledger
+    ledger = BenchmarkPaths(output).ledger
     header = read_ledger(ledger).header if resume and ledger.exists() else None
     found: tuple[LibraryMode, ...] = get_args(LibraryMode)
     return next((mode for mode in found if header and header.configuration.get("library") == mode), "warm")
@@ -81,7 +81,7 @@ class Prepared:
         settings = _settings(settings, choices, own_library=own_library)
         self._dataset = load_questions(choices.questions, settings)
         _require_ours(choices)
-        ledger, folder = choices.places.ledger, choices.places.library
+        ledger, folder = choices.paths.ledger, choices.paths.library
         if own_library and not ledger.exists() and any(folder.glob("*.py")):
             raise RunError(
                 f"{folder} already holds tools, but a new benchmark with --library warm starts without any.",
@@ -121,7 +121,7 @@ def _settings(settings: Settings, choices: Choices, *, own_library: bool) -> Set
     settings = with_resolved_model(settings)
     settings = settings.model_copy(update={"download": "always" if settings.may_download else "never"})
     if own_library:
-        return settings.model_copy(update={"tools_dir": choices.places.library.absolute()})
+        return settings.model_copy(update={"tools_dir": choices.paths.library.absolute()})
     if choices.library == "read-only" and not settings.tools_dir.is_dir():
         raise UsageError(
             f"The tool library {settings.tools_dir} is not a folder.",
@@ -131,7 +131,7 @@ def _settings(settings: Settings, choices: Choices, *, own_library: bool) -> Set
 
 
 def _require_ours(choices: Choices) -> None:
-    places, submission, ledger = choices.places, choices.submission, choices.places.ledger
+    places, submission, ledger = choices.paths, choices.submission, choices.paths.ledger
     named = {"the questions": choices.questions, "--output": places.output, "the ledger": ledger}
     marks = {"--output": b'"schema"'}  # each file starts with its mark if a benchmark wrote it
     for option, path, mark in (
@@ -172,7 +172,7 @@ def _taken(choices: Choices, dataset: Dataset) -> Taken:
 
     If rewriting the file would lose data, a copy is kept.
     """
-    path, ledger = choices.submission, choices.places.ledger
+    path, ledger = choices.submission, choices.paths.ledger
     if not choices.resume or path is None or not path.exists() or (ledger.exists() and read_ledger(ledger).attempts):
         return Taken({}, (), has_traces=False)
     taken = read_submission(path, dataset)
@@ -190,11 +190,11 @@ def _taken(choices: Choices, dataset: Dataset) -> Taken:
 
 
 def _derive(outcome: BenchmarkOutcome, dataset: Dataset, choices: Choices, redactor: Redactor) -> str:
-    steps = Steps(choices.places.runs, redactor)
+    steps = Steps(choices.paths.runs, redactor)
     results = results_of(
         dataset, outcome.fingerprint, outcome.selected, outcome.attempts, epochs=outcome.epochs, wall=outcome.wall
     )
-    write_file(choices.places.output, json.dumps(results, ensure_ascii=False, indent=1) + "\n")
+    write_file(choices.paths.output, json.dumps(results, ensure_ascii=False, indent=1) + "\n")
     if choices.details:
         write_details(choices.details, dataset, outcome.attempts, steps)
     trace = steps.in_words if choices.with_traces else None
@@ -215,8 +215,8 @@ def summary(outcome: BenchmarkOutcome, choices: Choices) -> list[str]:
     lines = [
         f"{score_text(latest, group.of)}{share}, {group.errors} errors{without}, {outcome.left} left;"
         f" {tokens:,} tokens, {price(group.effort.cost, 'cost unknown')}",
-        f"results: {choices.places.output}",
-        f"ledger:  {choices.places.ledger}",
+        f"results: {choices.paths.output}",
+        f"ledger:  {choices.paths.ledger}",
     ]
     lines += [f"details: {choices.details}"] if choices.details else []
     if outcome.unlearned:

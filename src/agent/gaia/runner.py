@@ -120,7 +120,7 @@ class Benchmark:
         self._attachments = attachments
         self._display = display
         self._answers = taken or {}
-        self._places = options.places
+        self._paths = options.paths
         self._fingerprint = fingerprint_of(dataset, settings, options.library, options.mode, options.learning)
         self._queue: deque[Todo] = deque()
         self._began = time.monotonic()
@@ -156,13 +156,13 @@ class Benchmark:
         """
         options, selection, digest = self._options, self._options.selection, self._fingerprint.digest
         chosen = selection.tasks(self._dataset.tasks)
-        is_new = not self._places.ledger.exists()
+        is_new = not self._paths.ledger.exists()
         if not options.resume and not is_new:
             raise RunError(
-                f"The ledger {self._places.ledger} already exists.",
+                f"The ledger {self._paths.ledger} already exists.",
                 remedy="Add --resume to continue it, or choose another --output.",
             )
-        with Ledger.open(self._places.ledger, fingerprint=self._fingerprint) as ledger:
+        with Ledger.open(self._paths.ledger, fingerprint=self._fingerprint) as ledger:
             if self._answers and not ledger.attempts:
                 ledger.append(*map(self._taken, (t for t in self._dataset.tasks if t.task_id in self._answers)))
             done = newest(ledger.attempts)
@@ -183,7 +183,7 @@ class Benchmark:
                 await self._lessons.finish(stopped=self._how in {"interrupted", "stopped"})
             except AlitaError:
                 if is_new and not self._can_ask and not ledger.attempts:
-                    self._places.ledger.unlink(missing_ok=True)  # an empty ledger would only block the next try
+                    self._paths.ledger.unlink(missing_ok=True)  # an empty ledger would only block the next try
                 raise
             finally:
                 await self._lessons.aclose()
@@ -265,7 +265,7 @@ class Benchmark:
             return
         if self._is_stopped:
             return
-        own = self._places.library_of(task.task_id, todo.epoch) if self._options.library == "cold" else None
+        own = self._paths.library_of(task.task_id, todo.epoch) if self._options.library == "cold" else None
         begun = before.run_id if before is not None and before.status == "interrupted" else ""
         job = AttemptJob(task.task_id, todo.epoch, task.question, found.path, own, begun)
         run = executor.start(job, lambda event: self._hear(event, job, ledger))

@@ -18,9 +18,9 @@ from agent.page.access import MOST_UPLOADED, PageAccess
 from agent.page.ask_tab import AskTab
 from agent.page.benchmark import course_tab
 from agent.page.benchmark import tab as benchmark_tab
-from agent.page.benchmark.running import Benches
+from agent.page.benchmark.running import PageBenchmarks
 from agent.page.html import with_request
-from agent.page.settings_tab import SettingsDesk
+from agent.page.settings_tab import SettingsEditor
 from agent.page.visitors import Visitors
 from agent.page.visits import Visits
 from mcp_tools.serving.http import ListenOptions, run_server
@@ -50,12 +50,12 @@ async def serve_page(read: Read, check: Check, listen: ListenOptions, listening:
     uploads = Path(tempfile.mkdtemp(prefix=f"page-{os.getpid()}-", dir=settings.cache_dir))
     os.environ |= {"GRADIO_TEMP_DIR": str(uploads), "GRADIO_ANALYTICS_ENABLED": "False"}
     visitors = Visitors()
-    visits, benches = Visits(settings, visitors, uploads, is_local=listen.is_local), Benches(settings)
+    visits, benchmarks = Visits(settings, visitors, uploads, is_local=listen.is_local), PageBenchmarks(settings)
     try:
-        page = await asyncio.to_thread(page_of, visits, benches, listen, read, check)
+        page = await asyncio.to_thread(page_of, visits, benchmarks, listen, read, check)
         await run_server(PageAccess(page, listen, visitors, uploads), listen, listening)
     finally:
-        await asyncio.gather(visits.aclose(), benches.aclose())
+        await asyncio.gather(visits.aclose(), benchmarks.aclose())
         await asyncio.to_thread(shutil.rmtree, uploads, ignore_errors=True)
 
 
@@ -71,11 +71,11 @@ def _sweep(folder: Path) -> None:
             continue
 
 
-def _apply(visits: Visits, benches: Benches, settings: Settings) -> None:
-    visits.settings = benches.settings = settings
+def _apply(visits: Visits, benchmarks: PageBenchmarks, settings: Settings) -> None:
+    visits.settings = benchmarks.settings = settings
 
 
-def page_of(visits: Visits, benches: Benches, listen: ListenOptions, read: Read, check: Check) -> ASGIApp:
+def page_of(visits: Visits, benchmarks: PageBenchmarks, listen: ListenOptions, read: Read, check: Check) -> ASGIApp:
     """Build the page, without access control. A page open to others has no tabs that act for its owner."""
     try:
         import gradio as gr
@@ -97,13 +97,13 @@ def page_of(visits: Visits, benches: Benches, listen: ListenOptions, read: Read,
             runs_tab.show(gr, visits, tab)
         if listen.is_local:
             with gr.Tab("Benchmark") as tab:
-                benchmark_tab.show(gr, benches, tab)
+                benchmark_tab.show(gr, benchmarks, tab)
             with gr.Tab("Course") as tab:
-                course_tab.show(gr, benches, tab)
+                course_tab.show(gr, benchmarks, tab)
             with gr.Tab("Gap records") as tab:
                 gaps_tab.show(gr, visits, tab)
             with gr.Tab("Settings") as tab:
-                settings_tab.show(gr, visits, SettingsDesk(read, partial(_apply, visits, benches)), tab)
+                settings_tab.show(gr, visits, SettingsEditor(read, partial(_apply, visits, benchmarks)), tab)
             with gr.Tab("Doctor"):
                 settings_tab.show_doctor(gr, visits, check)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcp_tools.sandbox.protocol import Sandbox
 
 
-class Desk:
+class ToolReviewer:
     """The review in one tab. A tool is approved exactly as it was shown."""
 
     def __init__(self, settings: Callable[[], Settings]) -> None:

@@ -29,7 +29,7 @@ CHANGEABLE = (
 """Settings that the page may change: no keys, folders, endpoints or programs, and nothing that weakens isolation."""
 
 
-class SettingsDesk:
+class SettingsEditor:
     """Changes the user's settings file like `alita config set`."""
 
     def __init__(self, read: Read, apply: Callable[[Settings], None]) -> None:
@@ -80,7 +80,7 @@ def checked(settings: Settings, check: Check) -> str:
     return Redactor(settings.secrets).text(shown)
 
 
-def show(gr: Any, visits: Visits, desk: SettingsDesk, tab: Any) -> None:
+def show(gr: Any, visits: Visits, reviewer: SettingsEditor, tab: Any) -> None:
     """Add the settings and the form that changes them to the page."""
     with gr.Row():
         name = gr.Dropdown(CHANGEABLE, value=None, label="Setting")
@@ -92,10 +92,10 @@ def show(gr: Any, visits: Visits, desk: SettingsDesk, tab: Any) -> None:
     table = gr.HTML(padding=False, elem_id="settings")
 
     def changed(name: str | None, value: str | None) -> tuple[str, str, str]:
-        return desk.change(name, value or ""), settings_table(visits.settings), described(visits.settings, name)[1]
+        return reviewer.change(name, value or ""), settings_table(visits.settings), described(visits.settings, name)[1]
 
     def removed(name: str | None) -> tuple[str, str, str, str]:
-        came = desk.change(name, None)
+        came = reviewer.change(name, None)
         typed, words = described(visits.settings, name)
         return came, settings_table(visits.settings), words, typed
 

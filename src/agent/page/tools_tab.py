@@ -236,16 +236,16 @@ def show_review(gr: Any, visits: Visits, names: Any) -> None:
     result = gr.HTML(padding=False, elem_id="review")
 
     async def looked(name: str | None, request: Any) -> str:
-        return await (await visits.of(request.session_hash)).desk.look(name)
+        return await (await visits.of(request.session_hash)).reviewer.look(name)
 
     async def tried(name: str | None, request: Any) -> str:
-        return await (await visits.of(request.session_hash)).desk.bugs(name)
+        return await (await visits.of(request.session_hash)).reviewer.bugs(name)
 
     async def accepted(name: str | None, request: Any) -> str:
-        return (await visits.of(request.session_hash)).desk.accept(name)
+        return (await visits.of(request.session_hash)).reviewer.accept(name)
 
     async def rejected(name: str | None, request: Any) -> str:
-        return (await visits.of(request.session_hash)).desk.reject(name)
+        return (await visits.of(request.session_hash)).reviewer.reject(name)
 
     def chosen(name: str | None) -> list[Any]:
         return [gr.update(interactive=bool(name))] * 4

@@ -21,7 +21,7 @@ from agent.models.protocol import Usage
 from agent.page import html
 from agent.page.approvals import described, scopes_of
 from agent.page.exports import exported
-from agent.page.review import Desk
+from agent.page.review import ToolReviewer
 from agent.store.redact import Redactor
 from agent.store.runs import load_run
 from agent.store.sessions import load_session, new_session, require_own, save_session
@@ -105,7 +105,7 @@ class Visit:
     def __init__(self, visits: Visits, visitor: Visitor, session: StoredSession, *, key: str) -> None:
         self._visits, self._visitor, self._session, self.key = visits, visitor, session, key
         self._redactor = Redactor(visits.settings.secrets)
-        self.desk = Desk(lambda: visits.settings)
+        self.reviewer = ToolReviewer(lambda: visits.settings)
         self._alita: Alita | None = None
         self._chat: Chat | None = None
         self._opened_with: Settings | None = None

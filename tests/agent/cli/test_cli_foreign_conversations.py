@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from agent.gaia.configuration import Places
+from agent.gaia.configuration import BenchmarkPaths
 from agent.gaia.ledger import read_ledger
 from agent.store.own_runs import OwnRuns
 from agent.store.runs import load_run
@@ -75,7 +75,7 @@ def test_a_benchmark_of_somebody_else_is_continued_without_obeying_it(tmp_path: 
     openai_server.default = lambda body: answers(asked(body))
     arguments = [question_file(tmp_path, 1), "--output", "out.json", "--concurrency", 1]
     assert called(*arguments, folder=tmp_path, url=openai_server.url).code == 0
-    places = Places(tmp_path / "out.json")
+    places = BenchmarkPaths(tmp_path / "out.json")
     [attempt] = read_ledger(places.ledger).attempts
     shutil.rmtree(tmp_path / "home")
 

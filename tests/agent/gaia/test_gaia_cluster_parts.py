@@ -15,8 +15,8 @@ from agent.consent.hosts import HostGrant, HostGrants
 from agent.errors import RunError
 from agent.gaia.attempt import Attempt
 from agent.gaia.cluster.connection import private_places
-from agent.gaia.cluster.desk import Desk
-from agent.gaia.cluster.luggage import Cache, digest_of, read_folder, write_folder
+from agent.gaia.cluster.coordinator import Coordinator
+from agent.gaia.cluster.file_transfer import Cache, digest_of, read_folder, write_folder
 from agent.gaia.cluster.sharing import Changes, changes, keep, pack, unpack
 from agent.learning.gap_records import GapRecord, GapRecords
 from agent.resources import environments_of, open_for
@@ -30,35 +30,35 @@ from support.wheels import OFFLINE, write_wheel
 
 
 async def test_a_slot_goes_to_the_first_who_waits_and_back_when_its_holder_died() -> None:
-    desk = Desk(1)
-    await desk.acquire("a", "url")
-    second, third = (asyncio.create_task(desk.acquire(holder, "url")) for holder in ("b", "c"))
-    await desk.acquire("d", "another url")
+    coordinator = Coordinator(1)
+    await coordinator.acquire("a", "url")
+    second, third = (asyncio.create_task(coordinator.acquire(holder, "url")) for holder in ("b", "c"))
+    await coordinator.acquire("d", "another url")
     await asyncio.sleep(0)
     assert not second.done()
 
-    await desk.leave("a")
+    await coordinator.leave("a")
     await asyncio.wait_for(second, 1)
-    await desk.leave("c")  # it died while it waited
+    await coordinator.leave("c")  # it died while it waited
     await asyncio.wait({third}, timeout=1)
     assert third.cancelled()
-    await desk.release("b", "url")
-    await desk.release("b", "url")  # a late one frees nothing
-    await asyncio.wait_for(desk.acquire("e", "url"), 1)
-    last = asyncio.create_task(desk.acquire("f", "url"))
+    await coordinator.release("b", "url")
+    await coordinator.release("b", "url")  # a late one frees nothing
+    await asyncio.wait_for(coordinator.acquire("e", "url"), 1)
+    last = asyncio.create_task(coordinator.acquire("f", "url"))
     await asyncio.sleep(0)
     assert not last.done()
     last.cancel()
 
 
 async def test_a_question_is_told_to_stop_and_not_after_it_ended() -> None:
-    desk = Desk(1)
-    waiting = asyncio.create_task(desk.stopped("a"))
-    await desk.stop("a")
+    coordinator = Coordinator(1)
+    waiting = asyncio.create_task(coordinator.stopped("a"))
+    await coordinator.stop("a")
     await asyncio.wait_for(waiting, 1)
-    ended = asyncio.create_task(desk.stopped("b"))
+    ended = asyncio.create_task(coordinator.stopped("b"))
     await asyncio.sleep(0)
-    await desk.leave("b")
+    await coordinator.leave("b")
     await asyncio.wait_for(ended, 1)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agent.gaia.attempt import Begun
-from agent.gaia.configuration import Places, Selection, Totals, fingerprint_of
+from agent.gaia.configuration import BenchmarkPaths, Selection, Totals, fingerprint_of
 from agent.gaia.ledger import Ledger
 from agent.gaia.outputs import results_of
 from agent.gaia.report.figures import open_results
@@ -28,7 +28,7 @@ async def test_another_choice_adds_to_what_was_chosen_before(bench, openai_serve
     assert sorted(a.task_id for a in second.attempts) == ["t0", "t1", "t3"]
     assert (second.left, second.reachable) == (0, 0)
     assert len(openai_server.requests) == 3
-    assert len(open_results(Places(bench.output).ledger).cells) == 3
+    assert len(open_results(BenchmarkPaths(bench.output).ledger).cells) == 3
 
 
 async def test_what_was_chosen_and_not_reached_stays_in_the_denominator(bench):
@@ -42,7 +42,7 @@ async def test_what_was_chosen_and_not_reached_stays_in_the_denominator(bench):
 
 
 async def test_a_run_whose_folder_is_gone_is_begun_anew_and_adds_no_time(bench, openai_server):
-    places = Places(bench.output)
+    places = BenchmarkPaths(bench.output)
     first = await bench.run(selection=Selection(ids=("t0",)))
     gone = Begun("t1", 1, first.fingerprint.digest, "20260101-000000-aaaa")
     with Ledger.open(places.ledger, fingerprint=first.fingerprint) as ledger:
@@ -68,7 +68,7 @@ def with_a_mended_program(body):
 
 def comparable(bench):
     """Row, calls and figures of the report, but for times."""
-    places = Places(bench.output)
+    places = BenchmarkPaths(bench.output)
     attempt = [one for one in bench.records.attempts if one.status != "interrupted"][-1]
     assert attempt.seconds == round(load_run(places.runs, attempt.run_id).answer.seconds, 3)
     calls = [call for step in read_trace(places.runs, attempt.run_id).steps for call in step.calls]
@@ -98,7 +98,7 @@ async def test_a_benchmark_killed_at_an_entry_goes_on_as_if_it_had_not_been(benc
     assert expected[0].routes == ("run_code", "run_code", "answer")
     assert (expected[0].tools_reused, expected[0].tools_failed) == ((), ())
 
-    places = Places(bench.output)
+    places = BenchmarkPaths(bench.output)
     run = load_run(places.runs, expected[0].run_id)
     ledger = places.ledger.read_text().splitlines(keepends=True)
     journal = journal_path(places.runs, run.run_id)

@@ -9,7 +9,7 @@ import pytest
 from agent.alita import Alita
 from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError
-from agent.gaia.configuration import Places, Selection, Totals, fingerprint_of, rules_of
+from agent.gaia.configuration import BenchmarkPaths, Selection, Totals, fingerprint_of, rules_of
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
 from support.benchmarks import answers, asked, question_file
@@ -36,7 +36,7 @@ async def test_every_question_is_asked_scored_and_recorded_once(bench, openai_se
     one = found["t1"]
     assert (one.level, one.routes, one.steps, one.resolution, one.model) == (2, ("answer",), 0, "correct", "m")
     assert (one.input_tokens, one.output_tokens, one.cost) == (10, 5, None)
-    assert (Places(bench.output).runs / one.run_id / "journal.jsonl").exists()
+    assert (BenchmarkPaths(bench.output).runs / one.run_id / "journal.jsonl").exists()
     assert len(openai_server.requests) == 4
 
 
@@ -50,7 +50,7 @@ async def test_the_scorers_rules_are_told_with_every_question_and_are_part_of_th
 
     (attempt, _) = bench.records.attempts
     settings = read_settings(bench.flags)
-    runs = {"runs_dir": Places(bench.output).runs}
+    runs = {"runs_dir": BenchmarkPaths(bench.output).runs}
     async with Alita.open(settings.model_copy(update=runs)) as alita:
         assert (await alita.replay(attempt.run_id)).text == attempt.raw_answer
     async with Alita.open(settings) as alita:

@@ -14,13 +14,13 @@ import httpx2
 import pytest
 
 from agent.configuration.settings_sources import read_settings
-from agent.gaia.configuration import Places
+from agent.gaia.configuration import BenchmarkPaths
 from agent.gaia.ledger import Fingerprint, Ledger, read_ledger
 from agent.page.access import PageAccess
 from agent.page.benchmark import views
 from agent.page.benchmark.course_tab import Profile, sent, shown_first
 from agent.page.benchmark.panel import meant, one_of, state_of, viewed
-from agent.page.benchmark.running import Benches
+from agent.page.benchmark.running import PageBenchmarks
 from agent.page.benchmark.tab import choices_of, compared, filled, found
 from agent.page.layout import page_of
 from agent.page.visitors import Visitors
@@ -38,10 +38,10 @@ FLAWS = "</td><script>"
 
 
 @pytest.fixture
-def benches(openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Benches:
+def benchmarks(openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> PageBenchmarks:
     openai_server.default = lambda body: answers(asked(body))
     monkeypatch.chdir(tmp_path)
-    return Benches(read_settings({"model": "m", "base_url": openai_server.url}))
+    return PageBenchmarks(read_settings({"model": "m", "base_url": openai_server.url}))
 
 
 def form(questions: Path, **more: Any) -> dict[str, Any]:
@@ -61,10 +61,10 @@ def test_what_the_page_begins_the_command_continues_and_the_other_way_round(
     openai_server.default = lambda body: answers(asked(body))
     questions = question_file(tmp_path, 4)
     flags = {"model": "m", "base_url": openai_server.url}
-    benches = Benches(read_settings(flags, environment=clean(tmp_path / "home")))  # as the command reads them
+    benchmarks = PageBenchmarks(read_settings(flags, environment=clean(tmp_path / "home")))  # as the command reads them
 
     async def run(*, resume: bool, **more: Any) -> str:
-        running = benches.of(await benches.start(choices_of(tmp_path, form(questions, **more), resume=resume)))
+        running = benchmarks.of(await benchmarks.start(choices_of(tmp_path, form(questions, **more), resume=resume)))
         assert running is not None
         await running.task
         return running.ending
@@ -78,46 +78,46 @@ def test_what_the_page_begins_the_command_continues_and_the_other_way_round(
     assert json.loads((tmp_path / "out.json").read_text())["right"] == 4
 
 
-async def test_one_ledger_has_one_benchmark(benches: Benches, tmp_path: Path) -> None:
+async def test_one_ledger_has_one_benchmark(benchmarks: PageBenchmarks, tmp_path: Path) -> None:
     questions = question_file(tmp_path, 2)
     wanted = choices_of(tmp_path, form(questions), resume=True)
-    both = await asyncio.gather(benches.start(wanted), benches.start(wanted), return_exceptions=True)
+    both = await asyncio.gather(benchmarks.start(wanted), benchmarks.start(wanted), return_exceptions=True)
     refused = [str(one) for one in both if isinstance(one, AlitaError)]
-    assert (len(refused), len(benches.busy())) == (1, 1)
-    await benches.aclose()
-    assert read_ledger(wanted.places.ledger).header is not None
+    assert (len(refused), len(benchmarks.busy())) == (1, 1)
+    await benchmarks.aclose()
+    assert read_ledger(wanted.paths.ledger).header is not None
 
 
-async def test_a_ledger_that_another_process_writes_is_left_to_it(benches: Benches, tmp_path: Path) -> None:
+async def test_a_ledger_that_another_process_writes_is_left_to_it(benchmarks: PageBenchmarks, tmp_path: Path) -> None:
     questions = question_file(tmp_path, 2)
     wanted = choices_of(tmp_path, form(questions), resume=True)
-    await benches.start(wanted)
-    running = benches.of(wanted.places.ledger)
+    await benchmarks.start(wanted)
+    running = benchmarks.of(wanted.paths.ledger)
     assert running is not None
     await running.task
-    other = Benches(benches.settings)
-    header = read_ledger(wanted.places.ledger).header
+    other = PageBenchmarks(benchmarks.settings)
+    header = read_ledger(wanted.paths.ledger).header
     assert header is not None
     fingerprint = Fingerprint(header.dataset, header.configuration)
     refused = pytest.raises(AlitaError, match="Another benchmark is writing the ledger")
-    with Ledger.open(wanted.places.ledger, fingerprint=fingerprint), refused:
+    with Ledger.open(wanted.paths.ledger, fingerprint=fingerprint), refused:
         await other.start(wanted)
-    assert other.of(wanted.places.ledger) is None
+    assert other.of(wanted.paths.ledger) is None
 
 
 async def test_closing_ends_a_benchmark_that_can_be_continued(
-    benches: Benches, tmp_path: Path, openai_server: OpenAIServer
+    benchmarks: PageBenchmarks, tmp_path: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.default = lambda body: Step(text="late", delay=30)
     wanted = choices_of(tmp_path, form(question_file(tmp_path, 3)), resume=False)
-    await benches.start(wanted)
-    await benches.aclose()
-    assert benches.busy() == []
-    assert viewed(benches, wanted.places.ledger).rows.count("data-row") == 3
+    await benchmarks.start(wanted)
+    await benchmarks.aclose()
+    assert benchmarks.busy() == []
+    assert viewed(benchmarks, wanted.paths.ledger).rows.count("data-row") == 3
     openai_server.default = lambda body: answers(asked(body))
-    again = Benches(benches.settings)
+    again = PageBenchmarks(benchmarks.settings)
     await again.start(choices_of(tmp_path, form(wanted.questions), resume=True))
-    running = again.of(wanted.places.ledger)
+    running = again.of(wanted.paths.ledger)
     assert running is not None
     await running.task
     assert "3 right of 3" in running.ending
@@ -135,19 +135,19 @@ async def test_closing_ends_a_benchmark_that_can_be_continued(
     ],
 )
 async def test_a_bad_question_file_has_the_message_of_the_command(
-    benches: Benches, tmp_path: Path, content: bytes | None, told: str
+    benchmarks: PageBenchmarks, tmp_path: Path, content: bytes | None, told: str
 ) -> None:
     questions = tmp_path / f"{'x' if content is None else 'bad'}.jsonl"
     if content is not None:
         questions.write_bytes(content)
     with pytest.raises(AlitaError) as error:
-        await benches.start(choices_of(tmp_path, form(questions), resume=False))
+        await benchmarks.start(choices_of(tmp_path, form(questions), resume=False))
     ended = await asyncio.to_thread(
         called, questions, "--output", "out.json", folder=tmp_path, url="http://127.0.0.1:9"
     )
     assert told in error.value.message
     assert error.value.message in " ".join(ended.err.split())
-    assert not Places(tmp_path / "out.json").ledger.exists()
+    assert not BenchmarkPaths(tmp_path / "out.json").ledger.exists()
 
 
 @pytest.mark.parametrize("name", ["../../evil.jsonl", "..", f"{'x' * 300}.jsonl", "a\nb.jsonl", ".jsonl"])
@@ -185,16 +185,16 @@ def hostile(tmp_path: Path) -> Path:
 
 
 def test_nothing_of_a_hostile_ledger_is_markup_and_no_folder_elsewhere_is_read(
-    benches: Benches, tmp_path: Path
+    benchmarks: PageBenchmarks, tmp_path: Path
 ) -> None:
     ledger = hostile(tmp_path)
-    view = viewed(benches, ledger)
-    opened = one_of(benches, ledger, "0")
+    view = viewed(benchmarks, ledger)
+    opened = one_of(benchmarks, ledger, "0")
     other = ledger.with_name("other.ledger.jsonl")
     shutil.copy(ledger, other)
-    beside = compared(benches, ledger, other)
-    assert "Choose two different benchmarks" in compared(benches, ledger, ledger)
-    everything = view.figures + view.rows + opened + beside + str(found(benches, tmp_path))
+    beside = compared(benchmarks, ledger, other)
+    assert "Choose two different benchmarks" in compared(benchmarks, ledger, ledger)
+    everything = view.figures + view.rows + opened + beside + str(found(benchmarks, tmp_path))
     assert "<img" not in everything
     assert "<script" not in everything
     assert "&lt;img src=x" in view.rows
@@ -212,35 +212,35 @@ def test_a_ledger_from_elsewhere_chooses_no_script(tmp_path: Path, model: str, o
 
 
 @pytest.mark.parametrize("row", ["1", "-1", "0.5", "１", "9" * 9, "__class__", None, 0, ["0"]])
-def test_a_row_that_is_not_there_opens_nothing(benches: Benches, tmp_path: Path, row: object) -> None:
-    assert one_of(benches, hostile(tmp_path), row) == ""
+def test_a_row_that_is_not_there_opens_nothing(benchmarks: PageBenchmarks, tmp_path: Path, row: object) -> None:
+    assert one_of(benchmarks, hostile(tmp_path), row) == ""
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\x00" * 100, b'{"kind": "header", "ledger": 99}\n', b"x\n" * 10])
-def test_what_is_no_ledger_is_told(benches: Benches, tmp_path: Path, content: bytes) -> None:
+def test_what_is_no_ledger_is_told(benchmarks: PageBenchmarks, tmp_path: Path, content: bytes) -> None:
     path = tmp_path / f"{FLAWS.replace('/', '')}.ledger.jsonl"
     path.write_bytes(content)
-    view = viewed(benches, path)
+    view = viewed(benchmarks, path)
     assert "<script" not in view.figures
     assert 'class="bad"' in view.figures
     assert view.rows == ""
 
 
-def test_keys_are_masked(benches: Benches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_masked(benchmarks: PageBenchmarks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-thekeythatnobodyshows1234567890")
     lines = [{"task_id": "1", "Question": "Is it sk-thekeythatnobodyshows1234567890?"}]
     ledger = kept_benchmark(tmp_path, lines, right=1)
-    keyed = Benches(read_settings({"model": "m"}))
+    keyed = PageBenchmarks(read_settings({"model": "m"}))
     assert "Is it" in viewed(keyed, ledger).rows
     assert "thekeythat" not in "".join(viewed(keyed, ledger)) + one_of(keyed, ledger, "0")
 
 
-def test_500_questions_are_opened_at_once(benches: Benches, tmp_path: Path) -> None:
+def test_500_questions_are_opened_at_once(benchmarks: PageBenchmarks, tmp_path: Path) -> None:
     lines = [{"task_id": f"t{n}", "Question": f"Which card is number {n}?", "Level": n % 3 + 1} for n in range(500)]
     ledger = kept_benchmark(tmp_path, lines, right=300)
-    viewed(benches, ledger)
+    viewed(benchmarks, ledger)
     began, worked = time.perf_counter(), time.process_time()
-    view = viewed(benches, ledger)
+    view = viewed(benchmarks, ledger)
     worked = time.process_time() - worked
     assert view.rows.count("data-row") == 500
     assert worked < 1.0, f"{worked:.2f} s of work, {time.perf_counter() - began:.2f} s in all"
@@ -253,53 +253,55 @@ def test_results_are_meant_by_their_own_path_too(tmp_path: Path) -> None:
     assert meant(" ", tmp_path) is None
 
 
-def test_what_was_not_shown_is_not_handed_in(benches: Benches, tmp_path: Path) -> None:
+def test_what_was_not_shown_is_not_handed_in(benchmarks: PageBenchmarks, tmp_path: Path) -> None:
     with CourseServer() as course:
         rows = [{"task_id": f"card-{n}", "Question": f"Which colour has card {n}?", "Level": 1} for n in range(1, 21)]
         kept_benchmark(tmp_path, rows, right=20)
         (tmp_path / "kept.json").unlink()
         profile = Profile(str(tmp_path / "kept.json"), course.url, "somebody", "https://example.org/code")
-        assert "Press Dry run first" in sent(benches.settings, profile, None)[0]
-        told, seen = shown_first(benches.settings, profile)
+        assert "Press Dry run first" in sent(benchmarks.settings, profile, None)[0]
+        told, seen = shown_first(benchmarks.settings, profile)
         assert "Nothing was sent." in told
         other = profile._replace(username="somebody else")
-        assert "changed" in sent(benches.settings, other, seen)[0]
+        assert "changed" in sent(benchmarks.settings, other, seen)[0]
         assert course.submissions == []
-        assert "20 answered" in sent(benches.settings, profile, seen)[0]
+        assert "20 answered" in sent(benchmarks.settings, profile, seen)[0]
         assert len(course.submissions) == 1
-        nobody = shown_first(benches.settings, profile._replace(username=" "))
+        nobody = shown_first(benchmarks.settings, profile._replace(username=" "))
         assert ("user name is missing" in nobody[0], nobody[1]) == (True, None)
-    unreachable = shown_first(benches.settings, profile._replace(course=f"http://127.0.0.1:9/{ATTACK}"))[0]
+    unreachable = shown_first(benchmarks.settings, profile._replace(course=f"http://127.0.0.1:9/{ATTACK}"))[0]
     assert ("cannot be reached" in unreachable, "<img" in unreachable) == (True, False)
     log = (tmp_path / "submission_payload.log").read_text().splitlines()
     assert [json.loads(line).get("sent") for line in log] == [False, True, None]
 
 
-def test_a_ledger_that_a_command_writes_is_followed_for_a_while(benches: Benches, tmp_path: Path) -> None:
+def test_a_ledger_that_a_command_writes_is_followed_for_a_while(benchmarks: PageBenchmarks, tmp_path: Path) -> None:
     ledger = kept_benchmark(tmp_path, [{"task_id": "1", "Question": "?"}], right=1)
-    before = state_of(benches, ledger)
+    before = state_of(benchmarks, ledger)
     with ledger.open("a") as file:
         file.write('{"kind": "begun", "task_id": "1", "epoch": 1, "fingerprint": "", "run_id": "x"}\n')
-    after = state_of(benches, ledger)
+    after = state_of(benchmarks, ledger)
     assert (after != before, after.may_change, after.is_busy) == (True, True, False)
     os.utime(ledger, (0, 0))
-    assert not state_of(benches, ledger).may_change
+    assert not state_of(benchmarks, ledger).may_change
     ledger.unlink()
-    assert not state_of(benches, ledger).may_change
+    assert not state_of(benchmarks, ledger).may_change
 
 
 @pytest.mark.parametrize("is_open", [False, True])
 async def test_a_page_that_is_open_to_others_decides_nothing_for_its_owner(
-    benches: Benches, tmp_path: Path, *, is_open: bool
+    benchmarks: PageBenchmarks, tmp_path: Path, *, is_open: bool
 ) -> None:
     pytest.importorskip("gradio")
     visitors = Visitors()
-    visits = Visits(benches.settings, visitors, tmp_path, is_local=not is_open)
+    visits = Visits(benchmarks.settings, visitors, tmp_path, is_local=not is_open)
     address = "0.0.0.0:7860" if is_open else "127.0.0.1:7860"
     listen = listen_options(
         address, token="a-token-that-is-long-enough", token_file=None, no_token=False, host_names=()
     )
-    page = PageAccess(page_of(visits, benches, listen, read_settings, lambda _: ([], "")), listen, visitors, tmp_path)
+    page = PageAccess(
+        page_of(visits, benchmarks, listen, read_settings, lambda _: ([], "")), listen, visitors, tmp_path
+    )
     transport = httpx2.ASGITransport(app=page)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:7860") as client:
         await client.get("/", params={"token": "a-token-that-is-long-enough"})

@@ -12,7 +12,7 @@ from agent.cli.verbs.doctor import Finding
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import KEYS, NOT_FOR_PROJECTS, read_settings
 from agent.page.html import settings_table
-from agent.page.settings_tab import CHANGEABLE, SettingsDesk, checked, described
+from agent.page.settings_tab import CHANGEABLE, SettingsEditor, checked, described
 
 ATTACK = "<img src=x onerror=alert(1)>"
 
@@ -32,9 +32,9 @@ def applied() -> list[Settings]:
 
 
 @pytest.fixture
-def desk(applied: list[Settings], file: Path) -> SettingsDesk:
+def reviewer(applied: list[Settings], file: Path) -> SettingsEditor:
     read: Callable[..., Settings] = lambda **more: read_settings({"max_tokens": 500, **more})  # noqa: E731
-    return SettingsDesk(read, applied.append)
+    return SettingsEditor(read, applied.append)
 
 
 def test_settings_are_shown_without_keys(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,9 +57,9 @@ def test_settings_are_shown_without_keys(monkeypatch: pytest.MonkeyPatch) -> Non
     ],
 )
 def test_a_setting_is_changed_in_the_users_file_and_applies(
-    desk: SettingsDesk, file: Path, applied: list[Settings], name: str, value: str, kept: object
+    reviewer: SettingsEditor, file: Path, applied: list[Settings], name: str, value: str, kept: object
 ) -> None:
-    shown = desk.change(name, value)
+    shown = reviewer.change(name, value)
     assert (shown, "<img" in shown) == (f'<p class="good">{name} is set.</p>', False)
     text = file.read_text()
     assert (text.startswith("# mine"), tomllib.loads(text)[name]) == (True, kept)
@@ -67,10 +67,10 @@ def test_a_setting_is_changed_in_the_users_file_and_applies(
     assert (typed, str(file) in about) == (value, True)
 
 
-def test_a_setting_is_removed_again(desk: SettingsDesk, file: Path, applied: list[Settings]) -> None:
-    assert "is removed" in desk.change("max_steps", None)
+def test_a_setting_is_removed_again(reviewer: SettingsEditor, file: Path, applied: list[Settings]) -> None:
+    assert "is removed" in reviewer.change("max_steps", None)
     assert (file.read_text(), applied[-1].max_steps) == ("# mine\n", 12)
-    assert "has no setting max_steps" in desk.change("max_steps", None)
+    assert "has no setting max_steps" in reviewer.change("max_steps", None)
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_a_setting_is_removed_again(desk: SettingsDesk, file: Path, applied: lis
     ],
 )
 def test_what_cannot_be_set_changes_nothing(
-    desk: SettingsDesk, file: Path, applied: list[Settings], name: str | None, value: str, told: str
+    reviewer: SettingsEditor, file: Path, applied: list[Settings], name: str | None, value: str, told: str
 ) -> None:
-    before, shown = file.read_bytes(), desk.change(name, value)
+    before, shown = file.read_bytes(), reviewer.change(name, value)
     assert (told in shown, "<img" in shown, file.read_bytes(), applied) == (True, False, before, [])
 
 
@@ -98,8 +98,8 @@ def test_no_key_folder_or_program_can_be_set_on_the_page() -> None:
     assert {*CHANGEABLE} & {*NOT_FOR_PROJECTS} == others
 
 
-def test_a_flag_that_wins_is_told(desk: SettingsDesk, applied: list[Settings]) -> None:
-    assert "its value comes from: flag --max-tokens" in desk.change("max_tokens", "900")
+def test_a_flag_that_wins_is_told(reviewer: SettingsEditor, applied: list[Settings]) -> None:
+    assert "its value comes from: flag --max-tokens" in reviewer.change("max_tokens", "900")
     assert applied[-1].max_tokens == 500
 
 

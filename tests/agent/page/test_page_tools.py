@@ -16,7 +16,7 @@ from agent.errors import UsageError
 from agent.page import tools_tab as tools
 from agent.page.exports import exported
 from agent.page.html import bad
-from agent.page.review import Desk
+from agent.page.review import ToolReviewer
 from agent.page.visitors import Visitor
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
@@ -152,23 +152,23 @@ def test_what_cannot_be_taken_along_is_told(library: Library, tmp_path: Path, na
 
 
 async def test_a_tool_is_approved_as_it_was_shown_and_not_otherwise(library: Library) -> None:
-    desk = Desk(lambda: read_settings({}))
+    reviewer = ToolReviewer(lambda: read_settings({}))
     library.register(a_tool("double_number", f"Double a number. {ATTACK}"))
     changed = "# line\n" * 4_000 + library.get("double_number").source.replace("n * 2", "n + n")
     library.path("double_number").write_text(changed)  # of what is approved, nothing is left out
-    assert "Review the tool first" in desk.accept("double_number")
-    shown = await desk.look("double_number")
+    assert "Review the tool first" in reviewer.accept("double_number")
+    shown = await reviewer.look("double_number")
     assert "1 tests passed, 0 failed" in shown
     assert (">+    return n + n" in shown, "<img" in shown) == (True, False)
-    assert "Review the tool first" in desk.accept("another")
+    assert "Review the tool first" in reviewer.accept("another")
     path = library.path("double_number")
     path.write_text(path.read_text().replace("n + n", "3 * n"))
-    assert 'class="bad"' in desk.accept("double_number")
-    assert "1 failed" in await desk.look("double_number")
-    assert 'class="bad"' in desk.accept("double_number")
+    assert 'class="bad"' in reviewer.accept("double_number")
+    assert "1 failed" in await reviewer.look("double_number")
+    assert 'class="bad"' in reviewer.accept("double_number")
     path.write_text(path.read_text().replace("3 * n", "n + n"))
-    await desk.look("double_number")
-    assert "is approved" in desk.accept("double_number")
+    await reviewer.look("double_number")
+    assert "is approved" in reviewer.accept("double_number")
     assert [one.name for one in library.withheld()] == []
 
 
@@ -176,10 +176,10 @@ def test_a_rejected_tool_is_as_it_was_approved(library: Library) -> None:
     library.register(a_tool("double_number", "Double a number."))
     path = library.path("double_number")
     path.write_text(path.read_text().replace("n * 2", "n + n"))
-    desk = Desk(lambda: read_settings({}))
-    assert "in its place again" in desk.reject("double_number")
+    reviewer = ToolReviewer(lambda: read_settings({}))
+    assert "in its place again" in reviewer.reject("double_number")
     assert "n * 2" in path.read_text()
-    assert 'class="bad"' in desk.reject(ATTACK)
+    assert 'class="bad"' in reviewer.reject(ATTACK)
 
 
 @pytest.mark.parametrize(

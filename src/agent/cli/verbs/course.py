@@ -13,17 +13,17 @@ from agent.cli.options import opt
 from agent.cli.output import Result, print_note
 from agent.cli.verbs.gaia import Concurrency, MaxQuestions, Resume, Verbose, benchmark
 from agent.gaia.course import COURSE_URL, CourseApi
-from agent.gaia.handing_in import (
+from agent.gaia.outputs import PAYLOAD_LOG, require_person
+from agent.gaia.submission import (
     course_run,
     fetch_questions,
-    hand_in,
     put_files,
     question_lines,
+    send_submission,
     submission_from,
     task_record,
     write_questions,
 )
-from agent.gaia.outputs import PAYLOAD_LOG, require_person
 from mcp_tools.text import one_line
 
 app = options.App("The Agents Course: list, answer and submit its questions.")
@@ -107,7 +107,7 @@ def submit(
     """Submits answers. Without --submit, only shows what would be sent. Both are kept in submission_payload.log."""
     api = CourseApi(course)
     submission = submission_from(api, answers, username, agent_code)
-    result = hand_in(api, submission, send=send)
+    result = send_submission(api, submission, send=send)
     form = {
         "ok": True,
         "sent": send,

@@ -213,13 +213,13 @@ def learn(
     for title, choices in (("without learning", before), ("learning", taught), ("with what was learned", after)):
         print_note(f"— {title}: {len(choices.selection.ids)} questions")
         if choices.library == "read-only":
-            own["tools_dir"] = taught.places.library.absolute()
+            own["tools_dir"] = taught.paths.library.absolute()
             own["tools_dir"].mkdir(parents=True, exist_ok=True)
-        if choices.resume and not choices.places.ledger.exists():
+        if choices.resume and not choices.paths.ledger.exists():
             choices = replace(choices, resume=False)
         if code := benchmark(dict(own), choices):
             raise typer.Exit(code)
-    _give(compared(open_results(before.places.ledger), open_results(after.places.ledger)))
+    _give(compared(open_results(before.paths.ledger), open_results(after.paths.ledger)))
 
 
 _CLOSING = 30.0

@@ -19,8 +19,8 @@ from agent.errors import RunError
 from agent.gaia.attempt import Attempt
 from agent.gaia.cluster import worker
 from agent.gaia.cluster.connection import check_nodes, connect, private_places
-from agent.gaia.cluster.desk import Desk
-from agent.gaia.cluster.luggage import Files, digest_of, write_folder
+from agent.gaia.cluster.coordinator import Coordinator
+from agent.gaia.cluster.file_transfer import Files, digest_of, write_folder
 from agent.gaia.cluster.sharing import keep, pack
 from agent.gaia.configuration import setup_of
 from agent.gaia.question_run import AttemptJob, AttemptResult, Listener, empty_library
@@ -54,8 +54,8 @@ class RayExecutor:
         self._with_library = options.library != "cold"
         self._learns = options.learning != "off"
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        desk: Any = ray.remote(num_cpus=0, max_concurrency=10_000)(Desk)
-        self.desk = desk.options(scheduling_strategy=here).remote(setup.settings.concurrency)
+        coordinator: Any = ray.remote(num_cpus=0, max_concurrency=10_000)(Coordinator)
+        self.coordinator = coordinator.options(scheduling_strategy=here).remote(setup.settings.concurrency)
         total = ray.cluster_resources()
         wanted = [
             name
@@ -130,7 +130,7 @@ class RayExecutor:
             rules=self.setup.rules,
             hard_seconds=self.setup.hard_seconds,
         )
-        return self._task.remote(order, self.desk), shared
+        return self._task.remote(order, self.coordinator), shared
 
     def _shared(self) -> tuple[Files, str]:
         """Return the files that questions share and their hash. They are packed again after a change."""
@@ -186,7 +186,7 @@ class RayQuestion:
         """Cancel the question. A running one gets time to return what it reached."""
         self._is_cancelled = True
         if self._has_begun:
-            self._executor.desk.stop.remote(self._holder)
+            self._executor.coordinator.stop.remote(self._holder)
             asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._kill)
         else:
             self._kill()
@@ -220,7 +220,7 @@ class RayQuestion:
             except RayError as problem:
                 return self._ended("error", f"a bug: {one_line(str(problem), 300)}")
             finally:
-                self._executor.desk.leave.remote(self._holder)
+                self._executor.coordinator.leave.remote(self._holder)
         if self._is_cancelled or not died:
             return self._ended("interrupted", "")
         return self._ended("error", f"its worker died twice: {died}")

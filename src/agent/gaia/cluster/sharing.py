@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agent.consent.hosts import FILE as HOSTS
 from agent.consent.policy import FILE as POLICY
-from agent.gaia.cluster.luggage import Files
+from agent.gaia.cluster.file_transfer import Files
 from agent.learning.gap_records import GapRecords, known_records
 from agent.store.tool_records import open_library
 from mcp_tools.environments.store import FOLDER as ENVIRONMENTS

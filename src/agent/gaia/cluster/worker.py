@@ -26,8 +26,8 @@ from agent.alita import Alita
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import KEYS, read_settings
 from agent.errors import AlitaError
-from agent.gaia.cluster.desk import DeskSlots
-from agent.gaia.cluster.luggage import WHOLE, Cache, Files, link_folder, read_folder
+from agent.gaia.cluster.coordinator import CoordinatedSlots
+from agent.gaia.cluster.file_transfer import WHOLE, Cache, Files, link_folder, read_folder
 from agent.gaia.cluster.sharing import Changes, changes, unpack
 from agent.gaia.configuration import Setup
 from agent.gaia.question_run import AttemptJob, AttemptResult, QuestionRun
@@ -54,7 +54,7 @@ class Order:
     """A question as it is sent to a node: without keys and without the true answer."""
 
     holder: str
-    """Identifies the question to `Desk`."""
+    """Identifies the question to `Coordinator`."""
     job: AttemptJob
     """Without `file` and `own_folder`, which are paths on the benchmark's machine."""
     file_name: str
@@ -133,13 +133,13 @@ def keys_of(settings: Settings) -> set[str]:
     return found | {*settings.keys}
 
 
-def answer(order: Order, desk: Any) -> Iterator[Message]:
+def answer(order: Order, coordinator: Any) -> Iterator[Message]:
     """Answer a question. Yields the events of its run, then its result."""
     secrets: list[str] = []
     with contextlib.ExitStack() as opened:
         runner = opened.enter_context(asyncio.Runner())
         messages: asyncio.Queue[Message] = asyncio.Queue()
-        work = runner.get_loop().create_task(_answer(order, desk, messages, secrets))
+        work = runner.get_loop().create_task(_answer(order, coordinator, messages, secrets))
         while True:
             message = runner.run(_next(messages, work))
             if message is None:
@@ -163,7 +163,7 @@ async def _next(messages: asyncio.Queue[Message], work: asyncio.Task[Delivery]) 
     return None if messages.empty() else messages.get_nowait()
 
 
-async def _answer(order: Order, desk: Any, messages: asyncio.Queue[Message], secrets: list[str]) -> Delivery:
+async def _answer(order: Order, coordinator: Any, messages: asyncio.Queue[Message], secrets: list[str]) -> Delivery:
     with _scratch(order) as (folder, node):
         secrets += node.secrets
         settings = node.model_copy(
@@ -182,7 +182,7 @@ async def _answer(order: Order, desk: Any, messages: asyncio.Queue[Message], sec
         if order.file:
             link_folder(_fetched(cache, order, order.file), folder / "file")
             job = replace(job, file=folder / "file" / order.file_name)
-        SLOTS.set(lambda endpoint, _: DeskSlots(desk, order.holder, endpoint))
+        SLOTS.set(lambda endpoint, _: CoordinatedSlots(coordinator, order.holder, endpoint))
         setup = Setup(settings, order.hard_seconds, order.rules)
 
         def listen(event: events.Event) -> None:
@@ -192,7 +192,7 @@ async def _answer(order: Order, desk: Any, messages: asyncio.Queue[Message], sec
         await asyncio.to_thread(import_ahead, settings)  # otherwise the import would count as time of the question
         async with Alita.open(settings) as alita:
             run = QuestionRun(alita, job, setup, listen)
-            stopping = asyncio.create_task(_stop(desk, order.holder, run))
+            stopping = asyncio.create_task(_stop(coordinator, order.holder, run))
             try:
                 result = await run.result()
             finally:
@@ -202,8 +202,8 @@ async def _answer(order: Order, desk: Any, messages: asyncio.Queue[Message], sec
         return Delivery(result, files, left_out, changes(settings, before, run_id))
 
 
-async def _stop(desk: Any, holder: str, run: QuestionRun) -> None:
-    await desk.stopped.remote(holder)
+async def _stop(coordinator: Any, holder: str, run: QuestionRun) -> None:
+    await coordinator.stopped.remote(holder)
     run.cancel()
 
 

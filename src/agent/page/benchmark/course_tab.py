@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agent.gaia.configuration import Places
+from agent.gaia.configuration import BenchmarkPaths
 from agent.gaia.course import COURSE_URL, CourseApi
-from agent.gaia.handing_in import Submission, course_run, fetch_questions, hand_in, submission_from
 from agent.gaia.outputs import PAYLOAD_LOG
+from agent.gaia.submission import Submission, course_run, fetch_questions, send_submission, submission_from
 from agent.page.benchmark import views
 from agent.page.benchmark.panel import Panel
 from agent.page.html import bad, text
@@ -19,7 +19,7 @@ from mcp_tools.errors import AlitaError
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from agent.page.benchmark.running import Benches
+    from agent.page.benchmark.running import PageBenchmarks
 
 _FIRST = '<p class="bad">Press Dry run first, and look at what would be sent.</p>'
 
@@ -39,7 +39,7 @@ def shown_first(settings: Settings, form: Profile) -> tuple[str, Submission | No
     without_keys = Redactor(settings.secrets).text
     try:
         made = form.submission()
-        hand_in(CourseApi(form.course), made, send=False)
+        send_submission(CourseApi(form.course), made, send=False)
     except AlitaError as error:
         return without_keys(bad(error)), None
     note = f"<p>Nothing was sent. This is what Submit sends; it is in {PAYLOAD_LOG}, too.</p>"
@@ -53,7 +53,7 @@ def sent(settings: Settings, form: Profile, seen: Submission | None) -> tuple[st
     try:
         if form.submission() != seen:
             return '<p class="bad">The answers or the profile changed.</p>' + _FIRST, None
-        result = hand_in(CourseApi(form.course), seen, send=True)
+        result = send_submission(CourseApi(form.course), seen, send=True)
     except AlitaError as error:
         return Redactor(settings.secrets).text(bad(error)), seen
     assert result is not None
@@ -70,9 +70,9 @@ class Profile(NamedTuple):
     agent_code: str
 
     @property
-    def places(self) -> Places:
+    def paths(self) -> BenchmarkPaths:
         """Paths of the results and the ledger."""
-        return Places(Path(self.output or "course.json").expanduser().absolute())
+        return BenchmarkPaths(Path(self.output or "course.json").expanduser().absolute())
 
     def submission(self) -> Submission:
         """Return the answers to submit.
@@ -80,14 +80,14 @@ class Profile(NamedTuple):
         Raises:
         UserError: An answer cannot be submitted, or the profile is incomplete.
         """
-        return submission_from(CourseApi(self.course), self.places.ledger, self.username or "", self.agent_code or "")
+        return submission_from(CourseApi(self.course), self.paths.ledger, self.username or "", self.agent_code or "")
 
 
-def show(gr: Any, benches: Benches, tab: Any) -> None:
+def show(gr: Any, benchmarks: PageBenchmarks, tab: Any) -> None:
     """Add the questions, the run and the submission to the page."""
     with gr.Row():
         output = gr.Textbox("course.json", label="Results", max_lines=1)
-        model = gr.Textbox(benches.settings.model, label="Model", max_lines=1)
+        model = gr.Textbox(benchmarks.settings.model, label="Model", max_lines=1)
         most = gr.Number(0, label="Most questions (0: all)", precision=0, minimum=0)
         course = gr.Textbox(COURSE_URL, label="Course server", max_lines=1)
     with gr.Row():
@@ -95,7 +95,7 @@ def show(gr: Any, benches: Benches, tab: Any) -> None:
         resume = gr.Button("Continue")
     message = gr.HTML(padding=False, elem_id="course-told")
     asked = gr.HTML(padding=False, elem_id="course-questions")
-    panel = Panel(gr, benches, "course")
+    panel = Panel(gr, benchmarks, "course")
     with gr.Row():
         username = gr.Textbox(label="Hugging Face user name", max_lines=1)
         code = gr.Textbox(label="URL of the agent's code", placeholder="https://huggingface.co/spaces/…/tree/main")
@@ -106,20 +106,24 @@ def show(gr: Any, benches: Benches, tab: Any) -> None:
     profile = [output, course, username, code]
 
     async def entered(name: str) -> dict[Any, Any]:
-        ledger = Profile(name, "", "", "").places.ledger
+        ledger = Profile(name, "", "", "").paths.ledger
         return await panel.show(ledger if await asyncio.to_thread(ledger.exists) else None)
 
     async def begin(name: str, model: str, most: float | None, address: str, *, goes_on: bool) -> dict[Any, Any]:
         notes: list[str] = []
         own = {"resume": goes_on, "max_questions": int(most) if most and most >= 1 else None}
-        results = Profile(name, address, "", "").places.output
+        results = Profile(name, address, "", "").paths.output
         try:
-            fetching = partial(course_run, CourseApi(address), results, benches.settings, notes.append, **own)
+            fetching = partial(course_run, CourseApi(address), results, benchmarks.settings, notes.append, **own)
             choices, ledger = await asyncio.to_thread(fetching)
-            await benches.start(choices, model=(model or "").strip())
+            await benchmarks.start(choices, model=(model or "").strip())
         except AlitaError as error:
-            return {message: f'<div role="alert">{Redactor(benches.settings.secrets).text(bad(error))}</div>'}
-        return {message: Redactor(benches.settings.secrets).text(_notes(notes)), asked: "", **await panel.show(ledger)}
+            return {message: f'<div role="alert">{Redactor(benchmarks.settings.secrets).text(bad(error))}</div>'}
+        return {
+            message: Redactor(benchmarks.settings.secrets).text(_notes(notes)),
+            asked: "",
+            **await panel.show(ledger),
+        }
 
     async def begun(*given: Any) -> dict[Any, Any]:
         return await begin(*given, goes_on=False)
@@ -128,10 +132,10 @@ def show(gr: Any, benches: Benches, tab: Any) -> None:
         return await begin(*given, goes_on=True)
 
     def looked(*given: str) -> tuple[str, Submission | None]:
-        return shown_first(benches.settings, Profile(*given))
+        return shown_first(benchmarks.settings, Profile(*given))
 
     def handed(*given: Any) -> tuple[str, Submission | None]:
-        return sent(benches.settings, Profile(*given[:-1]), given[-1])
+        return sent(benchmarks.settings, Profile(*given[:-1]), given[-1])
 
     tab.select(entered, [output], panel.parts, show_progress="hidden")
     fetch.click(fetched, [course], [message, asked])

@@ -17,7 +17,7 @@ from agent.store.redact import Redactor
 from mcp_tools.errors import AlitaError
 
 if TYPE_CHECKING:
-    from agent.page.benchmark.running import Benches
+    from agent.page.benchmark.running import PageBenchmarks
 
 _EVERY = 1.5
 """Seconds between two checks for changes."""
@@ -32,42 +32,42 @@ class View(NamedTuple):
     rows: str = ""
 
 
-def opened(benches: Benches, ledger: Path) -> Report:
+def opened(benchmarks: PageBenchmarks, ledger: Path) -> Report:
     """Return the report on a ledger, with the texts of questions and without keys.
 
     Raises:
         RunError: It is not a ledger.
     """
-    settings = benches.settings
+    settings = benchmarks.settings
     report = report_of(with_questions(open_results(ledger), ledger, settings))
     without_keys: Report = Redactor(settings.secrets).values(report)
     return without_keys
 
 
-def viewed(benches: Benches, ledger: Path | None) -> View:
+def viewed(benchmarks: PageBenchmarks, ledger: Path | None) -> View:
     """Render a benchmark, or the problem with its ledger."""
     if ledger is None:
         return View('<p class="empty">No benchmark is chosen.</p>')
-    without_keys = Redactor(benches.settings.secrets).text
+    without_keys = Redactor(benchmarks.settings.secrets).text
     try:
-        report = opened(benches, ledger)
+        report = opened(benchmarks, ledger)
     except AlitaError as error:
         return View(without_keys(bad(error)))
-    return View(without_keys(views.figures(report, benches.of(ledger))), without_keys(views.rows(report.cells)))
+    return View(without_keys(views.figures(report, benchmarks.of(ledger))), without_keys(views.rows(report.cells)))
 
 
-def one_of(benches: Benches, ledger: Path | None, row: object) -> str:
+def one_of(benchmarks: PageBenchmarks, ledger: Path | None, row: object) -> str:
     """Render the question in a row, with the trace of its run."""
     if ledger is None or not isinstance(row, str) or not (row.isascii() and row.isdigit() and len(row) < 7):
         return ""
     try:
-        cells = opened(benches, ledger).cells
+        cells = opened(benchmarks, ledger).cells
     except AlitaError as error:
         return bad(error)
     if int(row) >= len(cells):
         return ""
-    without_keys = Redactor(benches.settings.secrets).text
-    return without_keys(views.attempt(benches.settings, ledger, cells[int(row)]))
+    without_keys = Redactor(benchmarks.settings.secrets).text
+    return without_keys(views.attempt(benchmarks.settings, ledger, cells[int(row)]))
 
 
 class State(NamedTuple):
@@ -75,7 +75,7 @@ class State(NamedTuple):
 
     size: int = 0
     changed: float = 0.0
-    heard: int = 0
+    line_count: int = 0
     is_busy: bool = False
 
     @property
@@ -84,22 +84,22 @@ class State(NamedTuple):
         return self.is_busy or time.time() - self.changed < _RECENT
 
 
-def state_of(benches: Benches, ledger: Path | None) -> State:
+def state_of(benchmarks: PageBenchmarks, ledger: Path | None) -> State:
     """Return the state of a ledger and its benchmark."""
-    running = benches.of(ledger) if ledger else None
+    running = benchmarks.of(ledger) if ledger else None
     try:
         kept = ledger.stat() if ledger else None
     except OSError:
         kept = None
     size, changed = (kept.st_size, kept.st_mtime) if kept else (0, 0.0)
-    return State(size, changed, running.told.heard if running else 0, running is not None and running.is_busy)
+    return State(size, changed, running.log.line_count if running else 0, running is not None and running.is_busy)
 
 
 class Panel:
     """The components that show a benchmark."""
 
-    def __init__(self, gr: Any, benches: Benches, name: str) -> None:
-        self._gr, self._benches = gr, benches
+    def __init__(self, gr: Any, benchmarks: PageBenchmarks, name: str) -> None:
+        self._gr, self._benches = gr, benchmarks
         self.ledger = gr.State(None)
         """Absolute path of the ledger that is shown."""
         self._seen = gr.State(None)
@@ -111,7 +111,7 @@ class Panel:
         self.parts = [self.ledger, self._seen, self.figures, self._stop, self._rows, self._attempt, self._timer]
 
         async def tick(ledger: Path | None, seen: State | None) -> dict[Any, Any]:
-            state = state_of(benches, ledger)
+            state = state_of(benchmarks, ledger)
             if state == seen:
                 return {self._timer: gr.skip() if state.may_change else gr.Timer(active=False)}
             changed = await self.show(ledger)
@@ -121,10 +121,10 @@ class Panel:
             return changed
 
         async def choose(ledger: Path | None, event: Any) -> str:
-            return await asyncio.to_thread(one_of, benches, ledger, getattr(event, "row", None))
+            return await asyncio.to_thread(one_of, benchmarks, ledger, getattr(event, "row", None))
 
         def stop(ledger: Path | None) -> None:
-            if ledger is not None and (running := benches.of(ledger)) is not None:
+            if ledger is not None and (running := benchmarks.of(ledger)) is not None:
                 running.stop()
 
         choose.__annotations__["event"] = gr.EventData  # Gradio looks for this annotation

@@ -23,13 +23,13 @@ _CLOSING = 20.0
 """Seconds that cancelled questions have to end when the page closes."""
 
 
-class Told(Display):
+class ProgressLog(Display):
     """Keeps the last lines of progress."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: deque[str] = deque(maxlen=_LINES)
-        self.heard = 0
+        self.line_count = 0
         """Number of lines so far."""
         self.planned = asyncio.Event()
 
@@ -41,14 +41,14 @@ class Told(Display):
     def say(self, text: str) -> None:
         """Keep a line."""
         self.lines.append(one_line(text, 500))
-        self.heard += 1
+        self.line_count += 1
 
 
 class Running:
     """A benchmark that runs, or that ended while the page was open."""
 
-    def __init__(self, prepared: Prepared, choices: Choices, told: Told) -> None:
-        self._prepared, self._choices, self.told = prepared, choices, told
+    def __init__(self, prepared: Prepared, choices: Choices, log: ProgressLog) -> None:
+        self._prepared, self._choices, self.log = prepared, choices, log
         self.ending = ""
         """The outcome as text; empty while it runs."""
         self.is_good = True
@@ -74,7 +74,7 @@ class Running:
     def stop(self) -> None:
         """Stop after the running questions. On a second call, cancel them."""
         if self.is_busy and self._prepared.benchmark.interrupt():
-            self.told.say("Finishing the current questions, then stopping. Press Stop again to stop immediately.")
+            self.log.say("Finishing the current questions, then stopping. Press Stop again to stop immediately.")
 
     async def aclose(self) -> None:
         """Cancel all questions. The benchmark can be continued."""
@@ -85,7 +85,7 @@ class Running:
         await asyncio.gather(self.task, return_exceptions=True)
 
 
-class Benches:
+class PageBenchmarks:
     """The benchmarks of this page, by their ledgers."""
 
     def __init__(self, settings: Settings) -> None:
@@ -110,20 +110,20 @@ class Benches:
         Raises:
         UserError: The benchmark cannot start, or another process is writing its ledger.
         """
-        ledger = choices.places.ledger
+        ledger = choices.paths.ledger
         if (before := self._running.get(ledger)) and before.is_busy:
             raise RunError(f"The benchmark with the ledger {ledger} is under way.", remedy="It is in the list.")
         if ledger.exists() and not choices.resume:
             raise RunError(f"{choices.output} already exists.", remedy="Press Continue, or name other results.")
         own = {"use_cache": False, "servers": ("none",), "leak_guard": True}
         given = {name: value for name, value in chosen.items() if value}
-        told = Told()
-        prepared = await asyncio.to_thread(Prepared, self.settings.model_copy(update={**own, **given}), choices, told)
-        one = Running(prepared, choices, told)
-        planned = asyncio.create_task(told.planned.wait())
+        log = ProgressLog()
+        prepared = await asyncio.to_thread(Prepared, self.settings.model_copy(update={**own, **given}), choices, log)
+        one = Running(prepared, choices, log)
+        planned = asyncio.create_task(log.planned.wait())
         await asyncio.wait({one.task, planned}, return_when=asyncio.FIRST_COMPLETED)
         planned.cancel()
-        if not told.planned.is_set():
+        if not log.planned.is_set():
             await one.task
         one.task.add_done_callback(lambda task: task.cancelled() or task.exception())
         self._running[ledger] = one

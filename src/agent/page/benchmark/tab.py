@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from agent.gaia.configuration import USUAL_SECONDS, LibraryMode, Selection, Totals
 from agent.gaia.course import plain_name
-from agent.gaia.handing_in import write_questions
 from agent.gaia.preparation import Choices, library_mode
 from agent.gaia.report.comparison import compare
 from agent.gaia.report.figures import open_results
+from agent.gaia.submission import write_questions
 from agent.models.protocol import SCRIPTED
 from agent.page.benchmark import views
 from agent.page.benchmark.panel import Panel, meant
@@ -24,13 +24,13 @@ from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from agent.page.benchmark.running import Benches
+    from agent.page.benchmark.running import PageBenchmarks
 
 MOST = 200
 """Maximum number of benchmarks listed."""
 
 
-def found(benches: Benches, folder: Path) -> list[tuple[str, str]]:
+def found(benchmarks: PageBenchmarks, folder: Path) -> list[tuple[str, str]]:
     """Return the benchmarks in a folder as labels and ledgers, running ones first, then the newest.
 
     Raises:
@@ -40,8 +40,8 @@ def found(benches: Benches, folder: Path) -> list[tuple[str, str]]:
         if not folder.is_dir():
             raise UsageError(f"{folder} is not a folder.", remedy="Choose another folder.")
         there = [(path.stat().st_mtime, path) for path in folder.glob("*.ledger.jsonl") if path.is_file()]
-    there = [one for one in sorted(there, reverse=True)[:MOST] if one[1] not in benches.busy()]
-    listed = [*((time.time(), ledger) for ledger in benches.busy()), *there]
+    there = [one for one in sorted(there, reverse=True)[:MOST] if one[1] not in benchmarks.busy()]
+    listed = [*((time.time(), ledger) for ledger in benchmarks.busy()), *there]
     return [(one_line(f"{_name(path)} · {_date(changed)}", 120), str(path)) for changed, path in listed]
 
 
@@ -53,13 +53,13 @@ def _name(ledger: Path) -> str:
     return ledger.name.removesuffix(".ledger.jsonl")
 
 
-def compared(benches: Benches, ledger: Path | None, earlier: Path | None) -> str:
+def compared(benchmarks: PageBenchmarks, ledger: Path | None, earlier: Path | None) -> str:
     """Render a comparison of a benchmark with an earlier one."""
     if ledger is None or earlier is None:
         return '<p class="bad">Choose two benchmarks.</p>'
     if ledger.resolve() == earlier.resolve():
         return '<p class="bad">Choose two different benchmarks.</p>'
-    redactor = Redactor(benches.settings.secrets)
+    redactor = Redactor(benchmarks.settings.secrets)
     try:
         report = redactor.values(compare(open_results(earlier), open_results(ledger)))
     except AlitaError as error:
@@ -161,16 +161,16 @@ def _folder(named: str | None) -> Path:
     return Path(named or Path.cwd()).expanduser().absolute()
 
 
-def show(gr: Any, benches: Benches, tab: Any) -> None:
+def show(gr: Any, benchmarks: PageBenchmarks, tab: Any) -> None:
     """Add the list, the form, the chosen benchmark and its comparison to the page."""
     folder = gr.Textbox(str(Path.cwd()), label="Folder", max_lines=1)
     names = gr.Dropdown([], label="Benchmark", allow_custom_value=True, elem_id="benchmarks")
     with gr.Accordion("Run a question file", open=False, elem_id="benchmark-form"):
-        form = _form(gr, benches.settings)
+        form = _form(gr, benchmarks.settings)
         with gr.Row():
             start, resume = gr.Button("Start", variant="primary"), gr.Button("Continue")
     message = gr.HTML(padding=False, elem_id="benchmark-told")
-    panel = Panel(gr, benches, "benchmark")
+    panel = Panel(gr, benchmarks, "benchmark")
     with gr.Accordion("Compare", open=False, elem_id="benchmark-compare"):
         other = gr.Dropdown([], label="With an earlier one, or the path of its results", allow_custom_value=True)
         against = gr.Button("Compare")
@@ -178,10 +178,10 @@ def show(gr: Any, benches: Benches, tab: Any) -> None:
 
     def listed(where: Path, chosen: str | None) -> dict[Any, Any]:
         try:
-            choices = found(benches, where)
+            choices = found(benchmarks, where)
         except AlitaError as error:
             return {message: bad(error), names: gr.update(choices=[]), other: gr.update(choices=[])}
-        value = chosen or next(map(str, benches.busy()), None)
+        value = chosen or next(map(str, benchmarks.busy()), None)
         return {message: "", names: gr.update(choices=choices, value=value), other: gr.update(choices=choices)}
 
     async def entered(where: str, chosen: str | None) -> dict[Any, Any]:
@@ -196,7 +196,7 @@ def show(gr: Any, benches: Benches, tab: Any) -> None:
         try:
             wanted = await asyncio.to_thread(choices_of, _folder(where), given, resume=goes_on)
             limits = {"model": str(given["model"] or "").strip(), "max_seconds": given["max_seconds"]}
-            ledger = await benches.start(wanted, **limits)
+            ledger = await benchmarks.start(wanted, **limits)
         except AlitaError as error:
             return {message: f'<div role="alert">{bad(error)}</div>'}
         return {**await asyncio.to_thread(listed, _folder(where), str(ledger)), **await panel.show(ledger)}
@@ -208,7 +208,7 @@ def show(gr: Any, benches: Benches, tab: Any) -> None:
         return await begin(where, values, goes_on=True)
 
     async def difference_of(where: str, ledger: Path | None, second: str | None) -> str:
-        return await asyncio.to_thread(compared, benches, ledger, meant(second, _folder(where)))
+        return await asyncio.to_thread(compared, benchmarks, ledger, meant(second, _folder(where)))
 
     for happens in (tab.select, folder.submit):
         happens(entered, [folder, names], [message, names, other], show_progress="hidden")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.gaia.configuration import Places
+from agent.gaia.configuration import BenchmarkPaths
 from agent.gaia.report.render import item_of
 from agent.gaia.report.report import percent, price, seconds_text
 from agent.page import runs_tab
@@ -16,9 +16,9 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.gaia.attempt import Dataset
-    from agent.gaia.handing_in import Submission
     from agent.gaia.report.figures import Counted
     from agent.gaia.report.report import Report
+    from agent.gaia.submission import Submission
     from agent.page.benchmark.running import Running
     from agent.traces.page import Table
 
@@ -58,7 +58,7 @@ def figures(report: Report, running: Running | None) -> str:
 def _progress(report: Report, running: Running | None) -> str:
     if running is None:
         return ""
-    lines = [*running.told.lines]
+    lines = [*running.log.lines]
     if not running.is_busy:
         mood = "good" if running.is_good else "bad"
         return f'<pre class="{mood}" role="status">{text(running.ending)}</pre>'
@@ -129,7 +129,7 @@ def rows(cells: Sequence[Counted]) -> str:
 
 def runs_of(ledger: Path) -> Path:
     """Return the folder with the runs of a ledger."""
-    return Places(ledger.with_name(ledger.name.removesuffix(".jsonl").removesuffix(".ledger") + ".json")).runs
+    return BenchmarkPaths(ledger.with_name(ledger.name.removesuffix(".jsonl").removesuffix(".ledger") + ".json")).runs
 
 
 def attempt(settings: Settings, ledger: Path, cell: Counted) -> str:

@@ -78,10 +78,10 @@ def approve(
     refused: list[Form] = []
 
     async def work() -> None:
-        async with _desk(library, grant_read or ()) as desk:
+        async with _open_reviewer(library, grant_read or ()) as reviewer:
             for name in _needed_first(library, list(dict.fromkeys(wanted))):
                 try:
-                    desk.accept(await desk.look(name, is_one_of_many=len(wanted) > _MOST_SHOWN))
+                    reviewer.accept(await reviewer.look(name, is_one_of_many=len(wanted) > _MOST_SHOWN))
                     approved.append(name)
                 except (UserError, NotPermittedError) as error:
                     refused.append(_refusal(name, error))
@@ -120,41 +120,43 @@ def review(
     verdict = "y" if accept else "n" if reject else ""
 
     async def work() -> list[Form]:
-        async with _desk(library, grant_read or (), only_reviews=not accept) as desk:
+        async with _open_reviewer(library, grant_read or (), only_reviews=not accept) as reviewer:
             ordered = _needed_first(library, names)
-            return [await _reviewed(desk, one, verdict, mutants=mutants, asks=not as_json) for one in ordered]
+            return [await _reviewed(reviewer, one, verdict, mutants=mutants, asks=not as_json) for one in ordered]
 
     found = exits.run(work())
     refused = [one for one in found if one["verdict"] == "refused"]
-    text = "\n".join(told for one in found if (told := one.pop("told")))
+    text = "\n".join(outcome for one in found if (outcome := one.pop("outcome")))
     note = "" if found else "No tool waits for a review."
     return Result({"ok": not refused, "reviews": found}, text=text, note=note, code=1 if refused else 0)
 
 
-async def _reviewed(desk: _Desk, name: str, verdict: str, *, mutants: bool, asks: bool) -> Form:
+async def _reviewed(reviewer: _Reviewer, name: str, verdict: str, *, mutants: bool, asks: bool) -> Form:
     """Show a tool, and ask for a verdict: `accepted`, `rejected`, `refused` or `open`."""
     shown: Form = {"name": name}
     try:
-        seen = None if verdict == "n" else await desk.look(name)
+        seen = None if verdict == "n" else await reviewer.look(name)
         if seen is not None:
-            shown |= await desk.more(seen, mutants=mutants)
+            shown |= await reviewer.more(seen, mutants=mutants)
             for obstacle in seen.obstacles:
                 print_note(f"  {'in its way':<10}  {escaped(obstacle)}")
             if not verdict and asks and is_terminal() and not seen.is_approved:
-                verdict = yes_or_no(f"Accept {name}? y: approve it, n: {desk.end_of(name)}, Enter: later [y/n/Enter] ")
+                verdict = yes_or_no(
+                    f"Accept {name}? y: approve it, n: {reviewer.end_of(name)}, Enter: later [y/n/Enter] "
+                )
         if verdict == "y" and seen is not None:
-            desk.accept(seen)
-            return shown | {"verdict": "accepted", "told": f"Approved {name}."}
+            reviewer.accept(seen)
+            return shown | {"verdict": "accepted", "outcome": f"Approved {name}."}
         if verdict == "n":
-            told = "as you approved it is in its place" if approving.reject(desk.library, name) else "removed"
-            kept = desk.library.folder / ".alita" / "versions" / name
+            told = "as you approved it is in its place" if approving.reject(reviewer.library, name) else "removed"
+            kept = reviewer.library.folder / ".alita" / "versions" / name
             return shown | {
                 "verdict": "rejected",
-                "told": f"Rejected {name}: {told}; the rejected files are in {kept}.",
+                "outcome": f"Rejected {name}: {told}; the rejected files are in {kept}.",
             }
     except (UserError, NotPermittedError) as error:
-        return shown | _refusal(name, error) | {"verdict": "refused", "told": ""}
-    return shown | {"verdict": "open", "told": ""}
+        return shown | _refusal(name, error) | {"verdict": "refused", "outcome": ""}
+    return shown | {"verdict": "open", "outcome": ""}
 
 
 def edit(
@@ -186,8 +188,8 @@ def edit(
             raise LibraryError(f"{name} was changed in the meantime", remedy=f"edit it again: alita tools edit {name}")
 
         async def work() -> str:
-            async with _desk(library, grant_read or ()) as desk:
-                seen = await desk.look(name, after, only_examples=new_tests)
+            async with _open_reviewer(library, grant_read or ()) as reviewer:
+                seen = await reviewer.look(name, after, only_examples=new_tests)
                 remedy = "correct your text" if new_tests else _WITH_NEW_TESTS.format(name=name)
                 approving.require_approvable(library, seen, remedy=remedy)
                 verdict = "y" if accept else ""
@@ -196,7 +198,7 @@ def edit(
                         f"Put this in the place of {name}? y: yes, n: discard it, Enter: later [y/n/Enter] "
                     )
                 if verdict == "y":
-                    desk.accept(seen)
+                    reviewer.accept(seen)
             return verdict
 
         verdict = exits.run(work())
@@ -212,7 +214,7 @@ def edit(
             print_note(f"Your text is kept in {copy}.")
 
 
-class _Desk:
+class _Reviewer:
     """Shows tools to a person one after the other. All their tests share one sandbox."""
 
     def __init__(
@@ -335,11 +337,13 @@ _PROOF = ("tests", "drawn", "mutants", "killed")
 
 
 @asynccontextmanager
-async def _desk(library: Library, read: Sequence[Path], *, only_reviews: bool = False) -> AsyncIterator[_Desk]:
+async def _open_reviewer(
+    library: Library, read: Sequence[Path], *, only_reviews: bool = False
+) -> AsyncIterator[_Reviewer]:
     if damage := library.approvals.read().damage:
         print_note(f"No tool counted as approved: {damage}. The damaged file was set aside.")
     async with AsyncExitStack() as stack:
-        yield _Desk(options.settings(), library, read, stack, only_reviews=only_reviews)
+        yield _Reviewer(options.settings(), library, read, stack, only_reviews=only_reviews)
 
 
 def _refusal(name: str, error: UserError | NotPermittedError) -> Form:

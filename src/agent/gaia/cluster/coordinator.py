@@ -7,7 +7,7 @@ from collections import Counter, defaultdict, deque
 from typing import Any
 
 
-class Desk:
+class Coordinator:
     """Limits model calls across all nodes. It runs as a Ray actor on the benchmark's machine.
 
     Args:
@@ -65,17 +65,17 @@ class Desk:
             self._free[endpoint] += 1
 
 
-class DeskSlots:
+class CoordinatedSlots:
     """The slots of an endpoint for one question (implements `agent.models.failures.Slots`).
 
     Args:
-        desk: The actor.
+        coordinator: The actor.
         holder: Identifies the question.
         endpoint: URL of the endpoint.
     """
 
-    def __init__(self, desk: Any, holder: str, endpoint: str) -> None:
-        self._desk = desk
+    def __init__(self, coordinator: Any, holder: str, endpoint: str) -> None:
+        self._coordinator = coordinator
         self._key = holder, endpoint
 
     def locked(self) -> bool:
@@ -84,7 +84,7 @@ class DeskSlots:
 
     async def acquire(self) -> None:
         """Wait for a slot."""
-        granted = self._desk.acquire.remote(*self._key)
+        granted = self._coordinator.acquire.remote(*self._key)
         try:
             await granted
         except asyncio.CancelledError:  # release the slot if it is granted after all
@@ -93,4 +93,4 @@ class DeskSlots:
 
     def release(self) -> None:
         """Release the slot."""
-        self._desk.release.remote(*self._key)
+        self._coordinator.release.remote(*self._key)

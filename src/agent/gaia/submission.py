@@ -145,7 +145,7 @@ def submission_from(api: CourseApi, answers: Path, username: str, agent_code: st
     return Submission(payload, tuple(task_id for task_id in asked if task_id not in given))
 
 
-def hand_in(api: CourseApi, submission: Submission, *, send: bool) -> SubmissionResult | None:
+def send_submission(api: CourseApi, submission: Submission, *, send: bool) -> SubmissionResult | None:
     """Log a submission, send it if `send`, and log the server's reply.
 
     Raises:
