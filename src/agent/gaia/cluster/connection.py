@@ -45,7 +45,7 @@ def require_ray() -> None:
 
 
 @contextlib.contextmanager
-def private_places() -> Iterator[str]:
+def private_ray_folder() -> Iterator[str]:
     """Yield a private folder for a local Ray.
 
     Anyone who can reach Ray's sockets or read its token can run code as this user. By default, Ray keeps its sockets in
@@ -66,7 +66,7 @@ def connect(address: str, cpus: int, folder: str) -> None:
     Args:
         address: HOST:PORT of the cluster's head; `auto` for a cluster on this machine; empty to start Ray here.
         cpus: Questions to run in parallel if Ray is started here.
-        folder: Ray's folder if it is started here; see `private_places`.
+        folder: Ray's folder if it is started here; see `private_ray_folder`.
 
     Raises:
         UsageError: The address is invalid.

@@ -18,7 +18,7 @@ from agent import events
 from agent.errors import RunError
 from agent.gaia.attempt import Attempt
 from agent.gaia.cluster import worker
-from agent.gaia.cluster.connection import check_nodes, connect, private_places
+from agent.gaia.cluster.connection import check_nodes, connect, private_ray_folder
 from agent.gaia.cluster.coordinator import Coordinator
 from agent.gaia.cluster.file_transfer import Files, digest_of, write_folder
 from agent.gaia.cluster.sharing import keep, pack
@@ -88,7 +88,7 @@ class RayExecutor:
         UsageError, RunError: The cluster cannot be used.
         """
         address, here = options.ray_address, min(options.concurrency or usual, most)
-        with contextlib.nullcontext("") if address else private_places() as folder:
+        with contextlib.nullcontext("") if address else private_ray_folder() as folder:
             tell(f"Connecting to Ray at {address} …" if address else "Starting Ray …")
             await asyncio.to_thread(connect, address, here, folder)
             try:
