@@ -14,7 +14,7 @@ from agent.configuration.settings_sources import read_settings
 from agent.consent.hosts import HostGrant, HostGrants
 from agent.errors import RunError
 from agent.gaia.attempt import Attempt
-from agent.gaia.cluster.connection import private_places
+from agent.gaia.cluster.connection import private_ray_folder
 from agent.gaia.cluster.coordinator import Coordinator
 from agent.gaia.cluster.file_transfer import Cache, digest_of, read_folder, write_folder
 from agent.gaia.cluster.sharing import Changes, changes, keep, pack, unpack
@@ -76,7 +76,7 @@ def test_other_users_reach_neither_the_sockets_nor_the_token_of_ray(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     for kept in ("fresh", "of Ray"):
-        with private_places() as folder:
+        with private_ray_folder() as folder:
             parent = Path(folder).parent
             modes = [path.stat().st_mode & 0o077 for path in (parent, tmp_path / ".ray")]
             assert (modes, parent.is_relative_to(tmp_path)) == ([0, 0 if kept == "fresh" else 0o055], False)
