@@ -1,1 +1,1 @@
-"""Learning from failures: a brief before a question, new plans on its way, and gap records after wrong answers."""
+"""Learning from failures: briefs and new plans from gap records, and gap records after wrong answers."""

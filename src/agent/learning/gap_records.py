@@ -1,7 +1,7 @@
-"""Gap records: failure patterns of kinds of questions, without words of single questions.
+"""Gap records: failure patterns for kinds of questions, without words from any single question.
 
-They are in the store, with the questions that they came from (as SHA-256 only), and with how the questions went that
-were planned with them.
+The store keeps them with hashes of the questions that they came from, and with the results of questions that were
+planned with them.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
 RecordStatus = Literal["new", "approved", "rejected"]
-"""`new` until a person has looked at it. A rejected record stays, so that the same is not written again."""
-LONGEST = {"kind": 60, "situation": 400, "pattern": 600, "advice": 600}
+"""A record is `new` until the user reviews it. A rejected record is kept, so that it is not learned again."""
+MAX_CHARS = {"kind": 60, "situation": 400, "pattern": 600, "advice": 600}
 _CANDIDATES = 40
-_MOST_WORDS = 12
+_MAX_QUERY_WORDS = 12
 _COLUMNS = "r.id, r.kind, r.situation, r.pattern, r.advice, r.status, r.seen, r.created, r.updated"
 _SELECT = f"SELECT {_COLUMNS} FROM gap_records r"  # noqa: S608
 _OFFERED = """
@@ -43,7 +43,7 @@ _FOUND = {
     "postgresql": "gap_records r WHERE r.words @@ to_tsquery('english', :words) AND {}"
     " ORDER BY ts_rank(r.words, to_tsquery('english', :words)) DESC",
 }
-"""The records that have one of several words, the best first; further conditions stand in the braces."""
+"""Query for records with any of the words, best first. The braces take further conditions."""
 _PUT = """
 INSERT INTO gap_records (id, kind, situation, pattern, advice, status, seen, created, updated)
 VALUES (:id, :kind, :situation, :pattern, :advice, :status, :seen, :created, :updated) ON CONFLICT (id) DO UPDATE
@@ -56,30 +56,27 @@ _SCORED = """
 INSERT INTO gap_scored VALUES (:run, :kind, :correct) ON CONFLICT (run) DO UPDATE
 SET kind = excluded.kind, correct = excluded.correct
 """
-_EARLIER = {
+_EARLIER_TABLES = {
     "origins": ("record, question", _ORIGIN),
     "shown": ("record, run", _SHOWN),
     "scored": ("run, kind, correct", _SCORED),
 }
-"""Other contents of a file of an earlier version."""
-_COARSE = frozenset({"lookup", "data file"})
-"""Kinds that say little of a question: a record of one needs two words of the question, not one."""
-_HALF_LIFE = 180 * 24 * 3600.0
-"""Seconds after which a record that nothing confirmed counts half."""
-_SAME = 0.6
-"""Share of the words of two records from which on they say the same."""
+"""Tables in files of earlier versions: their columns, and the statement that imports them."""
+_BROAD_KINDS = frozenset({"lookup", "data file"})
+"""Records of these kinds must share two words with a question, not one."""
+_HALF_LIFE_SECONDS = 180 * 24 * 3600.0  # after which an unconfirmed record ranks half as high
+_MIN_SHARED_WORDS = 0.6  # of two records that count as the same
 _SEARCHED = ("situation", "pattern", "advice")
 _NO_QUOTES = dict.fromkeys(map(ord, "'\"\\"), " ")
-_RANKS = 60.0
-"""The usual constant of reciprocal rank fusion."""
+_RANK_CONSTANT = 60.0  # usual value for reciprocal rank fusion
 
 
 @dataclass(frozen=True, slots=True)
 class GapRecord:
-    """A failure pattern that other questions may meet, too."""
+    """A failure pattern that other questions may run into."""
 
     kind: str
-    """The kind of question, in the words of `agent.learning.planner`."""
+    """The kind of question, one of `agent.learning.planner.KINDS`."""
     situation: str
     pattern: str
     advice: str
@@ -92,13 +89,13 @@ class GapRecord:
 
     @property
     def text(self) -> str:
-        """All that it says, as prompts show it."""
+        """The whole record, in the form for prompts."""
         return f"When: {self.situation}\nWhat goes wrong: {self.pattern}\nInstead: {self.advice}"
 
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """Results of questions planned with a record, and of its kind without it."""
+    """Results of the questions that were planned with a record, and of the others of its kind."""
 
     shown: int = 0
     right: int = 0
@@ -107,23 +104,23 @@ class Help:
 
 
 def question_hash(question: str) -> str:
-    """Return the key of a question, ignoring spaces and case: SHA-256 in hexadecimal digits."""
+    """Return the SHA-256 of a question in hexadecimal, ignoring white space and case."""
     return hashlib.sha256(" ".join(question.casefold().split()).encode("utf-8", "replace")).hexdigest()
 
 
 def checked(values: dict[str, Any]) -> GapRecord:
-    """A record from what a model, a person or a file says.
+    """Check the texts of a record from a model, a user or a file, and return the record.
 
     Raises:
         UsageError: A text is missing, of the wrong type or too long; or the status is unknown.
     """
     texts: dict[str, str] = {}
-    for name, most in LONGEST.items():
+    for name, most in MAX_CHARS.items():
         value = values.get(name)
         if not isinstance(value, str) or not value.strip():
             raise UsageError(
                 f"The gap record has no {name}: {one_line(repr(value), 80)}.",
-                remedy=f"It needs {', '.join(LONGEST)}, each a text.",
+                remedy=f"It needs {', '.join(MAX_CHARS)}, each a text.",
             )
         texts[name] = " ".join(printable(value).split())
         if len(texts[name]) > most:
@@ -145,7 +142,7 @@ def _with_id(record: GapRecord) -> GapRecord:
 
 
 class GapRecords:
-    """The gap records of the store, or of another file, which several processes and threads may use.
+    """The gap records in the store or in another file. Processes and threads may share it.
 
     Raises:
         StorageError: The store cannot be used.
@@ -164,17 +161,17 @@ class GapRecords:
             self._opened = opened.pop_all()
 
     def close(self) -> None:
-        """Closes the store."""
+        """Close the store."""
         self._opened.close()
 
     def find(
         self, question: str, kind: str, *, limit: int = 3, reviewed: bool = False, now: float | None = None
     ) -> list[GapRecord]:
-        """The records that fit a question best, best first; never one that came from the same question.
+        """Return the records that match a question, best first. A record never matches the question that it came from.
 
-        A record fits by its words; its kind alone is no reason. Records that helped count more, old ones less.
+        Words must match; the same kind is not enough. Records that helped rank higher, old ones lower.
         """
-        words = search_words(question)[:_MOST_WORDS]
+        words = search_words(question)[:_MAX_QUERY_WORDS]
         wanted = {"own": question_hash(question), "reviewed": int(reviewed)}
         by_words = self._with_words(words, _OFFERED, _CANDIDATES, **wanted)
         moment = time.time() if now is None else now
@@ -183,21 +180,21 @@ class GapRecords:
         for rank, record in enumerate(map(_record, by_words)):
             if _fits(record, words, kind):
                 found[record.id] = record
-                scores[record.id] = (2 if record.kind == kind else 1) / (_RANKS + rank)
+                scores[record.id] = (2 if record.kind == kind else 1) / (_RANK_CONSTANT + rank)
         helped = self.help_of(scores)
         for name, record in found.items():
             known = helped[name]
             usefulness = (known.right + 1) / (known.shown + 2)
             age = max(0.0, moment - record.updated)
-            scores[name] *= usefulness * 0.5 ** (age / _HALF_LIFE) * (1 + 0.1 * min(record.seen - 1, 5))
+            scores[name] *= usefulness * 0.5 ** (age / _HALF_LIFE_SECONDS) * (1 + 0.1 * min(record.seen - 1, 5))
         best = sorted(found, key=lambda name: scores[name], reverse=True)
         return [found[name] for name in best][:limit]
 
     def add(self, record: GapRecord, question: str = "") -> GapRecord:
-        """Keeps a record; one that says the same as another makes that count once more.
+        """Add a record. If an equivalent one exists, its count is increased instead.
 
         Returns:
-            Return the stored record: the new one, or the one that it was merged with.
+            The stored record: the new one, or the equivalent one.
         """
         now = time.time()
         with self.writing():
@@ -211,7 +208,7 @@ class GapRecords:
         return same
 
     def _same_as(self, record: GapRecord) -> GapRecord | None:
-        """Return the record with the same meaning, ignoring order and endings of words; perhaps a rejected one."""
+        """Return an equivalent record, ignoring order and endings of words. It may be a rejected one."""
         if rows := self._rows(f"{_SELECT} WHERE id = :id", id=_with_id(record).id):
             return _record(rows[0])
         words = search_words(record.pattern) + search_words(record.situation)
@@ -219,12 +216,12 @@ class GapRecords:
         own = _stems(record)
         for other in map(_record, near):
             theirs = _stems(other)
-            if len(own & theirs) >= _SAME * len(own | theirs):
+            if len(own & theirs) >= _MIN_SHARED_WORDS * len(own | theirs):
                 return other
         return None
 
     def get(self, name: str) -> GapRecord:
-        """The record of an id, or of its beginning.
+        """Return a record by its id or the beginning of it.
 
         Raises:
             UsageError: There is no such record, or several match.
@@ -237,11 +234,11 @@ class GapRecords:
         return _record(rows[0])
 
     def all(self) -> list[GapRecord]:
-        """Every record, the newest first."""
+        """Return all records, newest first."""
         return [_record(row) for row in self._rows(f"{_SELECT} ORDER BY updated DESC, id")]
 
     def change(self, name: str, **values: str) -> GapRecord:
-        """Gives a record another status or other texts; its id stays.
+        """Change the status or the texts of a record. Its id stays the same.
 
         Raises:
             UsageError: There is no such record, or the values are invalid.
@@ -252,7 +249,7 @@ class GapRecords:
             return self.put(replace(after, id=before.id))
 
     def merge(self, into: str, others: Sequence[str]) -> GapRecord:
-        """Makes several records one, which keeps the first one's words, and counts them all.
+        """Merge records into one. It keeps the texts of `into`, and the counts are added up.
 
         Raises:
             UsageError: A record does not exist.
@@ -271,7 +268,7 @@ class GapRecords:
             return self.put(kept)
 
     def delete(self, name: str) -> None:
-        """Remove a record, and its counts."""
+        """Delete a record and its counts."""
         with self.writing():
             if self._database.dialect == "sqlite":
                 self._rows("DELETE FROM gap_words WHERE id = :id", id=name)
@@ -280,30 +277,30 @@ class GapRecords:
             self._rows("DELETE FROM gap_shown WHERE record = :id", id=name)
 
     def note_shown(self, ids: Iterable[str], run: str) -> None:
-        """Remembers with which records a run was planned."""
+        """Store the records that a run was planned with."""
         with self.writing():
             for name in ids:
                 self._rows(_SHOWN, record=name, run=run)
 
     def shown_in(self, run: str) -> list[str]:
-        """The ids of the records with which a run was planned."""
+        """Return the ids of the records that a run was planned with."""
         return [row[0] for row in self._rows("SELECT record FROM gap_shown WHERE run = :run ORDER BY record", run=run)]
 
     def note_score(self, run: str, kind: str, *, correct: bool) -> None:
-        """Remembers how the question of a run was scored."""
+        """Store the score of a run."""
         self._rows(_SCORED, run=run, kind=kind, correct=int(correct))
 
     @property
     def is_empty(self) -> bool:
-        """True if there is neither a record nor a score."""
+        """Return True if there are no records and no scores."""
         return not self._rows("SELECT id FROM gap_records UNION ALL SELECT run FROM gap_scored LIMIT 1")
 
     def scores(self) -> dict[str, bool]:
-        """Return True if the answer of each scored run was right."""
+        """Return the scores by run: True if the answer was right."""
         return {run: bool(correct) for run, correct in self._rows("SELECT run, correct FROM gap_scored")}
 
     def help_of(self, ids: Iterable[str]) -> dict[str, Help]:
-        """Return the results of questions planned with each record, and of the others of its kind."""
+        """Return, for each record, the results of questions that were planned with it and of the others of its kind."""
         found: dict[str, Help] = {}
         for name in ids:
             shown, right = self._rows(
@@ -320,18 +317,18 @@ class GapRecords:
         return found
 
     def origins(self, name: str) -> list[str]:
-        """The hashes of the questions that a record came from."""
+        """Return the hashes of the questions that a record came from."""
         return [row[0] for row in self._rows("SELECT question FROM gap_origins WHERE record = :id", id=name)]
 
     def exported(self) -> list[dict[str, Json]]:
-        """Every record with its origins, as `take` reads it."""
+        """Yield all records with their origins, in the form that `take` reads."""
         return [{**asdict(record), "origins": list[Json](self.origins(record.id))} for record in self.all()]
 
     def take(self, values: dict[str, Any]) -> GapRecord:
-        """Adds a record that was exported, elsewhere too. An approval is not taken over; a rejection is.
+        """Import an exported record. It keeps a rejection, but not an approval.
 
         Raises:
-            UsageError: It is no gap record.
+            UsageError: It is not a gap record.
         """
         origins = values.get("origins", [])
         if not isinstance(origins, list) or not all(isinstance(one, str) and len(one) == 64 for one in origins):
@@ -344,16 +341,16 @@ class GapRecords:
             kept = self._same_as(record) or self.put(record)
             for origin in origins:
                 self._rows(_ORIGIN, record=kept.id, question=origin)
-            # Taken twice, it counts once: every question that it came from was one finding.
+            # each origin counts once, so importing a record twice changes nothing
             kept = replace(kept, seen=max(kept.seen, len(self.origins(kept.id))))
             self._rows("UPDATE gap_records SET seen = :seen WHERE id = :id", seen=kept.seen, id=kept.id)
         return kept
 
     def copy(self, values: dict[str, Any]) -> None:
-        """Adds a record of this user's as it was exported, with its id, status and counts.
+        """Import an exported record of this user, with its id, status and counts.
 
         Raises:
-            UsageError: It is no gap record.
+            UsageError: It is not a gap record.
         """
         with self.writing():
             own = {name: values[name] for name in ("id", "seen", "created")}
@@ -362,7 +359,7 @@ class GapRecords:
                 self._rows(_ORIGIN, record=values["id"], question=origin)
 
     def put(self, record: GapRecord, updated: float | None = None) -> GapRecord:
-        """Write a record unchanged; it replaces a record with its id."""
+        """Write a record. It replaces a record with the same id."""
         now = time.time() if updated is None else updated
         record = replace(record if record.id else _with_id(record), created=record.created or now, updated=now)
         record = self._redactor.values(record)
@@ -379,11 +376,11 @@ class GapRecords:
         return record
 
     def writing(self) -> AbstractContextManager[None]:
-        """Makes what is written inside one change; inside another one it is a part of that."""
+        """Write everything inside in one transaction."""
         return self._database.change()
 
     def _with_words(self, words: Sequence[str], condition: str, most: int, **values: object) -> list[Any]:
-        """The rows of records that have one of the words, best first."""
+        """Return the rows of records with any of the words, best first."""
         if not words:
             return []
         dialect = self._database.dialect
@@ -393,10 +390,10 @@ class GapRecords:
         return self._rows(found, words=wanted, most=most, **values)
 
     def _take_file(self, before: Path) -> None:
-        """Takes what a file of an earlier version holds. The file goes once all its records are here.
+        """Import a file of an earlier version. It is deleted after all its records were imported.
 
         Raises:
-            StorageError: It cannot be read.
+            StorageError: The file cannot be read.
         """
         try:
             with closing(sqlite3.connect(f"file:{quote(str(before))}?mode=ro", uri=True)) as file:
@@ -406,7 +403,7 @@ class GapRecords:
                     for record in records:
                         if record.id not in known:
                             self.put(record, record.updated)
-                    for table, (columns, statement) in _EARLIER.items():
+                    for table, (columns, statement) in _EARLIER_TABLES.items():
                         names = columns.split(", ")
                         for row in file.execute(f"SELECT {columns} FROM {table}"):  # noqa: S608
                             self._rows(statement, **dict(zip(names, row, strict=True)))
@@ -424,7 +421,7 @@ class GapRecords:
 
 
 def known_records(settings: Settings) -> GapRecords | None:
-    """The gap records, if there are any.
+    """Open the gap records; None if there are none.
 
     Raises:
         StorageError: The store cannot be used.
@@ -441,13 +438,13 @@ def known_records(settings: Settings) -> GapRecords | None:
 
 
 def _earlier_files(own: Path) -> list[Path]:
-    """Return the files of an earlier version with records for this store."""
+    """Return the files of earlier versions with records to import."""
     before = own.with_name("gaps.sqlite" if own.name == FILE else f"{own.name}.before")
     return [before] if before.exists() else []
 
 
 def _put_aside(own: Path) -> None:
-    """Makes room for the store if a file of an earlier version has its name."""
+    """Rename a file of an earlier version that has the name of the store."""
     with suppress(sqlite3.Error):
         if own.exists():
             with closing(sqlite3.connect(f"file:{quote(str(own))}?mode=ro", uri=True)) as file:
@@ -462,18 +459,18 @@ def _record(row: tuple[Any, ...]) -> GapRecord:
 
 
 def _stems(record: GapRecord) -> frozenset[str]:
-    """The words of situation and pattern, by their beginnings."""
+    """Return the stems of the words in situation and pattern."""
     return frozenset(word[:6] for word in search_words(f"{record.pattern} {record.situation}"))
 
 
 def _fits(record: GapRecord, words: Sequence[str], kind: str) -> bool:
-    """True if a record has enough words of a question: one for a question over the same kind of file, else two.
+    """Return True if a record shares enough words with a question: one for the same kind of file, else two.
 
-    For a question of one or two significant words, one word in the situation is enough.
+    If the question has only one or two significant words, one word in the situation is enough.
     """
-    asked, is_short = set(map(_stem, words)), kind in _COARSE and len(words) <= 2
+    asked, is_short = set(map(_stem, words)), kind in _BROAD_KINDS and len(words) <= 2
     text = record.situation if is_short else f"{record.situation} {record.pattern} {record.advice}"
-    needed = 1 if record.kind == kind and (kind not in _COARSE or is_short) else 2
+    needed = 1 if record.kind == kind and (kind not in _BROAD_KINDS or is_short) else 2
     return len(asked & set(map(_stem, search_words(text)))) >= needed
 
 

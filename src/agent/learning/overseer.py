@@ -1,6 +1,6 @@
-"""The overseer: after a wrong answer, what broke, and a gap record that names no particular of the question.
+"""The overseer diagnoses a wrong answer, and writes a gap record without particulars of the question.
 
-Two model calls. It changes no prompt, no tool and not itself; what it writes are records, which the user may reject.
+It makes two model calls. It cannot change prompts or tools; it only writes records, which the user may reject.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from agent.errors import ModelOutputError, UsageError
-from agent.learning.gap_records import LONGEST, GapRecords, checked
+from agent.learning.gap_records import MAX_CHARS, GapRecords, checked
 from agent.learning.planner import kind_of
 from agent.models.protocol import Model, Request, Usage
 from mcp_tools.library.particulars import NUMBER, capitalised_in, quoted_in
@@ -19,43 +19,43 @@ from mcp_tools.text import middle_left_out
 from mcp_tools.tool import object_schema
 
 ATTEMPTS = 3
-"""Number of attempts at a record; each shows why the last one was refused."""
+"""Attempts at writing a record. Each shows why the last record was refused."""
 LONGEST_TRACE = 60_000
 _TOKENS = 4_000
 _TEXTS = ("situation", "pattern", "advice")
 _RECORD = object_schema(
-    {name: {"type": "string", "maxLength": LONGEST[name]} for name in _TEXTS}
+    {name: {"type": "string", "maxLength": MAX_CHARS[name]} for name in _TEXTS}
     | {"same_as": {"type": "string", "description": "The id of a record that says the same; else empty."}}
 )
 
 
 @dataclass(frozen=True, slots=True)
 class WrongAttempt:
-    """A wrong attempt, as the overseer sees it."""
+    """A wrong attempt at a question, for the overseer."""
 
     question: str
     files: tuple[str, ...]
     truth: str
     trace: str
-    """Everything that the attempt did, from brief to answer, as text."""
+    """The whole attempt as text, from the brief to the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """The overseer's result for a wrong attempt."""
+    """The overseer's diagnosis of a wrong attempt, and its record."""
 
     diagnosis: str
     record: str = ""
-    """The id of the gap record; empty if none was made."""
+    """Id of the gap record; empty if there is none."""
     problem: str = ""
     usage: Usage = field(default_factory=Usage)
 
 
 async def learn(failure: WrongAttempt, model: Model, records: GapRecords) -> Insight:
-    """Diagnoses a wrong attempt, and keeps the record that is made of the diagnosis.
+    """Diagnose a wrong attempt, and store a gap record about it.
 
     Raises:
-        ModelError: The model could not be asked; another time it may.
+        ModelError: The model could not be called. A later attempt may succeed.
         StorageError: The records cannot be written.
     """
     trace = middle_left_out(failure.trace, LONGEST_TRACE)
@@ -82,11 +82,11 @@ async def learn(failure: WrongAttempt, model: Model, records: GapRecords) -> Ins
         except ModelOutputError as unusable:
             problem, usage = unusable.message, usage + (unusable.usage or Usage())
             continue
-        said, usage = completion.parsed, usage + completion.usage
-        if same := next((one for one in near if one.id == said["same_as"].strip()), None):
+        reply, usage = completion.parsed, usage + completion.usage
+        if same := next((one for one in near if one.id == reply["same_as"].strip()), None):
             return Insight(diagnosis, records.add(same, failure.question).id, usage=usage)
         try:
-            record = checked({**said, "kind": kind})
+            record = checked({**reply, "kind": kind})
         except UsageError as wrong:
             problem = wrong.message
         else:
@@ -100,36 +100,35 @@ async def learn(failure: WrongAttempt, model: Model, records: GapRecords) -> Ins
 
 _NUMBER = re.compile(rf"{NUMBER.pattern}(?:[:/-]{NUMBER.pattern})*")
 _OPENING = re.compile(r"(?:^|(?<=[.!?:]\s))\w+", re.MULTILINE)
-"""A sentence's first word is written like a name."""
+"""The first word of a sentence, which is capitalised like a name."""
 _WORD = re.compile(r"[^\W_]+")
-_PHRASE = 5
-"""Words that stand in a row in both from which on it is the question's phrase."""
+_MIN_PHRASE_WORDS = 5  # consecutive words of the question that a record must not repeat
 _ALLOWED = frozenset(("python", "wikipedia", "arxiv", "youtube", "excel", "json", "html", "csv", "pdf", "api", "url"))
-"""Names of means that every question may use."""
+"""Names that are not particular to one question."""
 
 
 def particulars_in(record: str, question: str, truth: str) -> list[str]:
-    """Return the parts of a question or its true answer in a record: names, numbers, quotations, phrases; each once."""
+    """Return names, numbers, quotations and phrases of a question or its true answer that occur in a record."""
     return list(dict.fromkeys(_particulars(record, question, truth)))
 
 
 def _particulars(record: str, question: str, truth: str) -> Iterator[str]:
-    said = f" {_folded_words(record)} "
+    words_of_record = f" {_folded_words(record)} "
     for number in _NUMBER.findall(f"{question} {truth}"):
         if len(number) > 1 and re.search(rf"(?<![\d.,]){re.escape(number)}(?![\d])", record):
             yield number
     quoted = [text for text in quoted_in(question) if len(text) > 2]
     for name in [*capitalised_in(_OPENING.sub("", question)), *quoted]:
         plain = _folded_words(name)
-        if plain and plain not in _ALLOWED and f" {plain} " in said:
+        if plain and plain not in _ALLOWED and f" {plain} " in words_of_record:
             yield name
     answer = _folded_words(truth)
-    if (len(answer) > 2 or answer.isdigit()) and answer not in _ALLOWED and f" {answer} " in said:
+    if (len(answer) > 2 or answer.isdigit()) and answer not in _ALLOWED and f" {answer} " in words_of_record:
         yield truth
     words = _folded_words(question).split()
-    for start in range(len(words) - _PHRASE + 1):
-        phrase = " ".join(words[start : start + _PHRASE])
-        if f" {phrase} " in said:
+    for start in range(len(words) - _MIN_PHRASE_WORDS + 1):
+        phrase = " ".join(words[start : start + _MIN_PHRASE_WORDS])
+        if f" {phrase} " in words_of_record:
             yield phrase
 
 

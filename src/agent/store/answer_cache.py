@@ -1,6 +1,6 @@
-"""Answers of finished runs by question, files and configuration: a question repeated within a day costs nothing.
+"""The answer cache: a question that is repeated within a day, with the same files and configuration, costs nothing.
 
-An answer also rests on tools. Each tool's state is stored with it; if a tool changes, the answer no longer counts.
+The state of each tool that was used is stored with the answer. If a tool changes, the answer is no longer used.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
 SECONDS_KEPT = 24 * 3600.0
-"""Seconds for which an answer is valid: prices, news or days until a date change."""
+"""An answer expires after this time, since prices, news or the days until a date change."""
 
 
 States = Callable[[Iterable[str]], dict[str, str]]
-"""Returns the present states of tools by name: a text for each, which changes with the tool."""
+"""Returns the current state of each tool, by name: a text that changes when the tool changes."""
 
 
 class CachedAnswer(NamedTuple):
-    """An answer in the cache."""
+    """An answer in the cache, with its question and run."""
 
     question: str
-    """Empty in files of earlier versions."""
+    """Empty in records of earlier versions."""
     answer: Answer
     at: float
     size: int
 
     @property
     def counts(self) -> bool:
-        """True if it is still given."""
+        """True if the answer has not expired."""
         return 0 <= time.time() - self.at < SECONDS_KEPT
 
 
-class _Kept:
-    """Records of one table of the store, each under its key."""
+class _SignedRecords:
+    """The signed records in one table of the store, by key."""
 
     table: str
 
@@ -72,7 +72,7 @@ class _Kept:
 
     @contextlib.contextmanager
     def _store(self) -> Iterator[Database]:
-        """The store, which has taken the files of earlier versions."""
+        """Open the store, and import the files of earlier versions."""
         folder = self._settings.cache_dir / self.table
         with open_store(self._settings) as database:
             for path in folder.glob("*.json"):
@@ -83,11 +83,11 @@ class _Kept:
                 path.unlink(missing_ok=True)
             yield database
 
-    def _kept(self, key: str) -> tuple[dict[str, Json], float]:
-        """Return the record of a key, and its time.
+    def _record_of(self, key: str) -> tuple[dict[str, Json], float]:
+        """Return the record with this key, and its time.
 
         Raises:
-            LookupError: There is no record, or it was not written here.
+            LookupError: There is no record, or its signature is wrong.
             StorageError: The store cannot be used.
         """
         folder = self._settings.cache_dir / self.table
@@ -113,7 +113,7 @@ class _Kept:
         database.rows(f"INSERT INTO {self.table} ({names}) VALUES ({values})", row)  # noqa: S608
 
     def _columns(self, record: dict[str, Json]) -> dict[str, object]:
-        """Return the other columns of a row."""
+        """Return the columns of a row other than key, time and record."""
         return {}
 
 
@@ -121,10 +121,10 @@ def _name(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-class AnswerCache(_Kept):
-    """The answer to each question.
+class AnswerCache(_SignedRecords):
+    """The answers to questions.
 
-    Every method raises StorageError where the store cannot be used.
+    Every method raises StorageError if the store cannot be used.
     """
 
     table = "answers"
@@ -132,9 +132,9 @@ class AnswerCache(_Kept):
     def get(
         self, question: str, files: Sequence[InputFile], configuration: dict[str, str], states: States
     ) -> Answer | None:
-        """The answer given before to the same question with the same files, configuration and tools."""
+        """Return the answer to the same question with the same files, configuration and tools, or None."""
         try:
-            kept, at = self._kept(_name(_key(question, files, configuration)))
+            kept, at = self._record_of(_name(_key(question, files, configuration)))
             is_fresh = 0 <= time.time() - at < SECONDS_KEPT and states(kept["tools"]) == kept["tools"]
             return Answer.from_json(kept["answer"]) if is_fresh else None
         except (ValueError, LookupError, TypeError):
@@ -148,12 +148,12 @@ class AnswerCache(_Kept):
         answer: Answer,
         tools: dict[str, str],
     ) -> None:
-        """Keeps an answer with the states of the tools it rests on, whole or not at all."""
+        """Store an answer with the states of the tools that it used."""
         kept = {"question": question, "answer": answer.as_json(), "tools": tools}
         self._keep(_name(_key(question, files, configuration)), kept)
 
     def all(self) -> list[CachedAnswer]:
-        """Every answer, the newest first; what cannot be read is left out."""
+        """Return all answers, newest first. Unreadable records are left out."""
         found = []
         with self._store() as database:
             rows = database.rows("SELECT key, record, at FROM answers ORDER BY at DESC")
@@ -167,8 +167,8 @@ class AnswerCache(_Kept):
 
     def _columns(self, record: dict[str, Json]) -> dict[str, object]:
         answer = Answer.from_json(record["answer"])
-        told = {"question": record.get("question", ""), "answer": answer.text, "run_id": answer.run_id}
-        return {name: storable(value) for name, value in told.items()}
+        columns = {"question": record.get("question", ""), "answer": answer.text, "run_id": answer.run_id}
+        return {name: storable(value) for name, value in columns.items()}
 
 
 def _key(question: str, files: Sequence[InputFile], configuration: dict[str, str]) -> str:
@@ -177,7 +177,7 @@ def _key(question: str, files: Sequence[InputFile], configuration: dict[str, str
 
 
 def note_hit(settings: Settings) -> None:
-    """Writes down that a question was answered from the cache.
+    """Count that a question was answered from the cache.
 
     Raises:
         StorageError: The store cannot be used.
@@ -192,7 +192,7 @@ def hits_since(settings: Settings, since: float) -> int:
     Raises:
         StorageError: The store cannot be used.
     """
-    before = settings.data_dir / "cache-hits"  # of earlier versions: a line of digits for each
+    before = settings.data_dir / "cache-hits"  # written by earlier versions: a line with the time of each hit
     with open_store(settings) as database:
         with contextlib.suppress(OSError):
             lines = [{"at": float(line)} for line in read_small(before, RECORD).split() if line.isdigit()]
@@ -206,24 +206,24 @@ def hits_since(settings: Settings, since: float) -> int:
 _LONGEST = 8_000
 
 
-class AnsweredPrograms(_Kept):
-    """The program that answered each form of question."""
+class AnsweredPrograms(_SignedRecords):
+    """Programs that answered a question, for questions that differ only in their values."""
 
     table = "programs"
 
     def get(self, question: str) -> str:
-        """Return the program that answered the same question, perhaps with other values; empty without one.
+        """Return the program that answered the same question, perhaps with other values; empty if there is none.
 
         Raises:
             StorageError: The store cannot be used.
         """
         try:
-            return str(self._kept(_name(template_of(question).text))[0]["program"])
+            return str(self._record_of(_name(template_of(question).text))[0]["program"])
         except (ValueError, LookupError, TypeError):
             return ""
 
     def put(self, question: str, program: str) -> None:
-        """Keeps the program, whole or not at all.
+        """Store the program that answered a question.
 
         Raises:
             StorageError: The store cannot be used.

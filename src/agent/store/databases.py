@@ -1,7 +1,7 @@
-"""The store's database: SQLite in the user's data folder, or PostgreSQL where `database_url` says so.
+"""The store's database: SQLite in the user's data folder, or PostgreSQL at `database_url`.
 
-A statement is SQL that both understand, with named values. SQLite is used without SQLAlchemy, since importing it takes
-longer than all of a question's work with the store.
+Statements use SQL that both understand, with named values. SQLite is used without SQLAlchemy, whose import takes longer
+than everything that a question does with the store.
 """
 
 from __future__ import annotations
@@ -33,22 +33,21 @@ if TYPE_CHECKING:
 FILE = "alita.sqlite"
 _BUSY_SECONDS = 10.0
 _CONNECT_SECONDS = 5
-_LITTLE = 100_000
-"""Free bytes on a disk that is as good as full."""
+_MIN_FREE_BYTES = 100_000  # with less, a disk counts as full
 _OF_FILE = "Make it and its folder writable, free some space, or move it away: runs are taken anew from their folders."
 Values = Mapping[str, object]
 Row = Sequence[Any]
 
 
 class Database(Protocol):
-    """An open database of the newest version. Threads may share it."""
+    """An open database with the newest schema. Threads may share it."""
 
     place: str
-    """Its name in messages: a path, or an address without its password."""
+    """The path, or the address without its password; for messages."""
     dialect: str
 
     def rows(self, statement: str, values: Values | Sequence[Values] = ()) -> Sequence[Row]:
-        """Executes a statement, for each of several values if there are several.
+        """Execute a statement and return its rows. With several sets of values, it is executed for each.
 
         Raises:
             StorageError: The database cannot be used.
@@ -56,21 +55,21 @@ class Database(Protocol):
         ...
 
     def change(self) -> AbstractContextManager[None]:
-        """Makes what this thread executes inside one change; inside another one it is a part of that."""
+        """Run the statements inside as one transaction. Inside another `change`, they join that transaction."""
         ...
 
     def close(self) -> None:
-        """Closes it."""
+        """Close the database."""
         ...
 
 
 @contextmanager
 def open_store(settings: Settings) -> Iterator[Database]:
-    """Opens the store, and makes or migrates it if need be.
+    """Open the store. Create or migrate it if necessary.
 
     Raises:
-        SettingsError: `database_url` is no address of PostgreSQL.
-        StorageError: It cannot be used: it is out of reach, damaged, of a later version, or somebody else's.
+        SettingsError: `database_url` is not an address of PostgreSQL.
+        StorageError: It cannot be reached, is damaged, has a newer schema, or belongs to another program.
     """
     if settings.database_url is not None:
         yield _postgres(settings.database_url.get_secret_value())
@@ -81,10 +80,10 @@ def open_store(settings: Settings) -> Iterator[Database]:
 
 @contextmanager
 def open_file(path: Path) -> Iterator[Database]:
-    """Opens a store in a file, and makes or migrates it if need be.
+    """Open the store in a file. Create or migrate it if necessary.
 
     Raises:
-        StorageError: It cannot be used: it is damaged, of a later version, or somebody else's.
+        StorageError: It is damaged, has a newer schema, or belongs to another program.
     """
     with _OPENING:
         held = _HELD.get(path)
@@ -99,10 +98,10 @@ def open_file(path: Path) -> Iterator[Database]:
 
 
 def hold_store(settings: Settings) -> Callable[[], None]:
-    """Keeps the store open for this process, which uses it several times: to close it waits for the disk.
+    """Keep the store open between uses in this process, since closing it waits for the disk.
 
     Returns:
-        A function that releases it. It closes when the last who holds it lets it go.
+        A function that releases the store. The last release closes it.
 
     Raises:
         StorageError: It cannot be used.
@@ -129,17 +128,17 @@ _OPENING = threading.Lock()
 
 
 def has_store(settings: Settings) -> bool:
-    """Returns False if nothing was ever written to it."""
+    """Return False if nothing was ever stored."""
     return settings.database_url is not None or (settings.data_dir / FILE).exists()
 
 
 def signer_of(settings: Settings) -> Signer | None:
-    """Return the signer of the store's records; None for a shared database, which its password protects."""
+    """Return the signer of records; None for a shared database, which a password protects."""
     return None if settings.database_url is not None else Signer(settings.data_dir)
 
 
 def place_of(settings: Settings) -> str:
-    """Return the file, or the address without its password; `alita runs path` prints it."""
+    """Return the path of the store, or its address without the password, as `alita runs path` prints it."""
     if settings.database_url is None:
         return str(settings.data_dir / FILE)
     return _shown(address_of(settings.database_url.get_secret_value()))
@@ -150,12 +149,12 @@ def _shown(address: URL) -> str:
 
 
 def storable(value: object) -> object:
-    """A value as every database takes it: of a text, what UTF-8 can say."""
+    """Return a value that every database accepts: in texts, characters that UTF-8 lacks are replaced."""
     return value.replace("\0", "").encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 class Sqlite:
-    """The file in the user's data folder, which several processes may use."""
+    """The SQLite file in the user's data folder. Several processes may use it."""
 
     dialect = "sqlite"
 
@@ -163,13 +162,13 @@ class Sqlite:
         self.path = path
         self.place = str(path)
         self.pid = os.getpid()
-        """The process that may use it: no connection outlives a fork."""
+        """The process that opened the connections. A forked process must open its own."""
         self.holders = 0
         self._threads = threading.RLock()
-        with self._told():
+        with self._as_storage_errors():
             self._database = open_database(path, busy=_BUSY_SECONDS)
         try:
-            with self._told():
+            with self._as_storage_errors():
                 self._database.execute("PRAGMA synchronous = NORMAL")
                 if self._is_old():
                     self._bring_up_to_date()
@@ -188,10 +187,10 @@ class Sqlite:
         return require_known(self.place, revision and revision[0], tables)
 
     def _bring_up_to_date(self) -> None:
-        """A new file is made without Alembic, which takes too long to import."""
+        """Migrate the file. A new file is created without Alembic, which takes too long to import."""
         self._database.execute("PRAGMA journal_mode = WAL")
         with self.change():
-            if not self._is_old():  # another process was faster
+            if not self._is_old():
                 return
             if not self._database.execute("SELECT 1 FROM sqlite_master").fetchone():
                 for revision in schema.REVISIONS:
@@ -205,22 +204,22 @@ class Sqlite:
         migrate_sqlite(self.path)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _as_storage_errors(self) -> Iterator[None]:
         try:
             yield
         except (OSError, sqlite3.Error) as error:
             raise _unusable(self.place, self._reason(error), _OF_FILE) from None
 
     def _reason(self, error: Exception) -> str:
-        """SQLite calls it an I/O error if the disk has no space for its index of the log."""
+        """Return the reason of an error. On a full disk, SQLite reports an I/O error if its log index cannot grow."""
         with contextlib.suppress(OSError):
-            if "I/O" in str(error) and shutil.disk_usage(self.path.parent).free < _LITTLE:
+            if "I/O" in str(error) and shutil.disk_usage(self.path.parent).free < _MIN_FREE_BYTES:
                 return f"the disk is full ({error})"
         return str(error)
 
     def rows(self, statement: str, values: Values | Sequence[Values] = ()) -> Sequence[Row]:
         """See `Database`."""
-        with self._threads, self._told():
+        with self._threads, self._as_storage_errors():
             if isinstance(values, Mapping) or not values:
                 return self._database.execute(statement, values).fetchall()
             self._database.executemany(statement, values)
@@ -248,10 +247,10 @@ class Sqlite:
 
 
 def address_of(url: str) -> URL:
-    """The address of PostgreSQL, with its driver.
+    """Return the address of PostgreSQL with its driver.
 
     Raises:
-        SettingsError: It is no such address. The message does not repeat it: there may be a password in it.
+        SettingsError: It is not such an address. The message does not quote it, since it may contain a password.
     """
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError
@@ -280,13 +279,13 @@ def _postgres(url: str) -> Postgres:
 
 @atexit.register
 def disconnect() -> None:
-    """Closes the connections of this process to PostgreSQL."""
+    """Close the connections of this process to PostgreSQL."""
     while _CONNECTED:
         _CONNECTED.popitem()[1].close()
 
 
 class Postgres:
-    """A database of a PostgreSQL server, for several machines. Its connections stay open for the process."""
+    """A PostgreSQL database, shared by several machines. Connections stay open until the process ends."""
 
     dialect = "postgresql"
 
@@ -294,12 +293,12 @@ class Postgres:
         self._address = address
         self.place = _shown(address)
         self._own = threading.local()
-        with self._told():
+        with self._as_storage_errors():
             self._engine = self._connected()
         from agent.store.migrating import migrate_postgres
 
         try:
-            with self._told():
+            with self._as_storage_errors():
                 migrate_postgres(self._engine, self.place)
         except BaseException:
             self.close()
@@ -318,7 +317,7 @@ class Postgres:
             self._address,
             pool_size=2,
             pool_pre_ping=True,
-            # A pooler may give each transaction another connection: nothing is prepared or set for longer than one.
+            # a pooler may use another connection for each transaction: prepare and set nothing
             connect_args={"connect_timeout": _CONNECT_SECONDS, "prepare_threshold": None},
         )
 
@@ -329,7 +328,7 @@ class Postgres:
         return engine
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _as_storage_errors(self) -> Iterator[None]:
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
@@ -344,7 +343,7 @@ class Postgres:
         """See `Database`."""
         from sqlalchemy import text
 
-        with self.change(), self._told():
+        with self.change(), self._as_storage_errors():
             result = self._own.connection.execute(text(statement), values or {})
             return result.fetchall() if result.returns_rows else []
 
@@ -354,7 +353,7 @@ class Postgres:
         if getattr(self._own, "connection", None) is not None:
             yield
             return
-        with self._told(), self._engine.begin() as connection:
+        with self._as_storage_errors(), self._engine.begin() as connection:
             self._own.connection = connection
             try:
                 yield

@@ -1,4 +1,4 @@
-"""The journal of a run: every model, tool and web call under the hash of its input, for replay."""
+"""The journal of a run: every model, tool and web call under the hash of its input, for replay and resume."""
 
 from __future__ import annotations
 
@@ -29,20 +29,19 @@ LONG = 200
 
 
 def canonical(value: Json) -> str:
-    """The one JSON text of a value: sorted keys, no spaces."""
+    """Return the canonical JSON text of a value: sorted keys, no spaces."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def digest(text: str) -> str:
-    """96 bits of SHA-256, in hexadecimal."""
+    """Return the first 96 bits of the SHA-256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 class Blobs:
-    """Values by their hash.
+    """Values by their hash, so that repeated parts of requests are stored once.
 
-    A request is a JSON object; lists in it (messages, tools) are referred to item by item, objects and long
-    strings as a whole.
+    In a request, each item of a list (messages, tools), each object and each long string is replaced by a reference.
     """
 
     def __init__(self, redactor: Redactor) -> None:
@@ -50,16 +49,16 @@ class Blobs:
         self._values: dict[str, Json] = {}
 
     def put(self, request: dict[str, Json]) -> tuple[dict[str, Json], list[dict[str, Json]]]:
-        """The request with references, and the lines that must be written before it can be read again."""
+        """Return the request with references, and the lines to write before it."""
         fresh: list[dict[str, Json]] = []
         return {name: self._refer(value, fresh) for name, value in request.items()}, fresh
 
     def expand(self, request: dict[str, Json]) -> dict[str, Json]:
-        """The request that `put` was given, without its keys."""
+        """Return the original request, with keys redacted."""
         return {name: self._resolve(value) for name, value in request.items()}
 
     def load(self, line: dict[str, Json]) -> None:
-        """Learns one line that `put` gave."""
+        """Load a line that `put` returned."""
         self._values[line["blob"]] = line["value"]
 
     def _refer(self, value: Json, fresh: list[dict[str, Json]]) -> Json:
@@ -89,14 +88,14 @@ SCHEMA = 1
 _SHORT = 1_000
 FILE = "journal.jsonl"
 _STEP: ContextVar[int] = ContextVar("_STEP", default=0)
-"""The step for which a task works ahead; 0 for the step that is under way."""
+"""The later step that the current task prepares; 0 for the current step."""
 
 RUN_ID = re.compile(r"\d{6}-\d{6}-[0-9a-z]{4}")
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One call as it was recorded."""
+    """A recorded call."""
 
     seq: int
     step: int
@@ -104,20 +103,20 @@ class Record:
     """`model`, `sandbox`, `web` …"""
     key: str
     nth: int
-    """Number of equal requests before it."""
+    """Number of earlier calls with an equal request."""
     request: dict[str, Json]
-    """With references to the journal's blobs."""
+    """The request, with references to the journal's blobs."""
     seconds: float
     output: Json = None
     error: dict[str, Json] | None = None
-    """Type, message and remedy, when the call failed, and what it cost if it did."""
+    """For a failed call: type, message, remedy and cost."""
     at: float | None = None
-    """When it was made, in seconds since 1970; unknown in journals of earlier versions."""
+    """Time of the call in seconds since 1970; None in journals of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The coordinator's choice of a step; a replay ignores it."""
+    """The action that the coordinator chose for a step. A replay ignores it."""
 
     step: int
     action: str
@@ -126,7 +125,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class StepFinding:
-    """A step's input and finding in short; a replay ignores it."""
+    """The shortened input and result of a step. A replay ignores it."""
 
     step: int
     input: str
@@ -135,10 +134,10 @@ class StepFinding:
 
 
 class Journal:
-    """Performs calls and records them, or gives back what was recorded.
+    """Performs calls and records them, or returns recorded results.
 
-    What `call` returns or raises is always the journal's text without keys, so that a replay makes the same next
-    request as the run. Create one with `create`, `resume`, `replay` or `fork`.
+    `call` always returns the recorded form, with keys redacted, so that a replay makes the same next request as the
+    run. Open a journal with `create`, `resume`, `replay` or `fork`.
     """
 
     def __init__(
@@ -147,12 +146,12 @@ class Journal:
         self.path = path
         self._signer = signer
         self.step = 0
-        """The step that calls belong to; see `begin`."""
+        """The current step; see `begin`."""
         self.is_live = False
-        """True if the newest call was made, and not given from the record."""
+        """True if the newest call was performed, not replayed."""
         origin = str(recorded[0].get("run_id")) if recorded else ""
         self.home = path.absolute().parent.parent / (origin if RUN_ID.fullmatch(origin) else path.parent.name)
-        """The folder of the run that began it, for paths in its records; for a fork, the first run's."""
+        """The folder of the run that created the journal (for a fork, the first run). Recorded paths refer to it."""
         self._redactor = redactor
         self._blobs = Blobs(redactor)
         self._asked: defaultdict[str, int] = defaultdict(int)
@@ -169,7 +168,7 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path, redactor: Redactor | None = None, *, signer: Signer | None = None) -> Self:
-        """A new journal, which makes every call. With a signer, every line is signed."""
+        """Create a journal. With a signer, every line is signed."""
         journal = cls(path, redactor or Redactor(), [], signer)
         journal._file = AppendedLines.open(path)
         journal._write([_header(path)])
@@ -179,16 +178,16 @@ class Journal:
     def resume(
         cls, path: Path, redactor: Redactor | None = None, *, failed: bool = False, signer: Signer | None = None
     ) -> Self:
-        """The journal of a run that did not finish: what it has is not made, and not paid, again.
+        """Open the journal of an unfinished run. Recorded calls are not made, or paid for, again.
 
-        Calls that a limit forbade are tried again; if failures ended the run (`failed`), so is the last failed call.
+        Calls that a limit stopped are tried again. With `failed`, so are the failed calls that ended the run.
         """
         file = AppendedLines.open(path)
         try:
             lines = read_lines(path)
             journal = cls(path, redactor or Redactor(), lines, signer)
             journal._file = file
-            if not lines:  # killed before its first line was whole
+            if not lines:  # killed while its first line was written
                 journal._write([_header(path)])
         except BaseException:
             file.close()
@@ -198,14 +197,14 @@ class Journal:
 
     @classmethod
     def replay(cls, path: Path) -> Self:
-        """A journal that makes no call and writes nothing."""
+        """Open a journal that only returns recorded results. It writes nothing."""
         return cls(path, Redactor(), read_lines(path))
 
     @classmethod
     def fork(
         cls, source: Path, path: Path, *, until: int, redactor: Redactor | None = None, signer: Signer | None = None
     ) -> Self:
-        """A new journal that has the steps of another up to `until`, and continues live from there."""
+        """Create a journal with the steps of another one up to step `until`. Later calls are performed."""
         kept = [line for line in read_lines(source) if line.get("step", 0) <= until]
         with_header = kept or [{"journal": SCHEMA}]
         journal = cls(path, redactor or Redactor(), with_header, signer)
@@ -214,13 +213,13 @@ class Journal:
         return journal
 
     async def call(self, kind: str, request: dict[str, Json], perform: Callable[[], Awaitable[Any]]) -> Json:
-        """The recorded output of this request, or else the output of `perform` as JSON, then recorded.
+        """Return the recorded output of this request. If there is none, call `perform` and record its output.
 
-        The request holds everything that the output depends on.
+        The request must contain everything that the output depends on.
 
         Raises:
             AlitaError: The exception of the call, now or when it was recorded.
-            RunError: A replay was asked for something that the run did not ask.
+            RunError: A replay made a request that the run did not make.
         """
         stored, fresh = self._blobs.put(request)
         key = digest(kind + canonical(stored))
@@ -234,7 +233,7 @@ class Journal:
         if self._file is None:
             raise self._miss(kind)
         step = _STEP.get() or self.step
-        # Their blobs are known from now on: another call may refer to them before this one has ended.
+        # written now, since another call may refer to these blobs before this call ends
         self._write(fresh)
         at, started = time.time(), time.perf_counter()
         output: Json = None
@@ -253,7 +252,7 @@ class Journal:
             "kind": kind,
             "key": key,
             "nth": nth,
-            "request": self._redactor.json(stored),  # its short texts; the key is of what was asked
+            "request": self._redactor.json(stored),  # redacted; the key is the hash of the original request
             **result,
             "seconds": round(time.perf_counter() - started, 6),
             "at": round(at, 3),
@@ -264,13 +263,13 @@ class Journal:
         return output
 
     def begin(self, step: int) -> None:
-        """Assign the following calls to a step; inside `ahead`, they keep their step."""
+        """Start a step: the following calls belong to it, except those inside `ahead`."""
         if not _STEP.get():
             self.step = step
 
     @contextmanager
     def ahead(self, step: int) -> Iterator[None]:
-        """Calls of tasks that are created inside belong to a later step, or to the one that hands a question over."""
+        """Assign calls of tasks created inside to another step: a later one, or the one that asks a specialist."""
         before = _STEP.set(_STEP.get() or step)
         try:
             yield
@@ -278,7 +277,7 @@ class Journal:
             _STEP.reset(before)
 
     def mark(self, action: str, why: str) -> None:
-        """Record the present step's action, unless it is recorded; nothing in a replay or inside `ahead`."""
+        """Record the action of the current step once. Does nothing in a replay or inside `ahead`."""
         if _STEP.get():
             return
         mark = Mark(self.step, action, self._redactor.text(why))
@@ -287,20 +286,20 @@ class Journal:
             self._write([{"step": mark.step, "mark": mark.action, "why": mark.why}])
 
     def note_found(self, step: int, action: str, finding: str, *, ok: bool) -> None:
-        """Record a step's result in short, unless it is recorded; nothing in a replay or inside `ahead`."""
+        """Record the shortened result of a step once. Does nothing in a replay or inside `ahead`."""
         found = StepFinding(step, self._in_short(action), ok, self._in_short(finding))
         if not _STEP.get() and self.found.get(step) != found:
             self.found[step] = found
             self._write([asdict(found)])
 
     def keep_transcript(self, transcript: dict[str, Json]) -> None:
-        """Append the conversation as the model saw it; what the journal holds already is referred to."""
+        """Append the conversation as the model saw it. Parts that the journal already has become references."""
         stored, fresh = self._blobs.put(transcript)
         self._write([*fresh, {"transcript": self._redactor.json(stored)}])
 
     @property
     def transcript(self) -> dict[str, Json] | None:
-        """The newest transcript in the file that was opened."""
+        """Return the newest transcript in the file when it was opened."""
         return None if self._transcript is None else self._blobs.expand(self._transcript)
 
     def _in_short(self, text: str) -> str:
@@ -309,7 +308,7 @@ class Journal:
 
     @property
     def seconds(self) -> float:
-        """Duration of its recorded calls; parallel calls count once."""
+        """The duration of the recorded calls in seconds. Parallel calls count once."""
         took, end = 0.0, 0.0
         for record in sorted(self._loaded, key=lambda r: r.at or 0.0):
             begin = max(record.at or 0.0, end) if record.at else end
@@ -324,16 +323,16 @@ class Journal:
         return (key, self._asked[key]) in self._by_key
 
     def knows(self, kind: str) -> bool:
-        """Return True if it was opened with calls of a kind."""
+        """Return True if the file had calls of this kind when it was opened."""
         return any(record.kind == kind for record in self._loaded)
 
     def records(self) -> Iterator[Record]:
-        """Every call of the run, oldest first, with its request in full."""
+        """Return all calls of the run, oldest first, with complete requests."""
         for record in sorted(self._by_key.values(), key=lambda r: r.seq):
             yield replace(record, request=self._blobs.expand(record.request))
 
     async def aclose(self) -> None:
-        """Waits until everything is on the disk."""
+        """Wait until everything is on the disk."""
         if self._file is not None:
             await self._file.aclose()
 
@@ -353,9 +352,9 @@ class Journal:
         }
 
     def _forget_failures(self, *, ended: bool) -> None:
-        """Forgets refusals by a limit, which may be higher now, and the failures that ended the run, if any did.
+        """Drop calls that a limit stopped, since it may be higher now. With `ended`, drop the last failures too.
 
-        These are the last calls. Successful calls of the last step may have run in parallel.
+        Those are the last calls, among successful calls of the last step that ran in parallel.
         """
         stopped = [key for key, r in self._by_key.items() if r.error and r.error["type"] == StoppedError.__name__]
         for key in stopped:
@@ -394,11 +393,11 @@ def _load(lines: list[dict[str, Json]], blobs: Blobs) -> Iterator[Record]:
 
 
 def _restored(error: dict[str, Json]) -> AlitaError:
-    """Return the error of the recorded type; web problems share one type."""
+    """Return an error of the recorded type. All web problems have the same type."""
     if reason := error.get("reason"):
         return WebProblem(reason, error["message"], remedy=error["remedy"])
     kinds: list[type[AlitaError]] = [AlitaError]
-    for kind in kinds:  # and the kinds of each, which are added on the way
+    for kind in kinds:  # the list grows: subclasses are added below
         kinds += kind.__subclasses__()
     fitting = next((kind for kind in kinds if kind.__name__ == error["type"]), AlitaError)
     restored = fitting(error["message"], remedy=error["remedy"])

@@ -1,4 +1,4 @@
-"""A file that is only ever appended to: whole lines, repaired after a crash, one writer at a time."""
+"""Append-only JSON Lines files: one writer at a time, whole lines, repaired after a crash."""
 
 from __future__ import annotations
 
@@ -19,18 +19,16 @@ from mcp_tools.errors import os_errors_as
 from mcp_tools.small_files import JOURNAL, read_small
 from mcp_tools.tool import Json
 
-SYNC_AFTER = 0.05
-"""Seconds after a line until it is on its way through the disk's cache."""
+SYNC_AFTER_SECONDS = 0.05
 _PLAIN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-"""For files that others may have put there: no link is followed, and no pipe waited for."""
+"""Flags for opening files that others may have created: do not follow links, do not wait for pipes."""
 
 
 class AppendedLines:
-    """JSON lines on disk.
+    """A JSON Lines file, opened for appending.
 
-    A line has left the process when `append` returns, so a killed process loses nothing. Syncing it against a power cut
-    takes milliseconds: a thread does it, once for all lines of a twentieth of a second, and `aclose` waits for the
-    last.
+    When `append` returns, the operating system has the line, so a killed process loses nothing. Against a power cut, a
+    thread syncs all lines of the last 50 ms together; `aclose` waits for the last sync.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
@@ -43,10 +41,10 @@ class AppendedLines:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Opens or creates the file, and takes it for this process alone.
+        """Open or create the file, and lock it for this process.
 
         Raises:
-            RunError: Another process writes it.
+            RunError: Another process writes to it.
             StorageError: It cannot be written.
         """
         with writing(path):
@@ -69,10 +67,10 @@ class AppendedLines:
         return cls(path, descriptor)
 
     def append(self, lines: Iterable[Json], *, synced: bool = False) -> None:
-        """Writes all lines or none; `synced` through the disk's cache, too.
+        """Write all lines or none. With `synced`, also sync the file to the disk.
 
         Raises:
-            StorageError: The disk is full or the file cannot be written; from then on at every call, since
+            StorageError: The disk is full or the file cannot be written. Every later call raises it too, since
                 later lines refer to earlier ones.
         """
         if self._broken is not None:
@@ -82,7 +80,7 @@ class AppendedLines:
         try:
             with writing(self.path):
                 rest = memoryview(raw)
-                while rest:  # a signal cuts a write short, and a full disk, which then says why
+                while rest:  # a write may be cut short by a signal, or by a full disk, for which the next write raises
                     rest = rest[os.write(self._descriptor, rest) :]
                 if synced:
                     os.fdatasync(self._descriptor)
@@ -99,7 +97,7 @@ class AppendedLines:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return
-        self._due = loop.call_later(SYNC_AFTER, self._sync, loop)
+        self._due = loop.call_later(SYNC_AFTER_SECONDS, self._sync, loop)
 
     def _sync(self, loop: asyncio.AbstractEventLoop) -> None:
         self._due = None
@@ -110,12 +108,12 @@ class AppendedLines:
         self._syncing.add_done_callback(self._synced)
 
     async def synced(self) -> None:
-        """Wait until every line so far is on the disk. Simultaneous waiters share a sync.
+        """Wait until all lines so far are on the disk. Concurrent callers share a sync.
 
         Raises:
             StorageError: The disk is full or broken.
         """
-        if self._syncing is not None:  # it may have begun before the newest line
+        if self._syncing is not None:  # this sync may have started before the newest line
             await asyncio.wait([self._syncing])
         if self._syncing is None:
             if self._due is not None:
@@ -133,10 +131,10 @@ class AppendedLines:
     def _synced(self, future: asyncio.Future[None]) -> None:
         self._syncing = None
         if not future.cancelled():
-            future.exception()  # the last sync reports it
+            future.exception()  # reported by the last sync
 
     async def aclose(self) -> None:
-        """Waits until everything is on the disk, and closes the file."""
+        """Wait until everything is on the disk, then close the file."""
         if self._due is not None:
             self._due.cancel()
             self._due = None
@@ -146,7 +144,7 @@ class AppendedLines:
         await asyncio.to_thread(self.close)
 
     def close(self) -> None:
-        """Syncs and closes, without an event loop."""
+        """Sync and close the file without an event loop."""
         if self._descriptor < 0:
             return
         descriptor, self._descriptor = self._descriptor, -1
@@ -158,7 +156,7 @@ class AppendedLines:
 
 
 def read_lines(path: Path) -> list[dict[str, Json]]:
-    """Every whole line of the file; a torn last line is left out.
+    """Return the lines of a file. An incomplete last line is left out.
 
     Raises:
         RunError: The file is missing, or a line before the last is damaged.
@@ -172,7 +170,7 @@ def read_lines(path: Path) -> list[dict[str, Json]]:
 
 
 def whole_lines(raw: bytes) -> tuple[list[dict[str, Json]], int]:
-    """Return the lines up to the first damaged one, and its number, or 0."""
+    """Return the lines before the first damaged one, and the number of that line, or 0."""
     lines: list[dict[str, Json]] = []
     for number, line in enumerate(raw.split(b"\n")[:-1], start=1):
         try:
@@ -186,12 +184,12 @@ def whole_lines(raw: bytes) -> tuple[list[dict[str, Json]], int]:
 
 
 @contextmanager
-def held(path: Path, lock: int = fcntl.LOCK_EX) -> Iterator[bool]:
-    """Keeps other processes from writing a file, unless one does so: then gives False."""
+def locked_against_writers(path: Path, lock: int = fcntl.LOCK_EX) -> Iterator[bool]:
+    """Lock a file against writers. Yields False if another process writes to it."""
     try:
         descriptor = os.open(path, os.O_RDONLY | _PLAIN)
     except OSError:
-        yield True  # there is no file to continue
+        yield True  # there is no file to protect
         return
     try:
         fcntl.flock(descriptor, lock | fcntl.LOCK_NB)
@@ -204,16 +202,16 @@ def held(path: Path, lock: int = fcntl.LOCK_EX) -> Iterator[bool]:
 
 
 def is_locked(path: Path) -> bool:
-    """Return True if a living process writes this file."""
-    with held(path, fcntl.LOCK_SH) as is_free:
+    """Return True if a process is writing to this file."""
+    with locked_against_writers(path, fcntl.LOCK_SH) as is_free:
         return not is_free
 
 
 def _drop_torn_line(descriptor: int) -> None:
-    """Cuts what a crash left behind the last whole line: a part of a line, or one that is no JSON."""
+    """Remove what a crash left after the last whole line: part of a line, or a line that is not JSON."""
     size = os.fstat(descriptor).st_size
     if size > JOURNAL:
-        return  # it cannot be read, and is not changed
+        return  # unreadable, so it is left unchanged
     raw = os.pread(descriptor, size, 0)
     end = raw.rfind(b"\n") + 1
     start = raw.rfind(b"\n", 0, max(end - 1, 0)) + 1

@@ -1,4 +1,4 @@
-"""Migrations of the store with Alembic, by one process at a time."""
+"""Migrates the store with Alembic, one process at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agent.store import schema
 from agent.store.schema import SCHEMA, require_known
 
 _LOCK = 0x616C697461
-"""The number of alita's advisory lock in PostgreSQL."""
+"""Key of alita's advisory lock in PostgreSQL."""
 
 
 def _upgrade(connection: Connection) -> None:
@@ -25,16 +25,16 @@ def _upgrade(connection: Connection) -> None:
 
 
 def migrate_sqlite(path: Path) -> None:
-    """Migrates a file; who comes second finds that it is done.
+    """Migrate a file. A second process waits, then finds it migrated.
 
     Raises:
-            sqlite3.Error: It cannot be written; it is unchanged.
+        sqlite3.Error: The file cannot be written. It is unchanged.
     """
     engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
 
     @event.listens_for(engine, "connect")
     def _plain(connection: object, _: object) -> None:
-        connection.isolation_level = None  # type: ignore[attr-defined]  # the driver begins no transaction by itself
+        connection.isolation_level = None  # type: ignore[attr-defined]  # the driver must not begin transactions itself
 
     @event.listens_for(engine, "begin")
     def _alone(connection: Connection) -> None:
@@ -48,10 +48,10 @@ def migrate_sqlite(path: Path) -> None:
 
 
 def migrate_postgres(engine: Engine, place: str) -> None:
-    """Makes or migrates the schema `alita`; who comes second finds that it is done.
+    """Create or migrate the schema `alita`. A second process waits, then finds it migrated.
 
     Raises:
-        StorageError: The schema is somebody else's, or a later version of alita made it.
+        StorageError: The schema belongs to another program, or is from a newer version of alita.
     """
     with engine.begin() as connection:
         if not _is_old(connection, place):

@@ -1,7 +1,7 @@
-"""The runs that were made here, noted outside their folder: an unpacked archive of runs cannot call itself one.
+"""The list of runs made on this machine. It is outside the folder of runs, so that a run from an archive is not on it.
 
-A run of somebody else can be listed, shown and replayed. Resuming it would send the user's key and files to its
-endpoint, and treat its decisions as the user's.
+A run from elsewhere can be listed, shown and replayed. Resuming it would send the user's key and files to its endpoint,
+and treat its decisions as the user's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.errors import RunError
-from agent.store.jsonl_log import held, read_lines, whole_lines
+from agent.store.jsonl_log import locked_against_writers, read_lines, whole_lines
 from agent.store.runs import Run, ids_in, journal_path
 from agent.store.signature import Signer
 from agent.user_files import write_file, writing
@@ -29,7 +29,7 @@ _DIGEST = 64
 
 
 class OwnRuns:
-    """The runs of one folder that were made here, or that the user trusts."""
+    """The runs in one folder that were made here or that the user trusts."""
 
     def __init__(self, settings: Settings) -> None:
         self.runs = settings.runs_dir
@@ -44,7 +44,7 @@ class OwnRuns:
         return False
 
     def wrote_journal(self, run_id: str) -> bool:
-        """Return True if every line of a run's journal was written here, or it is unreadable."""
+        """Return True if every line of a run's journal was signed here, or the journal cannot be read."""
         try:
             lines, _ = whole_lines(read_small(journal_path(self.runs, run_id), JOURNAL, follow=False))
         except OSError:
@@ -52,15 +52,15 @@ class OwnRuns:
         return all(self.signer.holds(run_id, line) for line in lines)
 
     def trust(self, run: Run) -> None:
-        """Takes a run that came from elsewhere for one that was made here.
+        """Trust a run from elsewhere as if it was made here.
 
         Raises:
-            RunError: There is a link in its folder, or another process writes its journal.
+            RunError: Its folder contains a link, or another process writes its journal.
             StorageError: The folder cannot be written.
         """
         require_no_links(self.runs / run.run_id)
         path = journal_path(self.runs, run.run_id)
-        with held(path) as is_free:
+        with locked_against_writers(path) as is_free:
             if not is_free:
                 raise RunError(f"The run {run.run_id} is running.", remedy="Wait for it to end, or stop it.")
             if path.exists():
@@ -70,7 +70,7 @@ class OwnRuns:
         self.note(run)
 
     def note(self, run: Run) -> None:
-        """Remembers a run that was made here.
+        """Note that a run was made here.
 
         Raises:
             StorageError: The folder cannot be written.
@@ -80,16 +80,16 @@ class OwnRuns:
             write_whole(self._folder / run.run_id, _digest(run))
 
     def sweep(self) -> None:
-        """Forgets runs that are gone."""
+        """Remove deleted runs from the list."""
         with contextlib.suppress(OSError):
             for run_id in {*ids_in(self._folder)} - {*ids_in(self.runs)}:
                 (self._folder / run_id).unlink()
 
     def require(self, run: Run) -> None:
-        """Stops before calls are made for a run that came from elsewhere.
+        """Check a run before it makes calls.
 
         Raises:
-            RunError: It was not made here, and the user does not trust it; or there is a link in its folder.
+            RunError: It was not made here and the user does not trust it, or its folder contains a link.
         """
         require_no_links(self.runs / run.run_id)
         if not self.has(run):
@@ -100,23 +100,27 @@ class OwnRuns:
 
 
 def what_it_would_do(run: Run) -> str:
-    """Return the consequences of resuming a foreign run, on one line."""
-    told = run.configuration
-    others = [f"{name} = {told[name]}" for name in sorted(told) if name not in ("model", "base_url", "tools_dir")]
+    """Return the consequences of resuming a run from elsewhere, on one line."""
+    configuration = run.configuration
+    others = [
+        f"{name} = {configuration[name]}"
+        for name in sorted(configuration)
+        if name not in ("model", "base_url", "tools_dir")
+    ]
     files = (
         f" with {count_of(len(run.files), 'file')} ({', '.join(file.path for file in run.files)})" if run.files else ""
     )
-    endpoint = told.get("base_url") or "your own endpoint"
+    endpoint = configuration.get("base_url") or "your own endpoint"
     return one_line(
         f"Going on with it asks {run.model} at {endpoint}, with your key, {run.question!r:.300}{files}, uses the tools "
-        f"in {told.get('tools_dir', 'your library')}, and takes the decisions in its journal for yours"
+        f"in {configuration.get('tools_dir', 'your library')}, and takes the decisions in its journal for yours"
         + (f" ({', '.join(others)})." if others else "."),
         2000,
     )
 
 
 def require_no_links(folder: Path) -> None:
-    """Refuses the folder of a run that is a link or holds one: what is written there would be written elsewhere.
+    """Check that the folder of a run is not a link and contains none, since writing to a link changes another file.
 
     Raises:
         RunError: There is a link, or the folder cannot be read.

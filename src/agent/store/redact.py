@@ -1,4 +1,4 @@
-"""Removes keys from everything that is stored or shown."""
+"""Removes keys (secrets) from everything that is stored or shown."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 from mcp_tools.tool import Json
 
 REDACTED = "[redacted]"
-SHORTEST_SECRET = 8
-"""Shorter values are placeholders such as `none`; replacing them would mangle ordinary text."""
+MIN_SECRET_CHARS = 8
+"""Shorter values are placeholders such as `none`. Replacing them would damage ordinary text."""
 
 _KEY_SHAPES = re.compile(
-    r"(?:\b|(?<=\\[bfnrt])|(?<=\\u[0-9a-f]{4}))(?:"  # in JSON, a line end before a key is written with a letter
-    r"sk-[A-Za-z0-9_-]{20,}"  # OpenAI and those who copy it
+    r"(?:\b|(?<=\\[bfnrt])|(?<=\\u[0-9a-f]{4}))(?:"  # in JSON, a newline before a key ends in a letter: \n
+    r"sk-[A-Za-z0-9_-]{20,}"  # OpenAI, and providers that use its form
     r"|hf_[A-Za-z0-9]{20,}"
     r"|fc-[0-9a-f]{32}\b"  # Firecrawl
     r"|tvly-[A-Za-z0-9_-]{20,}"
@@ -25,17 +25,17 @@ _KEY_SHAPES = re.compile(
 )
 
 _KEY_BEGINNINGS = ("sk-", "hf_", "fc-", "tvly-", "AIza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_")
-"""Texts that every match of the shapes contains; looking for them first takes a hundredth of the time."""
+"""Every match contains one of these texts. Searching for them first is a hundred times faster."""
 _KEY_BEGUN = re.compile(r"\\?[A-Za-z0-9_-]+\Z")
-"""Possible beginning of a key that is not complete yet."""
+"""A possible beginning of a key, at the end of a text."""
 _Value = TypeVar("_Value")
 
 
 class Redactor:
-    """Replaces known keys, given in clear, and what looks like one."""
+    """Replaces known keys, and texts that look like keys."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {s for s in secrets if len(s) >= SHORTEST_SECRET}
+        known = {s for s in secrets if len(s) >= MIN_SECRET_CHARS}
         self.secrets = tuple(known)
         escaped = {json.dumps(s, ensure_ascii=a)[1:-1] for s in known for a in (True, False)}
         self._secrets = sorted(known | escaped, key=len, reverse=True)
@@ -47,13 +47,13 @@ class Redactor:
         return _KEY_SHAPES.sub(REDACTED, text) if any(map(text.__contains__, _KEY_BEGINNINGS)) else text
 
     def json(self, value: Json) -> Json:
-        """Return the value without keys in its strings; the same object if there are no keys."""
+        """Return a JSON value without keys; the same object if it contains none."""
         text = json.dumps(value, ensure_ascii=False)
         clean = self.text(text)
         return value if clean == text else json.loads(clean)
 
     def values(self, value: _Value) -> _Value:
-        """Return the value without keys in its texts, at any depth of dataclasses, dicts and sequences."""
+        """Return a value without keys, at any depth of dataclasses, dicts and sequences."""
         clean: _Value = self._values(value)
         return clean
 
@@ -61,9 +61,9 @@ class Redactor:
         if isinstance(value, str):
             return self.text(value)
         if is_dataclass(value) and not isinstance(value, type):
-            told = {field.name: getattr(value, field.name) for field in fields(value)}
-            clean = {name: self._values(each) for name, each in told.items()}
-            return value if clean == told else replace(value, **clean)
+            parts = {field.name: getattr(value, field.name) for field in fields(value)}
+            clean = {name: self._values(each) for name, each in parts.items()}
+            return value if clean == parts else replace(value, **clean)
         if isinstance(value, dict):
             return {self._values(key): self._values(each) for key, each in value.items()}
         if isinstance(value, list | tuple):
@@ -72,7 +72,7 @@ class Redactor:
         return value
 
     def settled(self, text: str) -> int:
-        """Return the length of a text's beginning that no key can reach, with any continuation."""
+        """Return the number of characters that cannot be part of a key, however the text continues."""
         begun = _KEY_BEGUN.search(text)
         end = begun.start() if begun else len(text)
         for secret in self._secrets:
@@ -84,7 +84,7 @@ class Redactor:
         return end
 
     def _across(self, text: str, end: int) -> Iterable[int]:
-        """Return the beginnings of known keys that cross a position."""
+        """Return the start positions of known keys that cross position `end`."""
         for secret in self._secrets:
             at = text.find(secret, max(end - len(secret) + 1, 0))
             if 0 <= at < end:
@@ -92,20 +92,20 @@ class Redactor:
 
 
 class RedactedStream:
-    """A text that comes in pieces, without the keys that stand in it, also where pieces cut them in two."""
+    """Removes keys from a text that arrives in pieces, including keys that are split between pieces."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._held = ""
 
     def add(self, piece: str) -> str:
-        """Return the text that can be shown after a further piece."""
+        """Add a piece, and return the text that is now safe to show."""
         self._held += piece
         end = self._redactor.settled(self._held)
         ready, self._held = self._held[:end], self._held[end:]
         return self._redactor.text(ready)
 
     def end(self) -> str:
-        """Return the held-back text at the end."""
+        """Return the rest of the text."""
         rest, self._held = self._held, ""
         return self._redactor.text(rest)

@@ -1,7 +1,7 @@
-"""Which runs are kept: removing old ones, and taking one away as a single archive.
+"""Removes old runs, and exports a run as an archive.
 
-A run is removed by one rename, so that it is there whole or not at all, whenever alita is killed. The next removal
-cleans up after a killed one.
+A run is removed by renaming its folder, so that a kill never leaves half a run. The next removal deletes what a killed
+one left.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agent.errors import RunError, SettingsError, StorageError
 from agent.question import COPIED_FOLDER, MANIFEST, REMOVED_FILES
 from agent.store.answer_cache import SECONDS_KEPT, AnswerCache
 from agent.store.databases import has_store
-from agent.store.jsonl_log import held, is_locked
+from agent.store.jsonl_log import is_locked, locked_against_writers
 from agent.store.own_runs import OwnRuns
 from agent.store.run_index import Notes
 from agent.store.runs import FILE, ID, ids_in, journal_path, load_run
@@ -36,23 +36,23 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
 _REMOVED = ".removed-"
-_JUST_ENDED = 60.0
-"""Seconds in which the session that asked may not have noted its run yet."""
+_MIN_IDLE_SECONDS = 60.0
+"""After a run ends, its session may need this time to save it."""
 _EVERY = 24 * 3600.0
-_AT_MOST_SECONDS = 1.0
-"""Seconds for removing runs in one question; the rest waits for the next question."""
+_MAX_SECONDS = 1.0
+"""Time for removing runs during one question. The rest is removed with the next question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """Result of a removal, or of a dry run."""
+    """The result of a removal or a dry run."""
 
     removed: tuple[str, ...]
     kept: dict[str, str]
-    """Runs beyond the limit that are kept, each with the reason."""
+    """Runs over the limit that are kept, each with the reason."""
     size: int
     is_whole: bool = True
-    """True if nothing was left over for lack of time."""
+    """False if the time was too short to remove all."""
 
 
 def prune(
@@ -63,17 +63,17 @@ def prune(
     dry_run: bool = False,
     seconds: float | None = None,
 ) -> Pruned:
-    """Removes runs, but none that is running, can be resumed, or is needed by a session or a run that is kept.
+    """Remove runs. Those that are running, can be resumed, or are needed by a session or another run are kept.
 
     Args:
-        settings: They name the folder of runs, and the store with the sessions.
+        settings: The folder of runs, and the store with the sessions.
         keep: Number of newest runs to keep.
-        older: Only runs that began this many seconds ago.
-        dry_run: True if nothing is removed.
-        seconds: When to stop, so that nobody waits.
+        older: Remove only runs that began at least this many seconds ago.
+        dry_run: True to remove nothing.
+        seconds: Time after which to stop.
 
     Raises:
-        StorageError: One cannot be removed, or the store does not say which are needed.
+        StorageError: A run cannot be removed, or the store cannot be read.
     """
     runs, notes = settings.runs_dir, Notes(settings)
     known, began = ids_in(runs), time.monotonic()
@@ -86,12 +86,12 @@ def prune(
     removed: list[str] = []
     kept: dict[str, str] = {}
     size, whole = 0, True
-    for run_id in wanted:  # the oldest first
+    for run_id in wanted:  # oldest first
         if seconds is not None and time.monotonic() - began > seconds:
             whole = False
             break
-        with held(journal_path(runs, run_id)) as is_free:
-            if not (runs / run_id).is_dir():  # another alita removed it meanwhile
+        with locked_against_writers(journal_path(runs, run_id)) as is_free:
+            if not (runs / run_id).is_dir():  # another process has removed it
                 continue
             reason = needed.get(run_id) or (_reason(runs, run_id) if is_free else "it is running")
             if reason:
@@ -99,7 +99,7 @@ def prune(
                 continue
             bytes_of_it = _size(runs / run_id)
             if not dry_run:
-                notes.add(run_id)  # the store forgets it when it looks next
+                notes.add(run_id)  # the store drops it when it next catches up
             if dry_run or _remove(runs, run_id):
                 size += bytes_of_it
                 removed.append(run_id)
@@ -107,10 +107,10 @@ def prune(
 
 
 def prune_daily(settings: Settings) -> str:
-    """Once a day, removes what the setting `keep_runs` does not keep, and answers that no longer count.
+    """Once a day, remove runs beyond the setting `keep_runs`, and expired answers.
 
     Returns:
-        One sentence on what was removed; empty where nothing was.
+        A sentence about the removed runs; empty if none were removed.
     """
     stamp = settings.cache_dir / "pruned"
     with suppress(OSError):
@@ -122,8 +122,8 @@ def prune_daily(settings: Settings) -> str:
             AnswerCache(settings).clear(older=SECONDS_KEPT)
         if settings.keep_runs != "all":
             keep, older = limits_of(settings.keep_runs)
-            found = prune(settings, keep=keep, older=older, seconds=_AT_MOST_SECONDS)
-    except (StorageError, SettingsError):  # with the next question, then
+            found = prune(settings, keep=keep, older=older, seconds=_MAX_SECONDS)
+    except (StorageError, SettingsError):  # tried again with the next question
         return ""
     OwnRuns(settings).sweep()
     for places in ("libraries", "benchmarks"):
@@ -133,16 +133,16 @@ def prune_daily(settings: Settings) -> str:
             private_folder(stamp.parent)
             stamp.touch(0o600)
             os.utime(stamp)
-    return f"{told(found)}: keep_runs is {settings.keep_runs}." if found.removed else ""
+    return f"{describe_removal(found)}: keep_runs is {settings.keep_runs}." if found.removed else ""
 
 
 def limits_of(keep_runs: str) -> tuple[int | None, float | None]:
-    """Return the number of runs that the setting keeps, or their maximum age in seconds."""
+    """Return the number of runs to keep, or their maximum age in seconds; the other value is None."""
     return (int(keep_runs), None) if keep_runs.isdecimal() else (None, seconds_of(keep_runs))
 
 
-def told(pruned: Pruned, *, dry_run: bool = False) -> str:
-    """Return the removal as a sentence without a full stop."""
+def describe_removal(pruned: Pruned, *, dry_run: bool = False) -> str:
+    """Describe a removal in a sentence without a full stop."""
     count = len(pruned.removed)
     runs = f"{count} {'run' if count == 1 else 'runs'}"
     first = f" from {_day(pruned.removed[0])} to {_day(pruned.removed[-1])}" if count else ""
@@ -150,13 +150,13 @@ def told(pruned: Pruned, *, dry_run: bool = False) -> str:
 
 
 def export(runs: Path, run_id: str, target: Path) -> list[str]:
-    """Write a run as one archive: its folder, and the folders of runs that it was forked from or keeps files in.
+    """Write a run to an archive, with the runs that it was forked from or keeps files in.
 
     Returns:
-        The ids of the runs that are in it.
+        The ids of the runs in the archive.
 
     Raises:
-        RunError: It is running, or cannot be read.
+        RunError: A run is still running, or cannot be read.
         StorageError: The archive cannot be written.
     """
     ids, run = [run_id], load_run(runs, run_id)
@@ -172,7 +172,7 @@ def export(runs: Path, run_id: str, target: Path) -> list[str]:
             try:
                 archive.add(runs / each, each, filter=_without_owner)
             except OSError as error:
-                if error.filename is None:  # it is the archive that takes nothing more
+                if error.filename is None:  # the error is about the archive, such as a full disk
                     raise
                 problem = f"The run {each} cannot be read: {error.filename}: {error.strerror}."
                 raise RunError(problem, remedy="Correct its permissions.") from None
@@ -180,7 +180,7 @@ def export(runs: Path, run_id: str, target: Path) -> list[str]:
 
 
 def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Files and folders without their owner and without the user's folder; no link leads out of the archive."""
+    """Remove the owner from a member of the archive, and the user's folder from links. Drop links that lead outside."""
     if member.name.count("/") and member.name.split("/")[1] in (COPIED_FOLDER, MANIFEST, REMOVED_FILES):
         return None
     member.uid = member.gid = 0
@@ -189,7 +189,7 @@ def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
 
 
 def begun(run_id: str) -> float:
-    """When a run began, in seconds since 1970, as its id says; now where that is no time."""
+    """Return the start time in a run's id, in seconds since 1970; the current time if the id has none."""
     try:
         return float(calendar.timegm(time.strptime(run_id[:13], "%y%m%d-%H%M%S")))
     except ValueError:
@@ -201,7 +201,7 @@ def _day(run_id: str) -> str:
 
 
 def _needed(settings: Settings, staying: Collection[str]) -> dict[str, str]:
-    """The runs that a session or a run that stays needs, each with the reason."""
+    """Return the runs that sessions or the runs in `staying` need, each with the reason."""
     runs = settings.runs_dir
     found = {run_id: f"the session {session} refers to it" for run_id, session in runs_in_sessions(settings).items()}
     for run_id in [*staying, *found]:
@@ -214,7 +214,7 @@ def _needed(settings: Settings, staying: Collection[str]) -> dict[str, str]:
 
 
 def _before(runs: Path, run_id: str) -> tuple[str, str] | None:
-    """Return the run that another was forked from, or keeps its files in, with the words for it."""
+    """Return the run that another was forked from or keeps its files in, and the reason in words."""
     try:
         record = json_of(read_small(runs / run_id / FILE, RECORD))
         parent, home = record["parent"], record["configuration"].get(HOME)
@@ -226,10 +226,10 @@ def _before(runs: Path, run_id: str) -> tuple[str, str] | None:
 
 
 def _reason(runs: Path, run_id: str) -> str:
-    """Return why an idle run is kept; empty if it can be removed."""
+    """Return the reason for keeping an idle run; empty if it can be removed."""
     path = runs / run_id / FILE
     try:
-        if time.time() - path.stat().st_mtime < _JUST_ENDED:
+        if time.time() - path.stat().st_mtime < _MIN_IDLE_SECONDS:
             return "it ended less than a minute ago"
         status = json_of(read_small(path, RECORD))["status"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -238,7 +238,7 @@ def _reason(runs: Path, run_id: str) -> str:
 
 
 def _size(folder: Path) -> int:
-    """Bytes of its files; what another alita removes meanwhile counts for nothing."""
+    """Return the size of the files in a folder, in bytes. Files that vanish meanwhile count as 0."""
     size = 0
     for place, _, names in os.walk(folder):
         for name in names:
@@ -248,7 +248,7 @@ def _size(folder: Path) -> int:
 
 
 def _remove(runs: Path, run_id: str) -> bool:
-    """Return True if it was removed here, and not by another alita meanwhile."""
+    """Remove a run. Return False if another process was faster."""
     gone = runs / f"{_REMOVED}{run_id}"
     with writing(runs):
         try:
@@ -260,6 +260,6 @@ def _remove(runs: Path, run_id: str) -> bool:
 
 
 def _sweep(runs: Path) -> None:
-    """Removes what a killed removal left."""
+    """Delete what a killed removal left."""
     for folder in runs.glob(f"{_REMOVED}*"):
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,9 +1,8 @@
-"""Runs and their steps in the store, taken from the runs' folders.
+"""Indexes runs and their steps in the store.
 
-The folders are authoritative: the store can be rebuilt from them. A run is noted, as a small file, before its journal
-is
-opened, and the note goes when the run is in the store as it ended. So a kill at any moment leaves a note, and the next
-process that opens the store reads the folder.
+The folders of runs are authoritative: the index can be rebuilt from them. Before a run opens its journal, a small file
+notes it as changed; the note is deleted when the finished run is in the index. After a kill at any moment, the next
+process that opens the store finds the note and reads the folder.
 """
 
 from __future__ import annotations
@@ -31,14 +30,13 @@ from mcp_tools.tool import Json
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
-_AT_ONCE = 200
-"""Runs that are written as one change."""
+_BATCH_RUNS = 200  # per transaction
 _MOST_WORDS = 200_000
-"""Characters of a run that PostgreSQL indexes; its limit is a megabyte of words."""
+"""Limit of the indexed text of a run in PostgreSQL, which accepts a megabyte of words."""
 _STEP = b'{"step":'
-"""The beginning of a line of the journal that says what a step did or found."""
-_BEGINNING = 3
-"""Letters of a word that may be the beginning of another."""
+"""Beginning of journal lines with the action or result of a step."""
+_MIN_PREFIX_CHARS = 3
+"""Longer search words also match words that begin with them."""
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 _INSERT = """
 INSERT INTO runs (number, place, run_id, status, started, seconds, model, question, answer, cost, parent, follows,
@@ -61,32 +59,32 @@ _SEARCH = {
 
 
 class Notes:
-    """The runs of one folder with possibly outdated rows in the store."""
+    """Notes about runs whose rows in the store may be outdated."""
 
     def __init__(self, settings: Settings) -> None:
         place = hashlib.sha256(os.fsencode(settings.runs_dir.resolve())).hexdigest()[:24]
         self._folder = settings.data_dir / "unindexed" / place
 
     def add(self, run_id: str) -> None:
-        """Notes a run. Without space for that, a look at the whole folder finds it if it is new."""
+        """Note a run. If the disk is full, a new run is still found when the whole folder is compared."""
         with contextlib.suppress(OSError):
             private_folder(self._folder)
             (self._folder / run_id).touch(0o600)
 
     def all(self) -> list[str]:
-        """The runs that are noted, oldest first."""
+        """Return the noted runs, oldest first."""
         with contextlib.suppress(StorageError):
             return ids_in(self._folder)
         return []
 
     def drop(self, run_id: str) -> None:
-        """Forgets a note."""
+        """Delete a note."""
         with contextlib.suppress(OSError):
             (self._folder / run_id).unlink()
 
 
 class RunIndex:
-    """The runs in the store."""
+    """The index of runs in the store."""
 
     def __init__(self, settings: Settings, database: Database) -> None:
         self._runs = settings.runs_dir
@@ -94,15 +92,15 @@ class RunIndex:
         self._notes = Notes(settings)
         self._redactor = Redactor(settings.secrets)
         self.place = f"{socket.gethostname()}:{settings.runs_dir.resolve()}"
-        """The folder of these runs, as other machines see it too."""
+        """Machine and folder, which distinguish these runs from those of other machines."""
 
     def catch_up(self, *, whole: bool = True) -> list[RunError]:
-        """Brings the index up to date with the runs that were noted as changed.
+        """Update the index with the runs that were noted as changed.
 
-        With `whole`, the folder is compared too: other programs may have added or removed runs there.
+        With `whole`, runs that other programs added to the folder, or removed from it, are found too.
 
         Returns:
-            Why runs cannot be read.
+            A sentence about each run that cannot be read.
 
         Raises:
             StorageError: The store cannot be written.
@@ -116,12 +114,12 @@ class RunIndex:
             stamp = 0
         flaws: list[RunError] = []
         ids = sorted(wanted)
-        for begin in range(0, len(ids), _AT_ONCE):
+        for begin in range(0, len(ids), _BATCH_RUNS):
             ended = []
             with self._database.change():
-                for run_id in ids[begin : begin + _AT_ONCE]:
+                for run_id in ids[begin : begin + _BATCH_RUNS]:
                     try:
-                        if self._take(run_id):
+                        if self._index(run_id):
                             ended.append(run_id)
                     except RunError as error:
                         flaws.append(error)
@@ -135,15 +133,15 @@ class RunIndex:
         return flaws
 
     def newest(self, limit: int) -> list[dict[str, Json]]:
-        """The newest runs of all places, as `run.json` has them."""
+        """Return the newest runs of all machines and folders, in the form of `run.json`."""
         found = self._rows("SELECT record FROM runs ORDER BY number DESC LIMIT :most", most=limit)
         return [json.loads(record) for (record,) in found]
 
     def elsewhere(self, run_id: str) -> dict[str, Json] | None:
-        """A run of another machine or folder, with its `place` and `steps`, by its id or the start or end of one.
+        """Return a run of another machine or folder, with `place` and `steps`. Part of its id is enough.
 
         Raises:
-            RunError: Several fit.
+            RunError: Several runs match.
         """
         found = dict(self._rows("SELECT run_id, number FROM runs WHERE place != :place ORDER BY number"))
         if not any(run_id and (one.startswith(run_id) or one.endswith(run_id)) for one in found):
@@ -155,26 +153,26 @@ class RunIndex:
         return {**json.loads(record), "place": place, "steps": [dict(zip(names, one, strict=True)) for one in steps]}
 
     def search(self, text: str, limit: int) -> list[dict[str, Json]]:
-        """Return the newest runs that hold every word in question, answer or steps.
+        """Return the newest runs with all these words in question, answer or steps.
 
-        A word of three or more letters also finds longer words that begin with it.
+        A word of three or more letters also matches longer words that begin with it.
         """
         is_sqlite = self._database.dialect == "sqlite"
         words = _words(text) if is_sqlite else _folded(text).split()
         if not words:
             return []
         if is_sqlite:
-            wanted = " AND ".join(f'"{word}"*' if len(word) >= _BEGINNING else f'"{word}"' for word in words)
+            wanted = " AND ".join(f'"{word}"*' if len(word) >= _MIN_PREFIX_CHARS else f'"{word}"' for word in words)
         else:
-            wanted = " & ".join(f"'{word}':*" if len(word) >= _BEGINNING else f"'{word}'" for word in words)
+            wanted = " & ".join(f"'{word}':*" if len(word) >= _MIN_PREFIX_CHARS else f"'{word}'" for word in words)
         found = self._rows(_SEARCH[self._database.dialect], wanted=wanted, most=limit)
         return [json.loads(record) for (record,) in found]
 
-    def _take(self, run_id: str) -> bool:
-        """Makes the rows of a run as its folder is now; returns False while it is running."""
+    def _index(self, run_id: str) -> bool:
+        """Write the rows of a run from its folder. Return False if it is still running."""
         run = load_run(self._runs, run_id) if (self._runs / run_id).is_dir() else None
         steps = [] if run is None else self._redactor.json(list(_steps(self._runs, run_id)))
-        number = self._forgotten(run_id)
+        number = self._delete_rows(run_id)
         if run is None:
             return True
         while number is None or self._rows("SELECT 1 FROM runs WHERE number = :number", number=number):
@@ -191,8 +189,8 @@ class RunIndex:
             self._rows(set_words, words=words, number=number)
         return run.status != "running"
 
-    def _forgotten(self, run_id: str) -> int | None:
-        """Remove the rows of a run, and return its number."""
+    def _delete_rows(self, run_id: str) -> int | None:
+        """Delete the rows of a run, and return its number."""
         found = self._rows("SELECT number FROM runs WHERE place = :place AND run_id = :run_id", run_id=run_id)
         if not found:
             return None
@@ -239,7 +237,7 @@ class RunIndex:
 
 @contextlib.contextmanager
 def indexed(settings: Settings) -> Iterator[tuple[RunIndex, list[str]]]:
-    """The runs in the store, with all that their folders have, and why some cannot be read.
+    """Return the index, updated from the whole folder, and sentences about runs that cannot be read.
 
     Raises:
         StorageError: The store cannot be read.
@@ -248,23 +246,23 @@ def indexed(settings: Settings) -> Iterator[tuple[RunIndex, list[str]]]:
         index = RunIndex(settings, database)
         try:
             warnings = [flaw.message for flaw in index.catch_up()]
-        except StorageError as problem:  # its contents can still be read
+        except StorageError as problem:  # the existing rows can still be read
             warnings = [f"Without the newest runs: {problem.message}"]
         yield index, warnings
 
 
 def index_run(settings: Settings) -> None:
-    """Brings the store up to date after a run.
+    """Update the index after a run.
 
     Raises:
-        StorageError: The store cannot be used; the run stays noted.
+        StorageError: The store cannot be used. The note about the run is kept.
     """
     with open_store(settings) as database:
         RunIndex(settings, database).catch_up(whole=False)
 
 
 def _number_of(run_id: str) -> int:
-    """A number that sorts as the ids of runs do."""
+    """Return a number for a run id, with the same order."""
     number = int(run_id[:6] + run_id[7:13])
     for letter in run_id[14:]:
         number = number * 32 + max(_LETTERS.find(letter), 0)
@@ -272,15 +270,15 @@ def _number_of(run_id: str) -> int:
 
 
 def _steps(runs: Path, run_id: str) -> Iterator[dict[str, Json]]:
-    """Yield each step's action and finding from the journal; damaged lines are skipped."""
+    """Yield the action and the result of each step from the journal. Damaged lines are skipped."""
     found: dict[int, dict[str, Json]] = {}
     for line in _step_lines(runs, run_id):
         step = line.get("step")
         if isinstance(step, int):
             row = found.setdefault(step, {"step": step, "action": "", "why": "", "input": "", "ok": None, "found": ""})
-            told = {"action": line.get("mark"), "why": line.get("why")}
-            told |= {"input": line.get("input"), "found": line.get("found")}
-            row |= {name: text for name, text in told.items() if isinstance(text, str)}
+            members = {"action": line.get("mark"), "why": line.get("why")}
+            members |= {"input": line.get("input"), "found": line.get("found")}
+            row |= {name: text for name, text in members.items() if isinstance(text, str)}
             row |= {"ok": int(line["ok"])} if isinstance(line.get("ok"), bool) else {}
     yield from found.values()
 
@@ -294,11 +292,11 @@ def _step_lines(runs: Path, run_id: str) -> Iterable[dict[str, Json]]:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text in lower case: letters and digits in a row, which is what both databases look for."""
+    """Return the words of a text in lower case. A word is a sequence of letters and digits, as in both databases."""
     return re.findall(r"[^\W_]+", unicodedata.normalize("NFC", text.lower()))
 
 
 def _folded(text: str) -> str:
-    """Text without accents; PostgreSQL only finds exact spellings."""
+    """Return a text without accents, since PostgreSQL only finds exact spellings."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return " ".join(_words(plain))

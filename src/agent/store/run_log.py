@@ -1,4 +1,4 @@
-"""The log of what runs did: a file for each day, one JSON line for each event, each with its run's id."""
+"""The log of all runs: one file per day, with a JSON line for each event and the id of its run."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _OF_ANSWER = ("status", "model", "steps", "actions", "seconds", "limit", "usage"
 
 
 class RunLog:
-    """Appends to the file of the day. Processes may share it; a failed write ends no run and is reported once.
+    """Appends events to today's file, which processes may share. A failed write does not end the run.
 
     Args:
-        folder: Folder of the files `2026-11-25.log`, which only their user may read.
-        days: Number of days to keep; 0 writes nothing.
+        folder: The folder of the files `2026-11-25.log`. Only the user may read them.
+        days: Number of days to keep. With 0, nothing is written.
     """
 
     def __init__(self, folder: Path, days: int) -> None:
@@ -37,21 +37,21 @@ class RunLog:
         self._has_failed = False
 
     def write(self, event: Event) -> str:
-        """Writes an event, without keys as it must come.
+        """Write an event, which must not contain keys.
 
         Returns:
-            Why it cannot be written, the first time; else nothing.
+            The reason if this is the first write that failed; else an empty text.
         """
         if isinstance(event, RunStarted):
             self._run_id = event.run_id
-        elif isinstance(event, RunFinished):  # which nothing precedes where no run was needed
+        elif isinstance(event, RunFinished):  # without a RunStarted before it if no run was needed
             self._run_id = event.answer.run_id
         if isinstance(event, AnswerWritten) or (isinstance(event, ModelStarting) and event.fraction is not None):
             return ""
         return self._append(event.kind, _facts(event))
 
     def fail(self, error: str, message: str) -> str:
-        """Writes that the run ended without an answer; returns as `write` does."""
+        """Write that the run ended without an answer. Returns the same as `write`."""
         return self._append("run_failed", {"error": error, "message": message})
 
     def _append(self, kind: str, facts: dict[str, Any]) -> str:
@@ -85,12 +85,12 @@ class RunLog:
 
 
 def _facts(event: Event) -> dict[str, Json]:
-    """Return the event without questions and findings; for an answer, its effort."""
+    """Return the fields of an event without questions and findings; of an answer, only its calls, tokens and time."""
     if isinstance(event, Note | Warned | ModelStarting):
         return {"text": event.text}
     if isinstance(event, RunFinished):
         whole = event.answer.as_json()
         return {name: whole[name] for name in _OF_ANSWER if whole[name] is not None}
-    told = {field.name: getattr(event, field.name) for field in fields(event) if field.name not in NOT_LOGGED}
-    told = {name: value for name, value in told.items() if value not in ("", ())}
-    return {name: asdict(value) if isinstance(value, Usage) else value for name, value in told.items()}
+    logged = {field.name: getattr(event, field.name) for field in fields(event) if field.name not in NOT_LOGGED}
+    logged = {name: value for name, value in logged.items() if value not in ("", ())}
+    return {name: asdict(value) if isinstance(value, Usage) else value for name, value in logged.items()}

@@ -1,4 +1,4 @@
-"""The folders of runs: the question, its files and settings, and the outcome."""
+"""The folders of runs. `run.json` has the question, its files and settings, and the outcome."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def new_id(now: float | None = None) -> str:
-    """Sorts by time, to a millisecond, and is short enough to type: `261121-104055-k3f9`."""
+    """Return a new run id, such as `261121-104055-k3f9`. It sorts by time, to a millisecond, and is easy to type."""
     now = time.time() if now is None else now
     stamp = time.strftime("%y%m%d-%H%M%S", time.gmtime(now))
     first, second = divmod(int(now % 1 * 1024), 32)
@@ -45,13 +45,13 @@ def fitting_id(wanted: str, known: Sequence[str], *, noun: str, error: type[User
     """Return the only id that equals, begins with or ends with the given text.
 
     Args:
-        wanted: The user's text.
-        known: Every id, oldest first.
-        noun: `run` or `session`, for messages; its command lists them.
+        wanted: The text from the user.
+        known: All ids, oldest first.
+        noun: `run` or `session`, for messages. The command `alita runs` or `alita sessions` lists them.
         error: The exception to raise.
 
     Raises:
-        UserError: None fits, or several do.
+        UserError: No id matches, or several do.
     """
     fitting = [k for k in known if k == wanted] or [
         k for k in known if wanted and (k.startswith(wanted) or k.endswith(wanted))
@@ -75,13 +75,13 @@ class InputFile:
 
     path: str
     sha256: str
-    """Empty where it could not be read."""
+    """Empty if the file could not be read."""
     bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One question from start to answer, as its `run.json` says."""
+    """One question from start to answer, as stored in `run.json`."""
 
     run_id: str
     question: str
@@ -89,15 +89,15 @@ class Run:
     started: float
     files: tuple[InputFile, ...] = ()
     configuration: dict[str, str] = field(default_factory=dict)
-    """Everything the answer depends on: models, endpoint, limits and library."""
+    """Everything that the answer depends on: models, endpoint, limits and library."""
     status: str = "running"
-    """`running`, `interrupted` (it can be resumed), or an answer's status."""
+    """`running`, `interrupted` (can be resumed), or the status of the answer."""
     answer: Answer | None = None
     parent: str | None = None
-    """Returns the run that this one was forked from."""
+    """The run that this one was forked from."""
 
     def as_json(self) -> dict[str, Json]:
-        """The content of `run.json`."""
+        """Return the content of `run.json`."""
         data = asdict(replace(self, answer=None))
         return {"schema": SCHEMA, **data, "answer": self.answer.as_json() if self.answer else None}
 
@@ -112,7 +112,7 @@ def create_run(
     parent: str | None = None,
     note: Callable[[Run], object] = lambda run: None,
 ) -> Run:
-    """Makes the folder of a new run. It is given to `note` before anything is in its folder.
+    """Create the folder of a new run. `note` is called before anything is written to it.
 
     Raises:
         StorageError: The folder cannot be written.
@@ -132,7 +132,7 @@ def create_run(
 
 
 def save_run(runs: Path, run: Run) -> None:
-    """Writes `run.json`, whole or not at all.
+    """Write `run.json` atomically.
 
     Raises:
         StorageError: The folder cannot be written.
@@ -144,13 +144,13 @@ def save_run(runs: Path, run: Run) -> None:
 
 
 def save_traceback(runs: Path, run: Run, text: str) -> None:
-    """Write the traceback of a bug next to the run; without space, the bug is still raised."""
+    """Write the traceback of a bug into the folder of the run. A full disk does not hide the bug."""
     with contextlib.suppress(StorageError):
         write_file(runs / run.run_id / TRACEBACK, text)
 
 
 def load_run(runs: Path, run_id: str) -> Run:
-    """Read a run; if its process died without an answer, it is `interrupted`.
+    """Read a run. If its process died without an answer, its status is `interrupted`.
 
     Raises:
         RunError: Its `run.json` is missing or damaged.
@@ -176,7 +176,7 @@ def load_run(runs: Path, run_id: str) -> Run:
 
 
 def _checked(run_id: str, data: Json) -> Run:
-    """Return the run in a file; its id is the name of its folder."""
+    """Check the content of a `run.json`, and return the run. Its id is the name of its folder."""
     from pydantic import ValidationError
 
     if not isinstance(data, dict):
@@ -203,7 +203,7 @@ def _form() -> TypeAdapter[Run]:
 
 
 def list_runs(runs: Path, *, limit: int | None = None, flaws: list[RunError] | None = None) -> list[Run]:
-    """Runs, newest first; why one cannot be read is added to `flaws`."""
+    """Return runs, newest first. A sentence about each unreadable run is added to `flaws`."""
     found: list[Run] = []
     for run_id in reversed(ids_in(runs)):
         if limit is not None and len(found) >= limit:
@@ -217,10 +217,10 @@ def list_runs(runs: Path, *, limit: int | None = None, flaws: list[RunError] | N
 
 
 def find_run(runs: Path, run_id: str | None = None) -> str:
-    """The full id of a run, from its beginning or its end; without one, the newest run that can be read.
+    """Return the full id of a run from its beginning or end; by default, the newest readable run.
 
     Raises:
-        RunError: None fits, or several do.
+        RunError: No run matches, or several do.
     """
     known = ids_in(runs)
     if run_id is None:
@@ -232,10 +232,10 @@ def find_run(runs: Path, run_id: str | None = None) -> str:
 
 
 def find_unfinished(runs: Path, run_id: str | None = None, *, own: Callable[[Run], bool]) -> str:
-    """Return the run that `alita resume` continues; by default the newest unfinished run made here.
+    """Return the run that `alita resume` continues; by default, the newest unfinished run made here.
 
     Raises:
-        RunError: There is no such run, or it has its answer.
+        RunError: There is no such run, or it is finished.
     """
     if run_id is not None:
         found = find_run(runs, run_id)
@@ -254,10 +254,10 @@ def journal_path(runs: Path, run_id: str) -> Path:
 
 
 def describe_file(path: Path) -> InputFile:
-    """A file's absolute path, hash and size; the hash of one that cannot be read is empty."""
+    """Return the absolute path, the hash and the size of a file. If it cannot be read, the hash is empty."""
     sha256, size = "", 0
     with contextlib.suppress(OSError):
-        if path.is_file():  # a pipe would be waited for, and a device may have no end
+        if path.is_file():  # reading a pipe would wait, and a device may be endless
             with path.open("rb") as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
                 size = file.tell()
@@ -265,7 +265,7 @@ def describe_file(path: Path) -> InputFile:
 
 
 def ids_in(folder: Path, suffix: str = "") -> list[str]:
-    """The ids after which something in a folder is called, oldest first."""
+    """Return the ids that entries of a folder are named after, oldest first."""
     with os_errors_as(StorageError, f"{folder} cannot be read"):
         names = os.listdir(folder) if folder.exists() else []  # noqa: PTH208 - names are all
     ids = (name.removesuffix(suffix) for name in names if name.endswith(suffix))

@@ -1,4 +1,4 @@
-"""Versions of the store's schema, and the statements that make them."""
+"""The versions of the store's schema, and the SQL statements that create them."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from agent.errors import StorageError
 from mcp_tools.text import one_line
 
 SCHEMA = "alita"
-"""The schema in PostgreSQL. The usual one, `public`, is open to the web at some hosts."""
+"""The schema in PostgreSQL. Some hosts publish the default schema `public` on the web."""
 REVISIONS: tuple[str, ...] = ("0001",)
-"""Every version that the database has had, the newest last."""
+"""All versions of the schema, the newest last."""
 SCRIPTS = Path(__file__).parent / "migrations"
 
 
 def script(revision: str, dialect: str) -> list[str]:
-    """The statements that make a version from the one before it."""
+    """Return the statements that create a version from the one before it."""
     parts = [SCRIPTS / f"{revision}.sql", SCRIPTS / f"{revision}_{dialect}.sql"]
     text = "\n".join(part.read_text() for part in parts if part.exists())
     code = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
-    code = code.replace("BIGINT", "INTEGER") if dialect == "sqlite" else code  # which alone can be its number of a row
+    code = code.replace("BIGINT", "INTEGER") if dialect == "sqlite" else code  # only INTEGER can be SQLite's row id
     return [statement.strip() for statement in code.split(";\n") if statement.strip()]
 
 
 def require_known(place: str, revision: str | None, tables: Sequence[str]) -> bool:
-    """Returns True if a database has to be made or migrated.
+    """Return True if a database has to be created or migrated.
 
     Raises:
-        StorageError: It is somebody else's, or a later version of alita made it.
+        StorageError: It belongs to another program, or is from a newer version of alita.
     """
     if revision is None and tables:
         raise StorageError(

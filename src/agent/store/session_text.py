@@ -1,4 +1,4 @@
-"""A session as text that can be taken away: Markdown or JSON."""
+"""Exports a session as Markdown or JSON."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from agent.store.sessions import StoredSession
 from mcp_tools.text import one_line, printable
 
 Format = Literal["md", "json"]
-_FETCHED = re.compile(
+_LOADS_SOMETHING = re.compile(
     r"!(?=\[)|<(?=\s*/?(?:img|picture|source|svg|image|iframe|video|audio|embed|object|link|input|style|script)\b)"
     r"|<(?=[a-z][\w-]*(?:\s|$|/(?!>)))",
     re.I,
 )
-"""The beginning of a picture in Markdown, of an HTML element that loads something, and of any with attributes."""
+"""The beginning of a Markdown picture, of an HTML element that loads something, or of one with attributes."""
 _SPELLED = {"!": "&#33;", "<": "&lt;"}
 
 
 def export_session(session: StoredSession, form: Format) -> str:
-    """The session as text, which ends with a line feed.
+    """Return a session as text with a line feed at the end.
 
-    The Markdown has no control characters and no pictures from elsewhere.
+    The Markdown has no control characters, and loads no pictures.
     """
     if form == "json":
         return json.dumps(session.as_json(), indent=2) + "\n"
     head = f"# {one_line(session.title)}\n\nSession {session.id}, {_when(session.started)}, model {session.model}\n"
-    return _fetching_nothing(head + "".join(f"\n{_turn(number, turn)}" for number, turn in enumerate(session.turns, 1)))
+    return _without_pictures(head + "".join(f"\n{_turn(number, turn)}" for number, turn in enumerate(session.turns, 1)))
 
 
-def _fetching_nothing(text: str) -> str:
-    """Return Markdown with its pictures as text.
+def _without_pictures(text: str) -> str:
+    """Escape pictures in Markdown, so that a viewer loads nothing.
 
-    Code is unchanged. The extent of code may change by it, hence the loop.
+    Code is unchanged. Since escaping can change which parts are code, it is repeated until nothing changes.
     """
     from markdown_it import MarkdownIt
 
@@ -46,7 +46,7 @@ def _fetching_nothing(text: str) -> str:
             if token.type in ("fence", "code_block") and token.map:
                 code.update(range(*token.map))
         spelled = [
-            line if number in code else _FETCHED.sub(lambda found: _SPELLED[found[0]], line)
+            line if number in code else _LOADS_SOMETHING.sub(lambda found: _SPELLED[found[0]], line)
             for number, line in enumerate(lines)
         ]
         if spelled == lines:

@@ -1,7 +1,7 @@
 """Sessions: conversations that can be continued, read, exported and deleted.
 
-A session is a row of the store, and each of its turns is one, too. It has a revision; if another process has continued
-the session in the meantime, it is saved as a separate session, so that no turn is lost.
+A session and each of its turns are rows of the store. A session has a revision: if another process has continued it in
+the meantime, it is saved as a separate session, so that no turn is lost.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ TITLE_LENGTH = 60
 
 @dataclass(frozen=True, slots=True)
 class StoredSession:
-    """One conversation with its name and its place in time."""
+    """A conversation, with its id and times."""
 
     id: str
     model: str
     started: float
     conversation: Conversation = field(default_factory=Conversation)
     revision: int = 0
-    """Number of saves; 0 if it is not in the store."""
+    """Number of times it was saved; 0 if it is not in the store."""
     parent: str | None = None
-    """The session that this one branched off, after two processes continued it."""
+    """The session from which this one branched off, when two processes continued it."""
     changed: float = 0.0
     is_own: bool = True
-    """False for one that this user's alita did not write: its questions are not the user's words."""
+    """False if the session came from elsewhere, so that its questions are not the user's own words."""
 
     @property
     def title(self) -> str:
-        """Its first question, on one line."""
+        """The first question, on one line."""
         return one_line(self.turns[0].question, TITLE_LENGTH) if self.turns else "(empty)"
 
     @property
@@ -77,25 +77,24 @@ ON CONFLICT (id) DO UPDATE SET title = excluded.title, model = excluded.model, s
     changed = excluded.changed, revision = excluded.revision, parent = excluded.parent, record = excluded.record
 """
 _FOREIGN = {"mac": ""}
-"""In the place of the signature of a session that came from elsewhere."""
+"""Stored in place of the signature, for a session from elsewhere."""
 _TURN = "INSERT INTO turns VALUES (:conversation, :number, :run_id, :question, :answer, :status)"
 
 
 def new_session(model: str) -> StoredSession:
-    """An empty session, which is in the store once it is saved."""
+    """Return an empty session. It is not stored until it is saved."""
     return StoredSession(new_id(), model, time.time())
 
 
 def save_session(settings: Settings, session: StoredSession, redactor: Redactor) -> StoredSession:
-    """Writes a session without keys.
+    """Save a session, with keys removed.
 
     Returns:
-        Return the session to continue. It has another id than before when another process has saved it since it was
-        read:
-        then both are kept.
+        The session to continue. If another process has saved it since it was read, both are kept, and this one gets a
+        new id.
 
     Raises:
-        StorageError: The store cannot be used. The session is in a file then, and the store takes it later.
+        StorageError: The store cannot be used. The session is in a file, and is imported later.
     """
     try:
         with open_store(settings) as database, database.change():
@@ -119,7 +118,7 @@ def _saved(settings: Settings, database: Database, session: StoredSession, redac
 
 
 def _put(settings: Settings, database: Database, session: StoredSession, data: dict[str, Json]) -> None:
-    """Makes the rows of a session from its form in JSON."""
+    """Write the rows of a session from its JSON form."""
     signer = signer_of(settings)
     record = data | _FOREIGN
     if session.is_own:
@@ -139,13 +138,13 @@ def _put(settings: Settings, database: Database, session: StoredSession, data: d
 
 def _write_file(settings: Settings, session_id: str, data: dict[str, Json]) -> None:
     signed = Signer(settings.data_dir).signed(session_id, data)
-    with contextlib.suppress(StorageError, OSError):  # if nothing can be written, the store's problem is reported
+    with contextlib.suppress(StorageError, OSError):  # the caller reports the problem of the store
         private_folder(settings.sessions_dir)
         write_file(_path(settings, session_id), json.dumps(signed, ensure_ascii=False))
 
 
 def with_late_answer(session: StoredSession, runs: Path) -> StoredSession:
-    """Return the session with the saved answer of its last run, if a kill came before the turn was saved with it."""
+    """Add the answer of the last run, if the process was killed between the answer and the save of its turn."""
     last = session.turns[-1] if session.turns else None
     if last is not None and last.status == "interrupted" and last.run_id:
         with contextlib.suppress(RunError):
@@ -157,7 +156,7 @@ def with_late_answer(session: StoredSession, runs: Path) -> StoredSession:
 
 
 def require_own(session: StoredSession) -> StoredSession:
-    """Return a session that may be continued.
+    """Return the session if it may be continued.
 
     Raises:
         SessionError: It came from elsewhere, and the user does not trust it.
@@ -173,7 +172,7 @@ def require_own(session: StoredSession) -> StoredSession:
 
 
 def trust_session(settings: Settings, session_id: str) -> None:
-    """Takes a session that came from elsewhere for one that was saved here.
+    """Trust a session from elsewhere as if it was saved here.
 
     Raises:
         SessionError: There is no such session, or it is damaged.
@@ -185,7 +184,7 @@ def trust_session(settings: Settings, session_id: str) -> None:
 
 
 def load_session(settings: Settings, session_id: str) -> StoredSession:
-    """Reads a session by its full id.
+    """Load a session by its full id.
 
     Raises:
         SessionError: There is no such session, or it is damaged.
@@ -212,7 +211,7 @@ def _in_file(settings: Settings, path: Path) -> StoredSession:
 def _session_of(
     settings: Settings, session_id: str, record: str, changed: float, path: Path | None = None
 ) -> StoredSession:
-    """The session that a row, or a file, holds."""
+    """Return the session in a row or a file."""
     place, signer = str(path or f"The session {session_id}"), Signer(settings.data_dir) if path else signer_of(settings)
     try:
         data = json_of(record.encode())
@@ -240,9 +239,9 @@ def _session_of(
 
 @contextlib.contextmanager
 def _store(settings: Settings) -> Iterator[tuple[Database, list[SessionError]]]:
-    """The store, which has taken the files of sessions, and why some cannot be taken.
+    """Open the store and import sessions from files. Also return sentences about files that cannot be imported.
 
-    Such files come from earlier versions, or were written while the store was unavailable.
+    Such files are from earlier versions, or were written while the store was unavailable.
     """
     with open_store(settings) as database:
         flaws = []
@@ -255,13 +254,13 @@ def _store(settings: Settings) -> Iterator[tuple[Database, list[SessionError]]]:
 
 
 def _take(settings: Settings, database: Database, session: StoredSession) -> None:
-    """Takes the session of a file. The file goes once what the store gives back is the same."""
+    """Import the session in a file. The file is deleted after the stored session was compared with it."""
     path, data = _path(settings, session.id), session.as_json()
     with database.change():
         found = database.rows("SELECT record FROM conversations WHERE id = :id", {"id": session.id})
         known = json_of(found[0][0].encode()) if found else None
         if known is None or known["turns"] != data["turns"]:
-            if known and known["revision"] != session.revision:  # others have gone on with it
+            if known and known["revision"] != session.revision:  # another process has continued it
                 data |= {"id": new_id(), "parent": session.id}
             data |= {"revision": session.revision + (known is not None or not session.revision)}
             _put(settings, database, replace(session, id=data["id"]), data)
@@ -271,10 +270,10 @@ def _take(settings: Settings, database: Database, session: StoredSession) -> Non
 
 
 def find_session(settings: Settings, session_id: str | None = None) -> str:
-    """The full id of a session, from its beginning or its end; without one, the session that was used last.
+    """Return the full id of a session from its beginning or end; by default, the session used last.
 
     Raises:
-        SessionError: None fits, or several do.
+        SessionError: No session matches, or several do.
         StorageError: The store cannot be used.
     """
     if session_id is not None:
@@ -289,10 +288,10 @@ def find_session(settings: Settings, session_id: str | None = None) -> str:
 
 
 def latest_session(settings: Settings) -> StoredSession:
-    """The conversation that is gone on with: the session used last, or the question asked since then outside of one.
+    """Return the conversation to continue: the session used last, or a later question outside any session.
 
     Raises:
-        SessionError: There was no question yet.
+        SessionError: No question was asked yet.
     """
     sessions = list_sessions(settings, limit=1, own=True)
     own = OwnRuns(settings)
@@ -314,7 +313,7 @@ def latest_session(settings: Settings) -> StoredSession:
 
 
 def _before(run: Run, settings: Settings, sessions: list[StoredSession]) -> StoredSession:
-    """The conversation that a run followed up on, which was interrupted and ended later; else a new one."""
+    """Return the conversation of a run that was interrupted and resumed later; else a new one."""
     from agent.configuration.settings import FOLLOWS
 
     follows = run.configuration.get(FOLLOWS)
@@ -332,7 +331,7 @@ def _before(run: Run, settings: Settings, sessions: list[StoredSession]) -> Stor
 
 @contextlib.contextmanager
 def go_on(settings: Settings) -> Iterator[Conversation]:
-    """The latest conversation, which is saved as a session when a turn was added.
+    """Continue the latest conversation. It is saved as a session after a turn is added.
 
     Raises:
         SessionError: There is no such session.
@@ -346,9 +345,9 @@ def go_on(settings: Settings) -> Iterator[Conversation]:
 
 
 def list_sessions(settings: Settings, *, limit: int | None = None, own: bool = False) -> list[StoredSession]:
-    """Sessions, or only those that were saved here (`own`), the one used last first.
+    """Return the sessions, last used first; with `own`, only those saved here.
 
-    `damaged_sessions` has those that cannot be read.
+    Sessions that cannot be read are in `damaged_sessions`.
 
     Raises:
         StorageError: The store cannot be used.
@@ -366,7 +365,7 @@ def list_sessions(settings: Settings, *, limit: int | None = None, own: bool = F
 
 
 def damaged_sessions(settings: Settings) -> list[SessionError]:
-    """Why sessions cannot be read, each with its remedy."""
+    """Return a sentence about each session that cannot be read, with a remedy."""
     with _store(settings) as (database, flaws):
         for session_id, record, changed in database.rows("SELECT id, record, changed FROM conversations"):
             try:
@@ -377,11 +376,11 @@ def damaged_sessions(settings: Settings) -> list[SessionError]:
 
 
 def delete_session(settings: Settings, session_id: str) -> None:
-    """Removes a session by its full id, also a damaged one.
+    """Delete a session by its full id, even if it is damaged.
 
     Raises:
         SessionError: There is no such session.
-        StorageError: It cannot be removed.
+        StorageError: It cannot be deleted.
     """
     path = _path(settings, session_id)
     with _store(settings) as (database, _), database.change():
@@ -395,7 +394,7 @@ def delete_session(settings: Settings, session_id: str) -> None:
 
 
 def runs_in_sessions(settings: Settings) -> dict[str, str]:
-    """Return the sessions that refer to runs, by run id; in an unreadable file, everything that looks like an id.
+    """Return the session that needs a run, by run id. In an unreadable file, all texts that look like run ids count.
 
     Raises:
         StorageError: The store cannot be used.
@@ -411,17 +410,17 @@ def runs_in_sessions(settings: Settings) -> dict[str, str]:
 
 
 def files_of(folder: Path, session_id: str) -> Path:
-    """Return the folder of a session's own files, such as long pastes; it goes with the session."""
+    """Return the folder of a session's files, such as long pastes. It is deleted with the session."""
     return folder / session_id
 
 
 def _revision(database: Database, session_id: str) -> int:
-    """0 without a session. Nobody else changes it before this change ends."""
+    """Return the revision of a session, or 0, and lock it until this transaction ends."""
     lock = " FOR UPDATE" if database.dialect == "postgresql" else ""
     found = database.rows(f"SELECT revision FROM conversations WHERE id = :id{lock}", {"id": session_id})  # noqa: S608
     return int(found[0][0]) if found else 0
 
 
 def _path(settings: Settings, session_id: str) -> Path:
-    """The file of a session that the store has not taken."""
+    """Return the file of a session that is not imported yet."""
     return settings.sessions_dir / f"{session_id}.json"

@@ -1,7 +1,6 @@
-"""Signatures of records that this user's alita wrote.
+"""Signs records that alita writes for this user.
 
-The key is in the user's data folder. A file that came from elsewhere, such as an unpacked archive, has no valid
-signature.
+The key is in the user's data folder. A file from elsewhere, such as an unpacked archive, has no valid signature.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _BYTES = 32
 
 
 class Signer:
-    """Signs and checks JSON objects with the key of one data folder. The key is made when it is first needed."""
+    """Signs and checks JSON objects with the key in a data folder. The key is created when it is first needed."""
 
     def __init__(self, data_dir: Path) -> None:
         self._path = data_dir / "signing-key"
@@ -33,8 +32,8 @@ class Signer:
         """Return a record with its signature.
 
         Args:
-            name: The id of the run or session that it belongs to. It is part of what is signed.
-            record: The record.
+            name: The id of the run or session. It is signed along with the record.
+            record: The record to sign.
 
         Raises:
             StorageError: The key cannot be written.
@@ -59,7 +58,7 @@ class Signer:
                 with open(draft, "xb", opener=private) as file:
                     file.write(secrets.token_bytes(_BYTES))
                     os.fsync(file.fileno())
-                with contextlib.suppress(FileExistsError):  # another process was first
+                with contextlib.suppress(FileExistsError):  # another process created it first
                     os.link(draft, self._path)
                 draft.unlink()
             return read_small(self._path, _BYTES, follow=False)

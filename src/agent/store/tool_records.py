@@ -1,7 +1,7 @@
-"""Approvals of tools and counts of their calls in the store, for several machines that share a library.
+"""Approvals of tools, and counts of their calls, for several machines that share a library.
 
-On one machine they are files in the user's data folder. With `database_url` they are in PostgreSQL, by the path of the
-library's folder, which is the same on all machines. The files of each machine are taken over once.
+On a single machine, they are files in the user's data folder. With `database_url`, they are in PostgreSQL under the
+path of the library's folder, which is the same on all machines. The files of each machine are imported once.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _COUNTED = {
     _QUESTION: "name, question FROM questions",
     _LATELY: "name, kind, call FROM lately ORDER BY number",
 }
-"""Contents of the file of counts, for each statement."""
+"""The query that reads the file of counts, for each statement that imports it."""
 _TABLES = ("tool_approvals", "tool_drafts")
-"""Tables of `Entries`."""
+"""The tables for the parts of `Entries`."""
 _NOTE = "INSERT INTO places VALUES (:place, :until) ON CONFLICT (place) DO UPDATE SET seen = excluded.seen"
 _KEEP_NOTES = """
 DELETE FROM places WHERE starts_with(place, :all) AND (seen <= :now OR place NOT IN (
@@ -62,14 +62,14 @@ WHERE library = :library AND name = :name AND kind = :kind
 """
 
 _OF_TOOL = "WHERE library = :library AND (name = :name OR starts_with(name, :first))"
-"""The rows of a tool and of all its versions."""
+"""Condition for the rows of a tool and all its versions."""
 
 
 def open_library(settings: Settings) -> Library:
-    """The library that the settings name.
+    """Open the library that the settings name.
 
     Raises:
-        LibraryError: Its folder leads out of its parent folder.
+        LibraryError: Its folder is a link that leads out of the parent folder.
     """
     if settings.database_url is None:
         return Library(settings.tools_dir, settings.data_dir)
@@ -85,18 +85,18 @@ def open_markers(settings: Settings) -> Markers | None:
 
 
 class _Records:
-    """The rows of one library."""
+    """The rows of one library in the store."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.library = str(settings.tools_dir.resolve())
         self.stamp_name = f"approvals:{self.library}"
-        """Its row in `places` counts the changes of approvals."""
+        """Name of the row in `places` that counts changes of approvals."""
         self._is_taken = False
 
     @contextlib.contextmanager
     def open(self) -> Iterator[Database]:
-        """The store, as one change, with what the files of this machine hold.
+        """Open the store in one transaction, and import the files of this machine.
 
         Raises:
             OSError: It cannot be used.
@@ -111,14 +111,14 @@ class _Records:
             raise OSError(problem.message) from None
 
     def bump(self, database: Database) -> None:
-        """Counts a change of approvals."""
+        """Count a change of approvals."""
         database.rows(
             "INSERT INTO places VALUES (:place, 1) ON CONFLICT (place) DO UPDATE SET seen = places.seen + 1",
             {"place": self.stamp_name},
         )
 
     def _take(self, database: Database) -> None:
-        """Takes over the files of this machine, once. Existing rows are unchanged."""
+        """Import the files of this machine once. Existing rows are unchanged."""
         settings = self.settings
         approvals = settings.data_dir / "approvals.json"
         counts = derived_folder(settings.tools_dir, settings.data_dir) / "calls.sqlite"
@@ -129,7 +129,7 @@ class _Records:
             return
         all_entries, counted = self._approved_in(approvals), _counted_in(counts)
         if not database.rows("INSERT INTO places VALUES (:place, 1) ON CONFLICT DO NOTHING RETURNING seen", place):
-            return  # another process was faster
+            return  # another process imported them
         for table, entries in zip(_TABLES, all_entries, strict=True):
             if entries:
                 database.rows(f"{_put(table)} DO NOTHING", _rows(self.library, entries))
@@ -142,7 +142,7 @@ class _Records:
         """Return the entries of this machine's file.
 
         Raises:
-            OSError: It is damaged, or cannot be read. Nobody is to believe that it was taken over.
+            OSError: It is damaged or cannot be read, so it must not count as imported.
         """
         try:
             return ApprovalsFile(self.settings.tools_dir, file).read()
@@ -153,10 +153,10 @@ class _Records:
 
 
 def _counted_in(path: Path) -> dict[str, list[dict[str, object]]]:
-    """Return the counts in a file of this machine, by the statement that takes them; none if it is damaged.
+    """Return the counts in a file of this machine, by the statement that imports them; none if it is damaged.
 
     Raises:
-        OSError: Another process holds the file.
+        OSError: Another process has locked the file.
     """
     counted: dict[str, list[dict[str, object]]] = {}
     if not path.exists():
@@ -184,7 +184,7 @@ class StoredApprovals:
         self.path = Path(place_of(records.settings))
 
     def stamp(self) -> tuple[int, ...]:
-        """Return the number of their changes.
+        """Return the number of changes so far.
 
         Raises:
             OSError: The store cannot be used.
@@ -204,14 +204,14 @@ class StoredApprovals:
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[Entries]:
-        """The entries, to be changed; others who want to change them wait.
+        """Yield the entries to be changed. Other processes wait until the change ends.
 
         Raises:
             OSError: The store cannot be used.
         """
         library = self._records.library
         with self._records.open() as database:
-            self._records.bump(database)  # its row is locked until the change ends
+            self._records.bump(database)  # locks the row until the transaction ends
             before, entries = self._entries(database), self._entries(database)
             yield entries
             for table, old, new in zip(_TABLES, before, entries, strict=True):
@@ -284,7 +284,7 @@ class StoredCalls:
         return Stats()
 
     def close(self) -> None:
-        """The connections are the process's."""
+        """Do nothing, since connections belong to the process."""
 
 
 class StoredMarkers:
@@ -313,7 +313,7 @@ class StoredMarkers:
         return f"note:{self._records.library}:{marker}"
 
     async def _rows(self, *statements: tuple[str, Values]) -> Sequence[Row]:
-        """Executes statements as one change. Returns the rows of the last.
+        """Execute statements in one transaction, and return the rows of the last one.
 
         Raises:
             LibraryError: The store cannot be used.

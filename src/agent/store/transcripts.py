@@ -1,4 +1,4 @@
-"""Transcripts of conversations: read from the runs of their turns, with what became of the attached files."""
+"""Transcripts of earlier turns, read from their runs, and the state of the files that were attached."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from agent.user_files import writing
 from mcp_tools.text import one_line
 
 GIVEN = "given"
-"""Folder of the copies of files that were attached after the first turn."""
+"""Name of the folder for copies of files that were attached after the first turn."""
 
 
 def transcript_of(own: OwnRuns, turns: Sequence[Turn]) -> Transcript:
-    """Return the transcript that the newest turn with one left behind, and the texts of the turns after it.
+    """Return the transcript of the newest turn that has one, and the texts of the turns after it.
 
-    Turns that a small model answered, or an earlier version of alita, have texts only; so have turns of foreign runs,
-    since a transcript names files and has the user's words.
+    Turns that a small model or an earlier version of alita answered have no transcript. Transcripts of runs from
+    elsewhere are not used, since they name files and speak for the user.
     """
     found, count = Transcript(), 0
     for number in range(len(turns), 0, -1):
@@ -49,9 +49,9 @@ def _stored(own: OwnRuns, run_id: str) -> Transcript | None:
 
 
 def compare_files(transcript: Transcript, new: Sequence[InputFile]) -> None:
-    """Compare the user's files with what they were: changed ones are forgotten, so that they are looked at again.
+    """Compare the user's files with their earlier state. Changed files are dropped, so that they are inspected again.
 
-    A remark says what changed. Files that the new message attaches again need none.
+    A remark says which files changed, except those that the new message attaches again.
     """
     again = {file.path: file.sha256 for file in new}
     kept: list[UserFile] = []
@@ -83,13 +83,12 @@ def _is_of(path: str, name: str, file: UserFile) -> bool:
 
 
 def files_for(transcript: Transcript, new: Sequence[InputFile], folder: Path, *, is_live: bool) -> tuple[UserFile, ...]:
-    """Return the user's files of all turns, each with the path that programs open.
+    """Return the user's files of all turns, each with the path for programs.
 
-    Files of later turns are copied into the conversation's folder, which a Python process that is already running may
-    read.
+    Files of later turns are copied into the conversation's folder, which a running Python session may read.
 
     Args:
-        transcript: The earlier turns, after `compare_files`.
+        transcript: The earlier turns, as returned by `compare_files`.
         new: The files of this message.
         folder: The conversation's folder of files.
         is_live: False for a replay, which copies nothing.
@@ -116,5 +115,5 @@ def _copy(source: Path, target: Path) -> None:
         target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         draft = target.with_name(f".{target.name}.draft")
         shutil.copyfile(source, draft)
-        draft.chmod(0o644)  # for the user that programs run as; the run's folder is its owner's alone
+        draft.chmod(0o644)  # for the user that runs programs; only the owner can enter the run's folder
         draft.replace(target)

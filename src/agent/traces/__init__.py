@@ -1,1 +1,1 @@
-"""Traces of runs: read from a run's folder, and shown in the terminal or as a page."""
+"""Traces of runs, read from their folders, for the terminal or as an HTML page."""

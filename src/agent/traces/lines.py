@@ -1,4 +1,4 @@
-"""The events of a run as lines for people, for every front end."""
+"""Renders events of a run as lines of text, for all front ends."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from mcp_tools.tool import call_text
 LONGEST_NOTE = 2_000
 LONGEST_SPOKEN = 400
 _SPOKEN = {" → ": " gives ", " ✗ ": " failed: ", " — ": ", because: ", " · ": ", "}
-"""Spoken forms of a line's signs, for screen readers."""
+"""Words for the signs in a line, for screen readers."""
 
 
 class Line(NamedTuple):
-    """One line of the account that a run gives on stderr."""
+    """A line of a run's progress on stderr."""
 
     label: str
     text: str
     mark: str = " "
     style: str = ""
     whole: bool = False
-    """Never shortened: it says what went wrong, and where."""
+    """True for a problem, which is never shortened."""
 
     def plain(self, width: int) -> str:
-        """The line as text of at most `width` characters, unless it must be whole."""
+        """Return the line, shortened to `width` characters unless it is `whole`."""
         head = f"{self.mark} {self.label:<7} "
         return head + one_line(self.text, max((LONGEST_NOTE if self.whole else width) - len(head), 10))
 
     @property
     def spoken(self) -> str:
-        """The line as a sentence for those who hear it: no signs."""
+        """Return the line as a sentence without signs, for screen readers."""
         text = one_line(self.text, LONGEST_SPOKEN)
         for sign, words in _SPOKEN.items():
             text = text.replace(sign, words)
@@ -42,12 +42,12 @@ class Line(NamedTuple):
 
 
 def sentence(text: str) -> str:
-    """The text with a stop at its end."""
+    """Return a text with a full stop at its end."""
     return text if text.endswith((".", "!", "?", "…", ":")) else f"{text}."
 
 
 def line_of(event: e.Event, *, verbose: bool = False) -> Line | None:
-    """The line of an event, or None when it has none; model calls have one only with `verbose`."""
+    """Return the line for an event, or None. Model calls are shown only with `verbose`."""
     if isinstance(event, e.ModelCalled) and not verbose:
         return None
     describe = _LINES.get(type(event))
@@ -121,7 +121,7 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
 
 
 def summary(answer: Answer) -> Line:
-    """The last line of a run: how it ended and what it took."""
+    """Return the last line of a run: its outcome, calls, tokens and time."""
     usage = answer.usage
     tokens = usage.input_tokens + usage.output_tokens
     counts = ((answer.steps, "step"), (usage.calls, "model call"), (tokens, "token"))

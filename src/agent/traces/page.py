@@ -1,4 +1,4 @@
-"""One HTML page without network and scripts: facts, tables, and sections of folded items."""
+"""A self-contained HTML page without scripts: facts, tables, and sections of collapsible items."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from importlib.resources import files
 from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
 
-_MOST_ROWS = 40
-"""Rows of one table that people are shown."""
+_MAX_ROWS = 40
+"""Rows of a table on the page. JSON has all rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells under a title; `values` are the same rows as JSON objects."""
+    """Rows of cells under a title. `values` has the same rows as JSON objects."""
 
     title: str
     head: Sequence[str]
@@ -25,15 +25,15 @@ class Table:
 
     @property
     def shown_rows(self) -> list[Sequence[str]]:
-        """The rows that people are shown, and how many are left out."""
-        left = len(self.rows) - _MOST_ROWS
+        """The rows for the page, and the number of rows that are left out."""
+        left = len(self.rows) - _MAX_ROWS
         more = [[f"… and {left:,} more", *("" for _ in self.head[1:])]] if left > 0 else []
-        return [*self.rows[:_MOST_ROWS], *more]
+        return [*self.rows[:_MAX_ROWS], *more]
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """A long text that opens on a click."""
+    """A long text that can be expanded."""
 
     title: str
     text: str
@@ -41,12 +41,12 @@ class Fold:
     mood: str = ""
     is_open: bool = False
     same_as: str = ""
-    """The id of an earlier item with the same text, which is linked instead."""
+    """Id of an earlier item with the same text. If set, a link to it is shown instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A line that opens on a click: a question or a call."""
+    """A question or a call that can be expanded."""
 
     kind: str
     title: str
@@ -70,7 +70,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The page. `facts` are names and values; `notices` come before any figure can be believed."""
+    """A page. `facts` are pairs of name and value. `notices` are warnings at the top."""
 
     title: str
     facts: Sequence[tuple[str, str]]
@@ -80,10 +80,10 @@ class Page:
     tables: Sequence[Table] = ()
 
     def as_html(self) -> str:
-        """Return the page; nothing in a text is markup, and nothing is invisible."""
+        """Return the page. Texts are escaped, and invisible characters are made visible."""
         from jinja2 import Environment
 
-        environment = Environment(  # every value that is shown passes through `finalize`, and is escaped after it
+        environment = Environment(  # every value passes through `finalize`, and is escaped afterwards
             autoescape=True,
             trim_blocks=True,
             lstrip_blocks=True,

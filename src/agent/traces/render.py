@@ -1,4 +1,4 @@
-"""A trace as lines for the terminal, a tree of steps and their calls; and as one HTML page."""
+"""Renders a trace as a tree of steps and calls for the terminal, or as an HTML page."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _LABEL = 12
 _WORTH_SHARING = 300
 LONGEST_TEXT = 20_000
 FORM_LABELS = {"schema", "tools"}
-"""Labels of the form of a reply, which says little of a call."""
+"""Labels of texts that say little about a call."""
 
 
 def render(trace: Trace, *, width: int, step: int | None = None, full: bool = False) -> str:
-    """The trace as text.
+    """Render a trace as text.
 
     Args:
         trace: The trace.
-        width: Columns of a line that is a preview.
-        step: Only this step, with sized previews of what went in and came out.
-        full: Every text whole.
+        width: Width of shortened lines, in columns.
+        step: Show only this step, with the beginning and size of its inputs and outputs.
+        full: True to show all texts in full.
 
     Raises:
         UsageError: There is no such step.
@@ -90,7 +90,7 @@ def _step_facts(step: TraceStep) -> str:
 
 
 def trace_facts(trace: Trace) -> list[tuple[str, str]]:
-    """Name and value of what is known of the whole run."""
+    """Return facts about the whole run, as pairs of name and value."""
     run, answer = trace.run, trace.run.answer
     usage = answer.usage if answer else sum((step.usage for step in trace.steps), Usage())
     models, boxes = (sum(call.kind == kind for call in trace.calls) for kind in ("model", "sandbox"))
@@ -127,7 +127,7 @@ def trace_facts(trace: Trace) -> list[tuple[str, str]]:
 
 
 def _sized_line(text: str, width: int) -> str:
-    """The text on one line; where that cannot hold it, with its size."""
+    """Return the text on one line. If it is cut, its size follows."""
     width = max(width, 20)
     short = one_line(text, width)
     if not short.endswith("…") or len(" ".join(text.split())) <= width:
@@ -137,7 +137,7 @@ def _sized_line(text: str, width: int) -> str:
 
 
 class _Seen:
-    """Remembers long texts while calls are shown in their order."""
+    """Remembers long texts, so that a repeated text is shown once."""
 
     def __init__(self) -> None:
         self._first: dict[str, int] = {}
@@ -153,7 +153,7 @@ def _block(text: str, *, full: bool) -> list[str]:
 
 
 def render_page(trace: Trace, *, full: bool = False) -> str:
-    """Return the trace as a page; with `full`, all texts are complete."""
+    """Render a trace as a page; with `full`, all texts are complete."""
     seen = _Seen()
 
     def sized(text: str) -> str:

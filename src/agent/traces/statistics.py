@@ -1,4 +1,4 @@
-"""Figures of the runs of a period: questions, answers, calls, tokens, money, tools, failures and time."""
+"""Statistics of the runs in a period: questions, answers, calls, tokens, cost, tools, failures and time."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ CALLS = {
     "file": "reads of files",
     "external": "external tools",
 }
-"""Kinds of the journal that can fail for a reason outside the run, in words."""
+"""Kinds of calls that can fail for reasons outside the run, and their names."""
 _CALL = b'{"seq":'
-"""The beginning of a line of the journal that records a call."""
+"""Beginning of journal lines that record a call."""
 _MOST_USED = 5
 
 
 def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool], cache_hits: int) -> dict[str, Json]:
-    """Return the figures of the runs of a period, as `--json` prints them. Unknown values are None, never 0.
+    """Return the statistics of the runs in a period, as `--json` prints them. Unknown values are None, never 0.
 
     Args:
-        runs: Their folder.
-        since: When the period begins, in seconds since 1970; None for all.
-        scores: True if a run's answer was right, where that is known, by its id.
-        cache_hits: Number of questions of the period that were answered from the cache.
+        runs: The folder of runs.
+        since: Start of the period in seconds since 1970; None for all runs.
+        scores: For runs with a known score, by id: True if the answer was right.
+        cache_hits: Number of questions in the period that were answered from the cache.
     """
     statuses, used, made, failed = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     usage, costs, seconds = Usage(), list[float](), list[float]()
@@ -67,16 +67,16 @@ def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool]
     scored = [right for run_id, right in scores.items() if since is None or begun(run_id) >= since]
     return {
         "since": since,
-        "questions": statuses.total(),  # neither plain arithmetic nor an answer from the cache makes a run
+        "questions": statuses.total(),  # without plain arithmetic and cached answers, which make no run
         "statuses": _ranked(statuses),
         "unreadable": unreadable,
-        "scored": len(scored),  # of benchmarks with learning, which keep their runs elsewhere
+        "scored": len(scored),  # benchmarks with learning, which store their runs elsewhere
         "right": sum(scored),
         "accuracy": sum(scored) / len(scored) if scored else None,
         "cache_hits": cache_hits,
         "usage": {name: amount for name, amount in asdict(usage).items() if name != "cost"},
         "cost": sum(costs) if costs else None,
-        "priced": len(costs),  # runs with a known price: `cost` is theirs
+        "priced": len(costs),  # runs with a known price; `cost` covers only these
         "tools_used": _ranked(used),
         "tools_created": created,
         "calls": {kind: made[kind] for kind in CALLS if made[kind]},
@@ -87,7 +87,7 @@ def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool]
 
 
 def rows_of(found: dict[str, Json]) -> list[tuple[str, str]]:
-    """Return the figures for people."""
+    """Return the statistics as rows of text."""
     asked, priced, cost, usage = (found[name] for name in ("questions", "priced", "cost", "usage"))
     right = "unknown (nothing scored in this period)"
     if found["scored"]:
@@ -122,7 +122,7 @@ def rows_of(found: dict[str, Json]) -> list[tuple[str, str]]:
 
 
 def _calls(runs: Path, run: Run) -> Iterator[tuple[str, bool]]:
-    """Yield the kind of each call of a run, and True if it failed; damaged lines are skipped."""
+    """Yield the kind of each call of a run, and whether it failed. Damaged lines are skipped."""
     try:
         lines = read_small(journal_path(runs, run.run_id), JOURNAL).splitlines()
     except OSError:
@@ -137,14 +137,14 @@ def _calls(runs: Path, run: Run) -> Iterator[tuple[str, bool]]:
 
 
 def _has_failed(output: Json) -> bool:
-    """Return True if an output reports a failure of a tool, a program, a file, or another server."""
+    """Return True if an output reports the failure of a tool, a program, a file or a server."""
     if not isinstance(output, dict):
         return False
     return bool(output.get("problem")) or output.get("ok") is False or _has_failed(output.get("outcome"))
 
 
 def _ranked(counted: Counter[str]) -> dict[str, int]:
-    """The most frequent first, the others by name."""
+    """Sort counts: the most frequent first, equal counts by name."""
     return dict(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
 
 

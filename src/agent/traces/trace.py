@@ -1,6 +1,6 @@
-"""A run as a tree: its steps, the calls of each, and what went in and came out, read from the run's folder.
+"""Reads a run from its folder as a tree: its steps, their calls, and the inputs and outputs of these.
 
-Damage is reported, and everything before it is shown.
+If the journal is damaged, the damage is reported and everything before it is shown.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MEMBERS = {
     "web": ("search read", "problem results title markdown told"),
     "browse": ("task", "text problem steps files"),
 }
-"""By kind: the shown members of its request, the main one last, and of its output, the main one first.
+"""By kind of call: members of its request (the main one last), and of its output (the main one first).
 Other kinds, and calls without these members, are shown whole."""
 _LABELS = {"source": "code", "value": "result", "results": "found"}
 _TITLES = {"conversation": "earlier turns", "answers": "answers given before"}
@@ -47,7 +47,7 @@ _MISSHAPEN = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One complete text of a call's input or output."""
+    """A text in the input or output of a call."""
 
     label: str
     text: str
@@ -55,59 +55,59 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """One call that stands in the journal."""
+    """A call in the journal."""
 
     number: int
     kind: str
     title: str
     given: tuple[Passage, ...]
-    """Input texts, the main one last."""
+    """Input texts, with the main one last."""
     came: tuple[Passage, ...]
-    """Output texts, the main one first."""
+    """Output texts, with the main one first."""
     ok: bool
     seconds: float
     usage: Usage | None = None
     at: float | None = None
-    """When it was made, in seconds since 1970; None where the journal does not say."""
+    """Time of the call in seconds since 1970; None if the journal does not have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One step with its calls; step 0 is what comes before the first decision."""
+    """A step with its calls. Step 0 has the calls before the first decision."""
 
     number: int
     action: str
-    """The coordinator's choice; empty if the journal does not say."""
+    """The chosen action; empty if the journal does not have it."""
     why: str
     calls: tuple[RecordedCall, ...]
     input: str = ""
     found: str = ""
-    """Its result in short; empty if the run ended before."""
+    """The shortened result; empty if the run ended before it."""
 
     @property
     def seconds(self) -> float:
-        """Time spent in its calls."""
+        """Time spent in calls, in seconds."""
         return sum(call.seconds for call in self.calls)
 
     @property
     def usage(self) -> Usage:
-        """Tokens and cost of its model calls together."""
+        """Tokens and cost of all model calls."""
         return sum((call.usage for call in self.calls if call.usage), Usage())
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One run and everything that its journal knows."""
+    """A run with its steps and calls."""
 
     run: Run
     steps: tuple[TraceStep, ...]
     flaws: tuple[str, ...] = ()
-    """Unreadable parts of the journal, one sentence each."""
+    """A sentence about each unreadable part of the journal."""
     traceback: str = ""
 
     @property
     def calls(self) -> tuple[RecordedCall, ...]:
-        """Every call, oldest first within its step."""
+        """All calls in order of their steps, oldest first within a step."""
         return tuple(call for step in self.steps for call in step.calls)
 
     def as_json(self) -> dict[str, Json]:
@@ -119,7 +119,7 @@ class Trace:
 
 
 def read_trace(runs: Path, run_id: str | None = None) -> Trace:
-    """Return the trace of a run, by the beginning or end of its id; by default the newest run's.
+    """Read the trace of a run by the beginning or end of its id; by default, of the newest run.
 
     Raises:
         RunError: There is no such run, or its `run.json` is damaged.
@@ -128,7 +128,7 @@ def read_trace(runs: Path, run_id: str | None = None) -> Trace:
 
 
 def trace_of(runs: Path, run_id: str) -> Trace:
-    """Return the trace of the run with exactly this id.
+    """Read the trace of the run with this full id.
 
     Raises:
         RunError: There is no such run, or its `run.json` is damaged.
@@ -160,7 +160,7 @@ def trace_of(runs: Path, run_id: str) -> Trace:
 
 
 def _whole_lines(path: Path) -> tuple[list[dict[str, Json]], list[str]]:
-    """The lines of a journal up to the first that is damaged, and what is wrong with the rest."""
+    """Return the lines of a journal before the first damaged one, and a sentence about the damage."""
     if not path.exists():
         return [], ["the run has no journal"]
     try:
@@ -175,7 +175,7 @@ def _whole_lines(path: Path) -> tuple[list[dict[str, Json]], list[str]]:
 
 
 def call_of(record: Record) -> RecordedCall:
-    """Return a record as a call. A call of an unknown kind or shape is shown unchanged."""
+    """Convert a record to a call. Calls of an unknown kind or form are shown unchanged."""
     usage, ok = None, True
     try:
         if record.kind == "model":
@@ -200,12 +200,12 @@ def _model(record: Record) -> tuple[str, list[Passage], list[Passage], Usage]:
         usage = from_plain(Usage, record.error["usage"])
     first = completions[0] if completions else {}
     title = f"{first.get('role') or ''} {first.get('by') or request.get('model', '')}".strip()
-    given = [Passage(str(message["role"]), _said(message, "content")) for message in request["messages"]]
+    given = [Passage(str(message["role"]), _message_text(message, "content")) for message in request["messages"]]
     given += [Passage(name, _value_text(request[name])) for name in ("tools", "schema") if request.get(name)]
-    return title, given, [Passage("reply", _said(completion, "text")) for completion in completions], usage
+    return title, given, [Passage("reply", _message_text(completion, "text")) for completion in completions], usage
 
 
-def _said(message: dict[str, Any], content: str) -> str:
+def _message_text(message: dict[str, Any], content: str) -> str:
     return "\n".join(_value_text(message[name]) for name in (content, "tool_calls") if message.get(name))
 
 

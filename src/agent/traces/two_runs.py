@@ -1,4 +1,4 @@
-"""Two runs side by side: what is known of each, and where their steps differ."""
+"""Compares two runs: facts about each, and the differences of their steps."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from agent.traces.render import FORM_LABELS, trace_facts
 from agent.traces.trace import Trace
 from mcp_tools.text import one_line, printable
 
-_WIDTH = 200
-"""Characters of one line of a step."""
+_LINE_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs side by side."""
+    """The comparison of two runs."""
 
     facts: tuple[tuple[str, str, str], ...]
-    """Name and both values of what is known of the whole runs."""
+    """Facts about the whole runs: name and both values."""
     steps: str
-    """The difference of their steps and calls, without times, as a unified diff; empty if they took the same."""
+    """Unified diff of the steps and calls, without times; empty if they are the same."""
 
 
 def compare(one: Trace, other: Trace) -> Comparison:
-    """Return the comparison of two runs."""
+    """Compare two runs."""
     first, second = _joined(one), _joined(other)
     facts = tuple((name, first.get(name, ""), second.get(name, "")) for name in dict.fromkeys([*first, *second]))
     lines = difflib.unified_diff(
@@ -35,7 +34,7 @@ def compare(one: Trace, other: Trace) -> Comparison:
 
 
 def _joined(trace: Trace) -> dict[str, str]:
-    """The facts by name; there may be several files."""
+    """Return the facts by name. Repeated facts, such as files, are joined."""
     found: dict[str, str] = {}
     for name, value in trace_facts(trace):
         found[name] = f"{found[name]}\n{value}" if name in found else value
@@ -44,9 +43,9 @@ def _joined(trace: Trace) -> dict[str, str]:
 
 def _outline(trace: Trace) -> Iterator[str]:
     for step in trace.steps:
-        yield one_line(f"step {step.number}: {step.action}{step.why and f' — {step.why}'}", _WIDTH)
+        yield one_line(f"step {step.number}: {step.action}{step.why and f' — {step.why}'}", _LINE_CHARS)
         for call in step.calls:
-            yield "  " + one_line(f"{call.kind}{'' if call.ok else ' ✗'} {call.title}", _WIDTH)
+            yield "  " + one_line(f"{call.kind}{'' if call.ok else ' ✗'} {call.title}", _LINE_CHARS)
             given = [passage for passage in call.given if passage.label not in FORM_LABELS]
             for sign, passage in (*(("◂", one) for one in given[-1:]), *(("▸", one) for one in call.came[:1])):
-                yield f"    {sign} " + one_line(f"{passage.label}: {printable(passage.text)}", _WIDTH)
+                yield f"    {sign} " + one_line(f"{passage.label}: {printable(passage.text)}", _LINE_CHARS)

@@ -20,7 +20,7 @@ from agent.store.answer_cache import AnswerCache
 from agent.store.databases import open_store
 from agent.store.journal import Journal
 from agent.store.redact import Redactor
-from agent.store.retention import export, prune, prune_daily, told
+from agent.store.retention import describe_removal, export, prune, prune_daily
 from agent.store.runs import create_run, ids_in, journal_path, new_id, save_run
 from agent.store.sessions import new_session, save_session
 
@@ -56,7 +56,7 @@ def test_the_newest_stay_or_those_of_the_last_days(runs, kept):
     found = prune(kept, older=40 * DAY)
     assert (found.removed, found.kept, found.is_whole) == ((old, middle), {}, True)
     assert found.size > 0
-    assert told(found).startswith("Removed 2 runs from ")
+    assert describe_removal(found).startswith("Removed 2 runs from ")
     assert [path.name for path in runs.iterdir()] == [new]
     assert prune(kept, keep=5) == replace(found, removed=(), size=0)
 

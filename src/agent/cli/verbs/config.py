@@ -21,7 +21,7 @@ from agent.configuration.settings_file import SettingsFile
 from agent.configuration.settings_sources import KEYS, variables
 from agent.configuration.stored_keys import OF_HOST, StoredKeys
 from agent.errors import UsageError
-from agent.store.redact import SHORTEST_SECRET
+from agent.store.redact import MIN_SECRET_CHARS
 from agent.user_files import write_file
 from mcp_tools import child
 from mcp_tools.atomic import private_folder
@@ -185,8 +185,8 @@ def _set_host_key(name: str, host: str) -> Result:
     if of.scheme != "https" and not of.is_local:
         raise UsageError(f"A key is sent over https only, and {of} is not.", remedy=f"Use --host {of.name}")
     value = _typed_key(name)
-    if len(value) < SHORTEST_SECRET:  # too short to be masked in output
-        raise UsageError(f"A key for a host has at least {SHORTEST_SECRET} characters.")
+    if len(value) < MIN_SECRET_CHARS:  # too short to be masked in output
+        raise UsageError(f"A key for a host has at least {MIN_SECRET_CHARS} characters.")
     keys = _keys()
     place = keys.keep(f"{name}{OF_HOST}{of}", value)
     for other in _of_hosts(keys, name) - {f"{name}{OF_HOST}{of}"}:

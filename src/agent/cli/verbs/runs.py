@@ -213,7 +213,7 @@ def prune(
     if found.removed and not dry_run:
         index_run(settings)
     kept = f" Kept {count_of(len(found.kept), 'run')} beyond the limit, for the reasons above." if found.kept else ""
-    note = f"{retention.told(found, dry_run=dry_run)}.{kept}"
+    note = f"{retention.describe_removal(found, dry_run=dry_run)}.{kept}"
     form = {"ok": True, "removed": found.removed, "kept": found.kept, "bytes": found.size, "dry_run": dry_run}
     return Result(form, list(found.kept.items()), note=note)
 

@@ -1,4 +1,4 @@
-"""The first version."""
+"""The first version of the schema."""
 
 from alembic import op
 
@@ -9,7 +9,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Makes its tables."""
+    """Create the tables."""
     connection = op.get_bind()
     for statement in script(revision, connection.dialect.name):
         connection.exec_driver_sql(statement)
