@@ -145,7 +145,7 @@ def kinds() -> str:
     unread = [f"`{kind.name}`" for kind in KINDS.values() if kind.magic + kind.brands and not kind.open]
     unread += [f"`{kind.name}`" for kind in KINDS.values() if kind.ole_stream and not kind.open]
     return table(
-        ("group", "kinds (other suffixes)", "programs get", "time limit"),
+        ("group", "kinds (other suffixes)", "programs open", "time limit"),
         *((group, ", ".join(names), given, f"{seconds:,.0f} s") for (group, given, seconds), names in rows.items()),
         ("not read", ", ".join(unread), "the file", ""),
     )
