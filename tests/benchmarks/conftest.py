@@ -1,4 +1,4 @@
-"""The benchmarks are scripts beside each other, not a package: their folder goes on the path."""
+"""Put the folder of the benchmarks on the path, since they are scripts and not a package."""
 
 import sys
 from pathlib import Path

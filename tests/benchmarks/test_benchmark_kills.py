@@ -1,4 +1,4 @@
-"""What kills, full disks and read-only folders leave behind: a short version of benchmarks/kills.py."""
+"""Kills, full disks and read-only folders leave nothing broken: a short version of benchmarks/kills.py."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_kill_loses_nothing_and_leaves_nothing_half_done(name: str, times: int
 
 
 class _Deleting:
-    """The deletion of a tool, if it is there."""
+    """Delete a tool, if it exists."""
 
     def act(self, folder: Path, turn: str, done: Done) -> None:
         library = Library(folder / "tools", folder)
@@ -54,12 +54,14 @@ def test_each_moment_of_a_deletion_leaves_a_whole_tool_or_none(tmp_path: Path) -
         library.close()
         wrong += killed(_Deleting(), tmp_path, f"write {number}", _At(number + 1), 0, 40)
     library.register(tool("last", 1))
-    assert [one for one in wrong if "is left" not in one] == []  # the draft of approvals waits for the next approval
+    assert [
+        one for one in wrong if "is left" not in one
+    ] == []  # temporary files of approvals are removed at the next approval
     assert drafts(tmp_path) == []
 
 
 class _At(random.Random):
-    """Chooses a kill at the write of a number."""
+    """Choose a kill at the write with this number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -110,7 +112,7 @@ def test_a_read_only_folder_is_a_clear_error_and_stays_as_it_was(name: str, tmp_
 
 
 def _on_a_small_disk(folder: Path, check: Callable[[], None]) -> None:
-    """Checks something in a process of its own, for which the folder is a disk of 600 kB."""
+    """Run a check in a child process that sees the folder as a disk of 600 kB."""
     ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -138,7 +140,7 @@ def _mount_privately(folder: Path) -> None:
         raise PermissionError
     if user and os.geteuid() != user:
         Path("/proc/self/uid_map").write_text(f"0 {user} 1")
-    libc.mount(None, b"/", None, 0x44000, None)  # what is mounted here is seen nowhere else
+    libc.mount(None, b"/", None, 0x44000, None)  # mounts are not visible to other processes
     _mount(folder, 0)
 
 

@@ -1,4 +1,4 @@
-"""The saved pages hold the facts that they are measured by, and a text that lost one is found out."""
+"""The saved pages contain their marked facts, and a lost fact is noticed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAGE = SavedPage("p", "dev", "text/html", b"", ["37 metres high"], [["Friday", "
 
 
 def test_there_are_fifty_pages_of_both_parts():
-    """Of many languages, encodings and kinds; two thirds are kept for measuring."""
+    """The pages have many languages, encodings and kinds; two thirds are test pages."""
     assert len(PAGES) >= 50
     assert sum(page.split == "test" for page in PAGES) >= 30
     assert sum(page.split == "dev" for page in PAGES) >= 10
@@ -20,7 +20,7 @@ def test_there_are_fifty_pages_of_both_parts():
 
 
 def test_a_page_holds_its_facts():
-    """Read as a browser reads its encoding, with the tags taken out: no fact is asked for that is not there."""
+    """Every fact is in its page, decoded as a browser does and without tags."""
     from lxml import html
 
     from agent.web.response import charset_of, decoded
@@ -41,7 +41,7 @@ def test_a_page_holds_its_facts():
     ],
 )
 def test_marks_of_markdown_do_not_hide_a_fact(markdown: str):
-    """Emphasis, links and tables say the same."""
+    """Emphasis, links and tables do not matter."""
     assert all(kept(PAGE, markdown).facts.values())
 
 
@@ -54,11 +54,10 @@ def test_marks_of_markdown_do_not_hide_a_fact(markdown: str):
     ],
 )
 def test_a_lost_fact_is_told(markdown: str, lost: str):
-    """Another word; a row torn apart; cells in another order."""
+    """A different word, a split row or reordered cells are noticed."""
     assert [fact for fact, is_there in kept(PAGE, markdown).facts.items() if not is_there] == [lost]
 
 
 def test_what_stands_around_is_counted():
-    """By phrase."""
     assert kept(PAGE, "© 2026 **All rights** reserved").boilerplate == 1
     assert kept(replace(PAGE, boilerplate=[]), "All rights reserved").boilerplate == 0

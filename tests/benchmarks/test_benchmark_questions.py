@@ -1,4 +1,4 @@
-"""The committed questions: complete, balanced, and told apart by the scorer."""
+"""The committed questions are complete and balanced, and the scorer distinguishes their answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The committed routing set: balanced, consistent, and labelled by its own rules."""
+"""The committed routing set is balanced, consistent, and labelled by its rules."""
 
 from __future__ import annotations
 

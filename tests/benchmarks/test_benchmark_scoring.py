@@ -1,4 +1,4 @@
-"""An answer's form is forgiven, its content is not, and no input makes the scorer fail."""
+"""The scorer is lenient about form and strict about content, and no input makes it fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every benchmark says how it is run; the quick ones run at their smallest size."""
+"""Every benchmark documents how to run it; the quick ones run at their smallest size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DESCRIBED = [
 
 
 def run(monkeypatch: pytest.MonkeyPatch, name: str, *options: str) -> int | str | None:
-    """The script's exit code."""
+    """Run a script, and return its exit code."""
     monkeypatch.setattr(sys, "argv", [name, *options])
     try:
         runpy.run_path(str(BENCHMARKS / f"{name}.py"), run_name="__main__")

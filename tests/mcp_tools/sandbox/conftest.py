@@ -1,4 +1,4 @@
-"""Sandboxes for tests: the strong one, and both that tool code may run in by default."""
+"""Sandboxes for tests: the strong one, and both back ends that are allowed by default."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mcp_tools.sandbox.warm import WarmSandbox
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def sandbox() -> AsyncIterator[WarmSandbox]:
-    """The strong sandbox. Where it cannot be had the test fails and says why: it is never skipped."""
+    """The strong sandbox. Without it, the test fails and says why; it is never skipped."""
     async with BubblewrapSandbox() as opened:
         yield opened
 
@@ -34,7 +34,7 @@ async def isolated(request: pytest.FixtureRequest) -> AsyncIterator[WarmSandbox]
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that every user can reach, as pytest's own are not."""
+    """A folder that every user can reach, unlike pytest's."""
     with tempfile.TemporaryDirectory(prefix="alita-test-") as name:
         folder = Path(name)
         folder.chmod(0o755)

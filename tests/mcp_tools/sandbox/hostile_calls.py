@@ -33,7 +33,7 @@ from mcp_tools.sandbox.warm import WarmSandbox
 Attack = Callable[[WarmSandbox, Path], Awaitable[None]]
 
 DESCRIPTORS = 128
-"""What this process may have open: removing what calls leave must not take one for each level."""
+"""Limit of open descriptors: removing files of a call must not need one per folder level."""
 REPORT = "import os\ndef report(body):\n    os.write(4, b'alita1' + len(body).to_bytes(8, 'big') + body)\n"
 FORGED = {
     "list": b"[]",
@@ -100,7 +100,7 @@ async def works(sandbox: WarmSandbox) -> None:
 
 
 async def idle(sandbox: WarmSandbox) -> int:
-    """How many processes there are when no call is running."""
+    """Count the processes when no call is running."""
     await works(sandbox)
     count = len(below(os.getpid()))
     for _ in range(3):
@@ -175,7 +175,7 @@ async def time_is_measured_outside(sandbox: WarmSandbox, folder: Path) -> None:
 
 
 async def full_and_closed_folders(sandbox: WarmSandbox, folder: Path) -> None:
-    """What is full, closed or deep is removed, or its interpreter replaced: the next call has its whole quota."""
+    """Full, unreadable and deep folders are removed, or the interpreter is replaced, so the next call has its full quota."""
     closed = "import os\ndef f():\n    os.mkdir('d', 0o300)\n    for n in range(4):\n        open(f'd/{n}', 'wb').write(bytes(30_000_000))\n    try:\n        os.chmod('d', 0); os.chmod('.', 0)\n    except PermissionError:\n        pass\n    return 1"
     deep = "import os\ndef f():\n    for n in range(500):\n        os.mkdir('d' * 200)\n        os.chdir('d' * 200)\n    return 1"
     fresh = "def f():\n    for n in range(3):\n        open(str(n), 'wb').write(bytes(30_000_000))\n    return 1"
@@ -277,7 +277,7 @@ async def links_made_after_consent(sandbox: WarmSandbox, folder: Path) -> None:
 
 
 async def swapped_grants(sandbox: WarmSandbox, folder: Path) -> None:
-    """A process of the user swaps the granted file for a link, over and over, while calls begin."""
+    """While calls start, another process of the user keeps replacing the granted file with a link."""
     if sandbox.isolation.backend == "none":
         return
     secret, honest, path, new = (folder / name for name in ("secret", "honest", "granted.txt", "new"))
@@ -350,7 +350,7 @@ ATTACKS: dict[str, Attack] = {
 
 
 async def main(backend: str, folder: str, *names: str) -> None:
-    """Runs the attacks, all if none is named, then closes the sandbox: nothing may be left."""
+    """Run the named attacks, or all, then close the sandbox. Nothing may be left."""
     signal.alarm(540)
     resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
     sandbox = BACKENDS[backend]()

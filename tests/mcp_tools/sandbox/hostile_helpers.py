@@ -1,4 +1,4 @@
-"""What the attacks on a sandbox share."""
+"""Helpers for the attacks on a sandbox."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def eventually(condition: Callable[[], bool], seconds: float = 15.0) -> bo
 
 
 async def at_once(attempts: list[Callable[[], Awaitable[None]]], most: int = 5) -> None:
-    """Makes some attempts at the same time."""
+    """Make several attempts in parallel."""
     places = asyncio.Semaphore(most)
 
     async def one(attempt: Callable[[], Awaitable[None]]) -> None:
@@ -36,7 +36,7 @@ async def at_once(attempts: list[Callable[[], Awaitable[None]]], most: int = 5) 
 
 
 def below(pid: int) -> set[int]:
-    """The processes below one, without those that only wait to be collected."""
+    """Return all descendants of a process, except zombies."""
     parents = {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:

@@ -40,7 +40,7 @@ FORGED = {
     "flood of calls": "[frame({'ask': n, 'name': 'wait', 'arguments': {}}) for n in range(10**6)]",
     "flood of quick calls": "import itertools\n[frame({'ask': n, 'name': 'echo', 'arguments': {}}) for n in itertools.count(10**6)]",
 }
-"""What code writes into the channel; the number of the block is 2."""
+"""Forged bytes that code writes into the message channel. The number of the block is 2."""
 ENDS = {
     "exit": "import os; os._exit(0)",
     "no exit handler": "import os, sys; sys.stdout = None; os._exit(7)",
@@ -53,7 +53,7 @@ ENDS = {
     "patched": "import json, os\njson.dumps = json.loads = os.write = os.read = None",
     "threads left behind": "import os, threading, time\nthreading.Thread(target=time.sleep, args=(99,)).start()\nos._exit(1)",
 }
-"""Blocks after which the process is gone, or must go."""
+"""Blocks that end their process, or after which it must be ended."""
 SURVIVED = {
     "exit": ("raise SystemExit", None),
     "exit with a message": ("import sys; sys.exit('no')", "exit"),
@@ -88,11 +88,11 @@ OUTSIDE = {
     "signals": "import os; os.kill(os.getppid(), 9)",
     "limits of others": "import resource, os; resource.prlimit(os.getppid(), resource.RLIMIT_CPU, (1, 1))",
 }
-"""What only the weak level lets through."""
+"""Operations that only level weak allows."""
 
 
 class Host:
-    """Counts what it is asked."""
+    """A host that counts its calls."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -159,7 +159,7 @@ async def survived_blocks(sandbox: WarmSandbox, folder: Path) -> None:
     async def survived(name: str, code: str, kind: str | None) -> None:
         async with opened(sandbox) as (session, _):
             await run(session, "n = 5; keep = print, echo")
-            outcome = await run(session, code, wall_seconds=25)  # each ends by itself, on a busy machine late
+            outcome = await run(session, code, wall_seconds=25)  # each ends by itself, though late on a busy machine
             needs((outcome.problem.kind if outcome.problem else None) == kind, (name, outcome))
             outcome = await run(session, "print, echo = keep\nn")
             needs((outcome.value, outcome.fresh) == ("5", False), (name, outcome))
@@ -187,7 +187,7 @@ async def floods_of_output(sandbox: WarmSandbox, folder: Path) -> None:
 
 
 async def endless_questions(sandbox: WarmSandbox, folder: Path) -> None:
-    """The event loop goes on meanwhile."""
+    """The event loop must not be blocked meanwhile."""
     async with opened(sandbox) as (session, host):
         beats = 0
 
@@ -204,13 +204,13 @@ async def endless_questions(sandbox: WarmSandbox, folder: Path) -> None:
         await goes_on(session, fresh=False)
         many = "import threading\nfor n in range(100): threading.Thread(target=wait, daemon=True).start()"
         needs((await run(session, many)).ok)
-        outcome = await run(session, "echo(a=1)")  # the threads have their answer: the block ended
+        outcome = await run(session, "echo(a=1)")  # the threads got an error as answer, because their block ended
         needs(outcome.value == "{'a': 1}", outcome)
         beating.cancel()
 
 
 async def computing_beside_questions(sandbox: WarmSandbox, folder: Path) -> None:
-    """The clock stands still for the host's work, and for nothing that threads compute meanwhile."""
+    """The clock is paused while the host works, but threads must not compute in that time."""
     async with opened(sandbox) as (session, _):
         await run(session, "import threading")
         forged = f"{FRAME}frame({{'ask': 77, 'name': 'wait', 'arguments': {{}}}})\nwhile True: pass"
@@ -226,7 +226,7 @@ async def many_threads(sandbox: WarmSandbox, folder: Path) -> None:
         code = "import threading, time\nthreading.stack_size(32768)\nmade = 0\nwhile True:\n    threading.Thread(target=time.sleep, args=(99,), daemon=True).start()\n    made += 1"
         outcome = await run(session, code, wall_seconds=1)
         needs(outcome.problem is not None, outcome)
-        outcome = await run(session, "1")  # the threads that are still there may hold all memory
+        outcome = await run(session, "1")  # leftover threads may hold all memory
         needs(outcome.value == "1" or (outcome.problem and outcome.problem.kind in {"memory", "exit"}), outcome)
 
 
@@ -254,7 +254,7 @@ async def reaching_outside(sandbox: WarmSandbox, folder: Path) -> None:
         await run(session, f"SECRET, FOLDER = {str(secret)!r}, {str(granted)!r}")
         for name, code in OUTSIDE.items():
             outcome = await run(session, code)
-            kinds = ("denied", "exception") if "link" in name else ("denied",)  # it may lead nowhere
+            kinds = ("denied", "exception") if "link" in name else ("denied",)  # the link may have no target
             needs(outcome.problem is not None and outcome.problem.kind in kinds, (name, outcome))
             needs("canary" not in str(outcome), (name, outcome))
         (granted / "late").symlink_to(secret)

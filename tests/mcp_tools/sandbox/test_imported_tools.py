@@ -1,4 +1,4 @@
-"""Tools that a program imports: their arguments are held against the signature, their calls are counted cheaply."""
+"""Tools that a program imports: arguments are checked, and calls are counted at low cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many calls in one process: each is a call of its own, and what goes wrong with one says nothing of the others."""
+"""Several calls in one process: they are independent, and a failure of one does not affect the others."""
 
 from __future__ import annotations
 

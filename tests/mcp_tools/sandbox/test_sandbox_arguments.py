@@ -1,4 +1,4 @@
-"""JSON arguments become what the annotations ask for."""
+"""JSON arguments are converted to the annotated types."""
 
 # ruff: noqa: E501 - tables of one-line programs
 

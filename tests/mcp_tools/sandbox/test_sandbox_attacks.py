@@ -1,4 +1,4 @@
-"""What hostile code tries, and that none of it has an effect outside its own call."""
+"""Attacks of hostile code, none of which has an effect outside its call."""
 
 # ruff: noqa: ASYNC240, E501 - tables of one-line programs
 
@@ -238,7 +238,7 @@ async def test_meddling_with_the_channel_hurts_only_the_call(isolated: WarmSandb
 
 
 async def test_it_cannot_forge_a_broken_sandbox(sandbox: WarmSandbox) -> None:
-    """A report of kind `sandbox` is an outcome like any other: it takes nothing down."""
+    """A forged report of kind `sandbox` is treated like any other outcome."""
     source = """
 import json, os
 def f():
@@ -271,7 +271,7 @@ def f():
 async def test_a_file_that_is_swapped_while_it_is_opened_is_not_granted(
     kind: type[WarmSandbox], open_folder: Path
 ) -> None:
-    """Between the look at a grant and the start of its interpreter, somebody puts a link in its place."""
+    """After the grant is checked and before its interpreter starts, the file is replaced with a link."""
     secret, granted = open_folder / "secret", open_folder / "granted.txt"
     for path, text in ((secret, "canary"), (granted, "hello")):
         path.write_text(text)

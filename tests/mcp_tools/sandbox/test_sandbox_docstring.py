@@ -1,4 +1,4 @@
-"""Google-style docstrings are taken apart; others are left whole."""
+"""Google-style docstrings are split into parts; others stay whole."""
 
 from __future__ import annotations
 

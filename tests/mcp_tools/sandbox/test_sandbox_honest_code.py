@@ -1,4 +1,4 @@
-"""Honest code runs as it would anywhere: no false alarms."""
+"""Honest code runs normally, without false alarms."""
 
 # ruff: noqa: E501 - tables of one-line programs
 

@@ -1,4 +1,4 @@
-"""Requests of code in the sandbox leave it over the channel of its call; and what hostile code makes of that."""
+"""Requests of code go through the channel of its call, and hostile code cannot abuse it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GET = {"method": "GET", "url": "https://a.example/", "headers": [], "body": ""}
 
 
 class Outside:
-    """Carries requests to nowhere, and remembers them."""
+    """Records requests without sending them."""
 
     def __init__(self, answer: Callable[[HostRequest], Awaitable[Any]] | None = None) -> None:
         self.requests: list[HostRequest] = []
@@ -199,7 +199,7 @@ async def test_a_bug_of_the_carrier_is_raised(sandbox: WarmSandbox) -> None:
 
 
 async def test_recorded_responses_take_the_place_of_the_network(sandbox: WarmSandbox) -> None:
-    """Code that hides the failure of a request that is not recorded is found out."""
+    """An unrecorded request is reported even if the code hides its failure."""
     ask = "from urllib.request import urlopen\nreturn urlopen('https://a.example').read().decode()"
     first = await call(sandbox, ask, Outside())
     again = await sandbox.run(
@@ -248,7 +248,7 @@ async def test_large_exchanges_are_not_kept(sandbox: WarmSandbox) -> None:
 
 
 async def test_a_later_block_without_hosts_sends_nothing(sandbox: WarmSandbox) -> None:
-    """What an earlier block installed or left behind asks the host again, which judges by the present block."""
+    """Requests from code of an earlier block are judged by the rules of the current block."""
     asked: list[bool] = []
     allowed = True
 

@@ -1,5 +1,5 @@
 # ruff: noqa: ASYNC220, ASYNC240, PTH115, PTH208 - tests may block
-"""Interpreters come and go; calls do not notice, and nothing is left behind."""
+"""Interpreters are replaced without affecting calls, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mcp_tools.sandbox.zygote import Zygote
 
 @pytest.fixture
 async def sandbox() -> AsyncIterator[WarmSandbox]:
-    """One for each test: these break theirs."""
+    """A new sandbox for each test, because these tests break it."""
     async with BubblewrapSandbox() as opened:
         yield opened
 
@@ -74,7 +74,7 @@ def descendants(pid: int) -> set[int]:
 
 
 async def settled() -> int:
-    """How many processes there are once no more of them end."""
+    """Count the processes once no more of them end."""
     last, count = -1, 0
     while count != last:
         last = count
@@ -84,7 +84,7 @@ async def settled() -> int:
 
 
 def alive(pid: int) -> bool:
-    """A zombie that nobody has collected is not."""
+    """Return True if the process runs, and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
@@ -111,9 +111,9 @@ async def test_no_descriptor_and_no_process_is_left(isolated: WarmSandbox) -> No
 async def test_an_interpreter_that_is_killed_takes_only_its_calls(isolated: WarmSandbox) -> None:
     running = asyncio.create_task(isolated.run(Job(SLEEP, "f")))
     await asyncio.sleep(0.2)
-    # the oldest first: it would tell how a younger one ended
+    # oldest first, since a parent would report the end of its children
     for pid in sorted({plain_zygote(isolated).pid, *descendants(plain_zygote(isolated).pid)}):
-        with contextlib.suppress(ProcessLookupError):  # the end of an older one may have been its own
+        with contextlib.suppress(ProcessLookupError):  # it may have ended with its parent
             os.kill(pid, signal.SIGKILL)
     outcome = await asyncio.wait_for(running, 5)
     assert outcome.problem is not None
@@ -137,7 +137,7 @@ async def test_an_interpreter_that_hangs_is_replaced(sandbox: WarmSandbox, monke
 async def test_it_is_replaced_after_its_number_of_calls(sandbox: WarmSandbox) -> None:
     sandbox.calls_per_zygote = 5
     first = plain_zygote(sandbox)
-    before = descendants(os.getpid())  # of other tests' servers, too
+    before = descendants(os.getpid())  # includes servers of other tests
     interpreter = {first.pid, *descendants(first.pid)}
     outcomes = await asyncio.gather(*(sandbox.run(double(i)) for i in range(20)))
     assert [outcome.value for outcome in outcomes] == [2 * i for i in range(20)]
@@ -172,7 +172,7 @@ async def test_few_interpreters_are_kept(
 
 
 async def test_a_layer_that_is_missing_later_is_an_error(sandbox: WarmSandbox, open_folder: Path) -> None:
-    """Not a downgrade: what was in force at the start must be in force for each interpreter."""
+    """A weaker layer is an error, because every interpreter must have the isolation of the first one."""
     isolation = sandbox.isolation
     sandbox._isolation = type(isolation)(isolation.level, isolation.backend, (*isolation.layers, "moat"))
     with pytest.raises(IsolationError, match="moat"):
@@ -223,7 +223,7 @@ async def test_the_name_of_another_calls_folder_does_not_help() -> None:
 
 
 def _content(folder: Path) -> list[Path]:
-    """What is in a folder, which may go while it is looked at."""
+    """List a folder, which may disappear in the meantime."""
     try:
         return list(folder.iterdir())
     except FileNotFoundError:

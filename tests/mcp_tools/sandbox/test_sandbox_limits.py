@@ -1,4 +1,4 @@
-"""Each limit ends the call in time, and its message names it."""
+"""Each limit ends the call in time, with a message that names the limit."""
 
 # ruff: noqa: E501 - tables of one-line programs
 

@@ -1,4 +1,4 @@
-"""The strongest sandbox is chosen by trying, and below medium nothing runs unasked."""
+"""The strongest working sandbox is chosen, and nothing below medium runs unless the user asks for it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def test_the_strongest_comes_first() -> None:
 
 
 def ordinary() -> tuple[str, dict[str, object]]:
-    """An interpreter, and how to run it as an ordinary user."""
+    """Return an interpreter, and a command prefix that runs it as an ordinary user."""
     if os.geteuid() != 0:
         return sys.executable, {}
     if not Path("/usr/bin/python3").exists():
@@ -59,7 +59,7 @@ def ordinary() -> tuple[str, dict[str, object]]:
 
 
 def test_where_namespaces_are_forbidden_sandlock_takes_over() -> None:
-    """Inside a namespace that allows no further ones."""
+    """Run in a namespace that forbids nested ones."""
     forbidding = [str(find_bwrap()), "--dev-bind", "/", "/", "--unshare-user", "--cap-drop", "ALL", "--disable-userns"]
     python, options = ordinary()
     printed = host(*forbidding, python, **options)
@@ -68,7 +68,7 @@ def test_where_namespaces_are_forbidden_sandlock_takes_over() -> None:
 
 
 def test_root_of_a_namespace_that_has_no_other_user() -> None:
-    """As in a container that an ordinary user started."""
+    """Run as in a container of an ordinary user."""
     python, options = ordinary()
     inside = [str(find_bwrap()), "--dev-bind", "/", "/", "--unshare-user", "--uid", "0", "--gid", "0"]
     inside += ["--cap-add", "ALL"]

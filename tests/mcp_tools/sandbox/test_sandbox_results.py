@@ -1,4 +1,4 @@
-"""What a tool returns arrives as JSON, or a problem says which part of it could not."""
+"""Results of tools arrive as JSON, or a problem names the part that could not be converted."""
 
 # ruff: noqa: E501 - tables of one-line programs
 

@@ -1,4 +1,4 @@
-"""Schemas come from the real signature and docstring, inside the sandbox."""
+"""Schemas are derived from signature and docstring, inside the sandbox."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ CASES = {
 
 
 async def test_annotations(sandbox: WarmSandbox) -> None:
-    """Each both as a parameter and as a result."""
+    """Each type is tested as a parameter and as a result."""
     for annotation, expected in CASES.items():
         described = await sandbox.describe(f"{PRELUDE}\ndef f(x: {annotation}) -> {annotation}: ...", "f")
         assert isinstance(described, Description), (annotation, described)

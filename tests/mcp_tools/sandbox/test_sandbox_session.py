@@ -1,4 +1,4 @@
-"""A session: one sandboxed process whose variables stay, and which may call functions of the host."""
+"""A session: a sandboxed process that keeps its variables and may call functions of the host."""
 
 # ruff: noqa: ASYNC240 - it may block
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 class Desk:
-    """A host whose functions are known by name; `calls` says what was asked."""
+    """A host with named functions. `calls` records what was called."""
 
     functions = ("search(query, limit=5)", "slow(seconds)", "refuse()", "bug()", "anything", "large(size)")
 
@@ -162,12 +162,12 @@ async def test_packages_are_imported_on_demand(sandbox: WarmSandbox) -> None:
         )
         outcome = await run(session, code)
         assert outcome.value == "2.0", outcome
-        # pandas would take its texts from it, and a second to start
+        # pandas would use it for strings, and load a second slower
         assert told(await run(session, "import pyarrow"))[1].startswith("ModuleNotFoundError: import of pyarrow halted")
 
 
 async def test_files(isolated: WarmSandbox, open_folder: Path) -> None:
-    """What comes into a granted folder later can be read; what is written stays in the scratch folder."""
+    """Files added later to a granted folder can be read; written files stay in the scratch folder."""
     async with opened(isolated, open_folder) as (session, _):
         assert (await run(session, f"import os\nos.listdir({str(open_folder)!r})")).value == "[]"
         for n in range(2):
@@ -313,7 +313,7 @@ async def test_code_begins_in_the_first_folder_that_it_may_write_and_each_holds_
     "write",
     [
         "os.posix_fallocate(file.fileno(), 0, 9_000_000)",
-        "file.truncate(9_000_000)",  # a hole takes no room here, but where it is copied to
+        "file.truncate(9_000_000)",  # a sparse file takes space only once it is copied
         "os.posix_fallocate(file.fileno(), 0, 9_000_000); os.unlink(file.name)",
     ],
 )
@@ -345,7 +345,7 @@ async def test_no_thread_computes_between_blocks(isolated: WarmSandbox) -> None:
 
 
 async def test_a_block_begins_only_when_its_process_has_been_woken(sandbox: WarmSandbox) -> None:
-    """One that is still to be stopped after the last block would be torn out of what it writes."""
+    """A pending stop of the last block would interrupt the next block while it writes."""
     async with opened(sandbox) as (session, _):
         await run(session, "import time")
         assert session._interpreter is not None

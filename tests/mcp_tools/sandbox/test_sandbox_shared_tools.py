@@ -1,4 +1,4 @@
-"""Well-written tools tell clients all that their docstrings and annotations say."""
+"""Definitions contain everything that the docstrings and annotations of well-written tools say."""
 
 from __future__ import annotations
 

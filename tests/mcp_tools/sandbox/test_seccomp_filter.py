@@ -1,4 +1,4 @@
-"""The filter's program gives the right verdict for each call on each architecture: it is interpreted here."""
+"""Interprets the filter program, and checks its verdict for each call on each architecture."""
 
 from __future__ import annotations
 

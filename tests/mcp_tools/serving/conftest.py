@@ -1,4 +1,4 @@
-"""A library that is served from the real sandbox, and clients of both eras of the protocol."""
+"""Fixtures: a library served from the real sandbox, and both versions of the protocol."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from mcp_tools.serving import catalogue
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def sandbox() -> AsyncIterator[WarmSandbox]:
-    """The strong sandbox; where it cannot be had the test fails and says why."""
+    """The strong sandbox. Without it, the test fails and says why."""
     async with BubblewrapSandbox() as opened:
         yield opened
 
 
 @pytest.fixture(autouse=True)
 def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Servers of this process see changes of their library sooner."""
+    """Make servers in this process check their library more often."""
     monkeypatch.setattr(catalogue, "_LOOK_SECONDS", LOOKS)
 
 
@@ -50,19 +50,19 @@ def desk(library: Library, sandbox: WarmSandbox, tmp_path: Path) -> Iterator[Des
 
 @pytest.fixture
 def mode() -> str:
-    """The newest era of the protocol. Tests of what differs between the eras take `era`."""
+    """The newest protocol. Tests that depend on the version use `era`."""
     return "2026-07-28"
 
 
 @pytest.fixture(params=["legacy", "2026-07-28"], ids=["2025", "2026"])
 def era(request: pytest.FixtureRequest) -> str:
-    """Each era of the protocol that a client may speak."""
+    """Both protocol versions of clients."""
     return str(request.param)
 
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that every user can reach, as pytest's own are not."""
+    """A folder that every user can reach, unlike pytest's."""
     with tempfile.TemporaryDirectory(prefix="alita-test-") as name:
         folder = Path(name)
         folder.chmod(0o755)

@@ -1,4 +1,4 @@
-"""What tests of the server have in common: tools, a server of them, and clients."""
+"""Shared by the tests of the server: tools, a server, and clients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mcp_tools.tool import Status, Tool
 
 INTEGER = {"type": "integer"}
 LOOKS = 0.1
-"""Seconds between two looks at the library: in the tests it is looked at more often."""
+"""Seconds between checks of the library, shorter than in production."""
 
 
 def tool(
@@ -33,7 +33,7 @@ def tool(
     status: Status = Status.VERIFIED,
     **provenance: Any,
 ) -> Tool:
-    """A whole tool that takes an integer, unless told otherwise."""
+    """Return a tool, which takes an integer by default."""
     properties = {"n": {**INTEGER, "description": "A number"}} if takes is None else takes
     return Tool(
         name=name,
@@ -57,7 +57,7 @@ def tool(
 
 @dataclass
 class Desk:
-    """A library, a sandbox and a folder."""
+    """A library, a sandbox and a folder, from which tests start servers and clients."""
 
     library: Library
     sandbox: Sandbox
@@ -80,23 +80,21 @@ class Desk:
 
     @contextlib.asynccontextmanager
     async def client(self, mode: str, **options: Any) -> AsyncIterator[Client]:
-        """A client in memory, of one era."""
+        """Yield an in-memory client with one protocol version."""
         own = {name: options.pop(name) for name in ("elicitation_callback", "message_handler") if name in options}
         async with Client(self.server(**options), mode=mode, **own) as client:
             yield client
 
     def written(self) -> list[dict[str, Any]]:
-        """The lines of the audit log."""
         return [json.loads(line) for line in self.audit.read_text().splitlines()]
 
 
 def text_of(result: Any) -> str:
-    """All the text of a result."""
     return "\n".join(part.text for part in result.content)
 
 
 def error_of(result: Any) -> dict[str, str]:
-    """The error of a result, as programs read it."""
+    """Return the `alita/error` of a result."""
     assert result.is_error
     found: dict[str, str] = result.meta["alita/error"]
     return found

@@ -1,4 +1,4 @@
-"""The audit log: one line for each call, without what the arguments say."""
+"""The audit log: one line per call, without arguments."""
 
 from __future__ import annotations
 

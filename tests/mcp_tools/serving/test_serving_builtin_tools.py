@@ -1,4 +1,4 @@
-"""The tools that every client sees: find, describe, call, run a program, ask, create."""
+"""The built-in tools: search, describe, call, run code, ask, create."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_describe_tells_all_of_a_tool(desk: Desk, mode: str) -> None:
 
 
 async def test_describe_gives_tests_source_and_approved_versions_when_asked(desk: Desk, mode: str) -> None:
-    """The question behind a tool, and a version that the user did not approve, stay with the user."""
+    """Clients never see the question behind a tool, or a version that the user did not approve."""
     first = tool(body="return n + n", asked={"text": "what is twice my salary"}, created="2026-11-01")
     tests = [{"arguments": {"n": n}, "expected": 2 * n} for n in range(30)]
     desk.has(first, tool(created="2026-11-02", tests=tests))
@@ -175,7 +175,7 @@ async def test_a_program_that_fails_says_why(desk: Desk, source: str, kind: str)
 
 
 class Oracle:
-    """An agent that says what it was asked."""
+    """An agent that answers with the question."""
 
     def __init__(self) -> None:
         self.files: Sequence[Path] = ()
@@ -368,7 +368,7 @@ async def test_a_tool_that_reads_is_not_listed_for_a_client_that_cannot_ask(
 
 
 def reading() -> Any:
-    """A tool that opens the file whose path it is given."""
+    """Return a tool that reads the file at a given path."""
     one = tool("length_of", "return len(open(p).read())", takes={"p": {"type": "string"}}, signature="p")
     return type(one)(**{**_fields(one), "provenance": {"capabilities": {"read": True}}})
 

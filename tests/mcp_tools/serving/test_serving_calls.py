@@ -1,4 +1,4 @@
-"""Calls of tools: what is checked, what comes back, and what never does."""
+"""Calls of tools: checked arguments, results, and errors without exception texts."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ async def test_arguments_and_results_have_a_largest_size(desk: Desk, mode: str) 
 
 
 class Broken:
-    """A sandbox that fails as no tool's code can make it."""
+    """A sandbox that is itself broken."""
 
     def __init__(self, failure: Exception, sandbox: WarmSandbox) -> None:
         self.isolation = sandbox.isolation
@@ -171,7 +171,7 @@ async def test_a_tool_whose_calls_end_in_bugs_is_unlisted_and_one_that_refuses_s
 
 
 async def test_the_bytes_that_were_hashed_are_what_runs(desk: Desk, mode: str) -> None:
-    """A file that changes under a listed tool is not run: not its new text, and not the old one under its name."""
+    """If the file of a listed tool changes, neither its new nor its old text is run."""
     desk.has(tool())
     path = desk.library.path("double")
     async with desk.client(mode) as client:
@@ -238,7 +238,7 @@ LENIENT = {
 
 
 def telling() -> Tool:
-    """A tool that tells the arguments that it got."""
+    """Return a tool that returns its arguments."""
     signature = ", ".join(["first", *(f"{name}='absent'" for name in LENIENT["properties"] if name != "first")])
     body = "return repr({name: value for name, value in sorted(locals().items()) if value != 'absent'})"
     return replace(tool("tells", body, signature=signature, gives={"type": "string"}), input_schema=LENIENT)

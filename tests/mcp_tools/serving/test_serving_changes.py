@@ -1,4 +1,4 @@
-"""Clients hear that the list of tools changed, whichever process changed it, on both eras of the protocol."""
+"""Clients of both protocols are notified of changed tools, whichever process changed them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHANGES: dict[str, Change] = {
 
 
 class Ears:
-    """Counts what a client hears of its list of tools."""
+    """Counts notifications about the list of tools."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -48,7 +48,7 @@ class Ears:
 
 @contextlib.asynccontextmanager
 async def listening(desk: Desk, mode: str) -> AsyncIterator[Ears]:
-    """A client that listens as its era does."""
+    """Yield a client that receives notifications in the way of its protocol."""
     found: list[Ears] = []
 
     async def handler(message: object) -> None:

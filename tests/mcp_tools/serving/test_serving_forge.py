@@ -1,4 +1,4 @@
-"""Tools that clients propose: proved by their own examples, and kept as the user's setting says."""
+"""Tools that clients propose: proved by the clients' examples, and kept if the user's setting allows it."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ async def test_more_examples_of_the_same_code_are_kept(desk: Desk, mode: str) ->
 
 
 async def test_hostile_code_stays_in_the_sandbox(desk: Desk, mode: str, open_folder: Path) -> None:
-    """It opens a file of the user, writes one and connects; its examples see none of it."""
+    """The code reads a user's file, writes one and opens a connection, which its examples do not notice."""
     secret, made = open_folder / "secret.txt", open_folder / "made.txt"
     secret.write_text("hunter2")
     attack = f"""import builtins
@@ -293,7 +293,7 @@ async def test_a_taken_name_goes_to_the_version_that_passes_the_old_tests(
 
 
 async def test_a_client_replaces_no_tool_that_others_tested(desk: Desk, mode: str) -> None:
-    """A backdoor may pass the old tests: the better version gets its own name."""
+    """The new version gets its own name, because a backdoor could pass the old tests."""
     async with desk.client(mode, **AUTO) as client:
         await propose(client)
         made = desk.library.get("overtime")
@@ -308,7 +308,7 @@ async def test_a_client_replaces_no_tool_that_others_tested(desk: Desk, mode: st
 
 
 async def test_a_client_replaces_no_tool_that_a_person_approved(desk: Desk, mode: str) -> None:
-    """Also if the version was registered once more since."""
+    """This holds even if the version has been registered again."""
     async with desk.client(mode, **AUTO) as client:
         await propose(client)
         before = desk.library.approve("overtime")
@@ -355,7 +355,7 @@ async def test_never_keeps_nothing(desk: Desk, mode: str) -> None:
 
 
 async def test_ask_makes_a_draft_if_nobody_can_be_asked(desk: Desk, mode: str) -> None:
-    """A draft is not served, and the next version of the same client takes its place."""
+    """A draft is not served, and the same client's next version replaces it."""
     async with desk.client(mode, proposals=ProposalRules("ask")) as client:
         first, second = await propose(client), await propose(client, CODE.replace("- contract)", "- contract + 0)"))
         unserved = await client.call_tool("call_tool", {"name": "overtime", "arguments": {"worked": 1, "contract": 1}})

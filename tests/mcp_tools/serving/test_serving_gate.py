@@ -1,4 +1,4 @@
-"""Who may come in over HTTP, on a real socket: hosts, origins, tokens, headers, pages, and clients that leave."""
+"""Access over HTTP on a real socket: hosts, origins, tokens, headers, web pages, and disconnects."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ MINE = {**ACCEPT, "Authorization": f"Bearer {TOKEN}"}
 
 
 class Served:
-    """A server that listens, and who speaks to it byte by byte."""
+    """A listening server, and raw requests to it."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.port = int(url.rpartition(":")[2].partition("/")[0])
 
     async def says(self, *lines: str, body: str = "{}", wait: float = 5.0) -> str:
-        """The first line of the answer to these header lines; empty when there is none."""
+        """Send these header lines, and return the first line of the response; empty if there is none."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         head = ["POST /mcp HTTP/1.1", f"Content-Length: {len(body)}", "Connection: close", *lines]
         writer.write(("\r\n".join(head) + "\r\n\r\n" + body).encode("latin-1"))
@@ -140,7 +140,7 @@ async def test_a_token_is_wanted_in_its_form(desk: Desk) -> None:
 
 
 async def test_a_page_of_the_server_may_ask_and_read_the_answer(desk: Desk) -> None:
-    """Without that a client in a browser could send, and not read."""
+    """Otherwise a client in a browser could send requests but not read the responses."""
     page = {"Origin": "http://localhost:6274"}
     asks = {
         **page,
@@ -191,7 +191,7 @@ async def test_a_client_of_2025_that_disconnects_ends_its_call(desk: Desk) -> No
 
 
 async def half(served: Served, text: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection that sends the beginning of a request."""
+    """Open a connection that sends only the beginning of a request."""
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
     writer.write(text.encode())
     return reader, writer

@@ -1,4 +1,4 @@
-"""What clients see of the library: which tools, with what, page by page."""
+"""The list of tools for clients: names, definitions, paging."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that served tools and programs leave: each result has its own, small ones whole."""
+"""Files that served tools and programs write: each result contains its own, small ones embedded."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_of_large_files_the_newest_are_kept(desk: Desk, tmp_path: Path, mo
 async def test_odd_names_and_deep_folders_spoil_no_later_call(desk: Desk, tmp_path: Path) -> None:
     source = "import os, time\nopen(b'\\xff', 'w').close()\nopen('fine', 'w').close()\n"
     source += "for _ in range(30):\n    os.mkdir('d' * 200)\n    os.chdir('d' * 200)\n    open('f' * 250, 'w')\n"
-    source += "time.sleep(0.2)\nprint('done')"  # meanwhile the sandbox looks how much was written
+    source += "time.sleep(0.2)\nprint('done')"  # time for a quota check
     async with desk.client("legacy", outputs=ServedOutputs(tmp_path / "served")) as client:
         result = await client.call_tool("run_code", {"source": source, "writes_files": True})
         again = await client.call_tool("run_code", {"source": "import os; print(os.listdir())", "writes_files": True})

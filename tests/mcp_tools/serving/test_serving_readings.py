@@ -103,7 +103,7 @@ ADDRESS = ResourceTemplateReference(type="ref/resource", uri="alita://tools/{nam
 
 
 async def test_names_of_tools_are_completed(desk: Desk, mode: str) -> None:
-    """Of prompts and of resources alike."""
+    """This holds for prompts and resources."""
     desk.has(tool("is_even"), tool("made_even"), tool("odd_one"), tool("even_more"))
     async with desk.client(mode) as client:
         for reference in (PROMPT, ADDRESS):

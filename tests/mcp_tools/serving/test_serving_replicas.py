@@ -1,4 +1,4 @@
-"""Servers of one library over HTTP that share a token: any of them answers any request of a client."""
+"""Replicas of one library over HTTP with the same token: each can answer any request."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def served(desk: Desk, token: str = TOKEN, **options: Any) -> AsyncIterato
 
 
 class Client2025:
-    """A client of 2025, which may send each request to another replica."""
+    """A client of the 2025 protocol that can send each request to a different replica."""
 
     def __init__(self, http: httpx2.AsyncClient) -> None:
         self._http = http
@@ -175,7 +175,7 @@ async def test_an_idle_session_is_forgotten_and_goes_on(
 
 
 class Alternating(httpx2.AsyncClient):
-    """A client whose requests go to one server after the other."""
+    """Yield a client that sends its requests to the servers in turn."""
 
     def __init__(self, *urls: str) -> None:
         super().__init__(headers=HEADERS, timeout=20, event_hooks={"request": [self._turn]})
@@ -224,7 +224,7 @@ async def test_the_answer_to_a_question_counts_at_another_server_if_their_notes_
 async def test_a_call_looks_at_its_own_tool_and_a_list_at_all(
     desk: Desk, client: Client2025, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The SDK looks for the schema of each call over HTTP in the list."""
+    """For each call over HTTP, the SDK looks up the schema in the list of tools."""
     desk.has(*(tool(f"double_{number}") for number in range(5)))
     looked: list[str] = []
     definition = Catalogue.definition

@@ -1,4 +1,4 @@
-"""What clients do not get is told on stderr, once, with what to do."""
+"""Tools that are not served are reported once on stderr, with a remedy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_withheld_and_hidden_tools_are_told_once(desk: Desk, capsys: pytes
 
 
 async def _told(capsys: pytest.CaptureFixture[str], last: str) -> str:
-    """What is on stderr once a line with this is there."""
+    """Return stderr as soon as it contains this text."""
     told = ""
     async with asyncio.timeout(15):
         while last not in told:

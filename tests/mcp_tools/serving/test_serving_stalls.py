@@ -1,4 +1,4 @@
-"""No call of a client holds up the calls of others."""
+"""No call of a client blocks the calls of others."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mcp_tools.serving.propose_tool import ProposalRules
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WAIT = 2.0
-"""Seconds for which the server may do nothing else on a busy machine; these calls took several."""
+"""Allowed seconds of blocking on a busy machine. Before the fix, these calls blocked for several seconds."""
 
 
 @contextlib.asynccontextmanager
 async def longest_stall() -> AsyncIterator[Callable[[], float]]:
-    """The longest time for which the event loop did nothing else."""
+    """Measure the longest time for which the event loop was blocked."""
     longest = 0.0
 
     async def tick() -> None:
@@ -86,7 +86,7 @@ async def test_others_go_on_during_a_call(desk: Desk, mode: str, name: str) -> N
 
 
 async def test_a_schema_that_hostile_code_wrote_itself_is_not_taken(desk: Desk, library: Library, mode: str) -> None:
-    """A pattern in it may take for ever to try."""
+    """A pattern in a schema could take forever to match."""
     patched = """import sys
 
 
