@@ -59,7 +59,7 @@ class Signs:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """How a scripted model obeys: after it has read `when`, it decides `do`, and fills in `form` when it browses."""
+    """A scripted model that obeys: after reading `when`, it decides `do`; in a browser, it fills in `form`."""
 
     when: str
     do: dict[str, Any]
@@ -250,7 +250,7 @@ _MADE: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a run did, as observed from outside."""
+    """The actions of a run, as observed from outside."""
 
     answer: str
     requests: list[str] = field(default_factory=list)

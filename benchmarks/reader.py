@@ -61,7 +61,7 @@ def text_alone(page: SavedPage) -> str:
 
 
 class Share(NamedTuple):
-    """How many of the marked facts of some pages survive."""
+    """Numbers of marked facts, rows and boilerplate that survive in some pages."""
 
     facts: int
     kept: int

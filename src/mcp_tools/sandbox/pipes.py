@@ -1,4 +1,4 @@
-"""The pipes between the host and a child. None of them can block the event loop."""
+"""The pipes between the host and a child. Reading and writing never block the event loop."""
 
 from __future__ import annotations
 

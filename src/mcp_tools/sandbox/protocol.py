@@ -13,7 +13,7 @@ from mcp_tools.tool import CallCount, Json, Tool
 
 
 class Level(StrEnum):
-    """How strongly model-written code is isolated from the machine."""
+    """The strength of the isolation between model-written code and the machine."""
 
     STRONG = "strong"
     """Namespaces around the interpreter; rlimits, Landlock and seccomp in each child."""
@@ -43,8 +43,7 @@ class Limits:
     memory_mb: int = 512
     """Address space beyond what the interpreter had at the start of the call, in MiB."""
     output_bytes: int = 1_000_000
-    """Limit for stdout and stderr each. Of longer output, only the beginning and the end are kept; see
-    `Outcome.cut`."""
+    """Limit for stdout and stderr each. Longer output is cut in the middle; see `Outcome.cut`."""
     result_bytes: int = 10_000_000
     file_bytes: int = 64_000_000
     """Size limit of any file that the call writes."""
@@ -188,7 +187,7 @@ class SessionOutcome:
     result: Result | None = None
     """The block's value. None if it has none, or printed several."""
     stdout: str = ""
-    """The printed text. Beyond the limit, only its beginning and its end."""
+    """The printed text, cut in the middle if it exceeds the limit."""
     stderr: str = ""
     cut: bool = False
     """True if printed output was longer than the limit."""
@@ -218,7 +217,7 @@ class Session(Protocol):
         """Run a block of code. Blocks run one at a time.
 
         A block that exceeds its wall time is interrupted, which keeps the variables. If that does not end it, its
-        process is killed. The limits for memory and files are those of the process's first block. Processor time is
+        process is killed. The first block's limits for memory and files apply to the whole process. Processor time is
         not limited.
 
         Args:

@@ -25,7 +25,7 @@ from mcp_tools.tool import CallCount, Json
 INTERRUPT_SECONDS = 1.0
 """Time for an interrupted block to end before its process is killed."""
 STOP_SECONDS = 0.15
-"""The same for a block whose caller was cancelled."""
+"""The same, if the caller of the block was cancelled."""
 MAX_FRAME_BYTES = 4_000_000
 MAX_CALL_BYTES = MAX_REQUEST_BYTES + 1_000
 """Limit of a call with its name and number. Our code inside never sends a larger one."""
@@ -241,7 +241,7 @@ class _Process:
         )
 
     async def _stop(self, block: _Block) -> None:
-        """End a block whose caller was cancelled. The process is kept if an interrupt ends the block quickly."""
+        """End a block after its caller was cancelled. The process is kept if an interrupt ends the block quickly."""
         if block.begun and not self.ended:
             block.late = True
             self._pipes.messages.send({"interrupt": block.number})

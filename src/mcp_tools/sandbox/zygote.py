@@ -78,7 +78,7 @@ def interpreter_command(environment: Environment, *, before: str = "", **setting
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a child process ended."""
+    """The way in which a child process ended."""
 
     status: int
     """The status that `os.waitpid` returned."""
@@ -149,7 +149,7 @@ class Zygote:
         """Start the interpreter and wait until it is ready.
 
         Raises:
-            IsolationError: It did not start. The message contains its stderr, or that of its wrapper.
+            IsolationError: It did not start. The message contains the stderr of the interpreter or of its wrapper.
         """
         loop = asyncio.get_running_loop()
         self._ready = loop.create_future()

@@ -78,7 +78,7 @@ class Markers(Protocol):
         ...
 
     async def take(self, marker: str) -> bool:
-        """Remove a marker. Of several concurrent callers, only one gets True."""
+        """Remove a marker. If several callers do this at the same time, only one gets True."""
         ...
 
 

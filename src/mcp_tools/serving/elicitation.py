@@ -90,7 +90,7 @@ async def ask_to_read(
         files: Absolute paths.
         who: The reader, such as `the tool count_words`.
         seconds: Time limit for the answer.
-        optional: Those of `files` that may be missing.
+        optional: Files among `files` that may be missing.
 
     Returns:
         The files that may be read; a refusal; or the question, for a client of the 2026 protocol.

@@ -109,7 +109,7 @@ def listen_options(
     if not is_local and (no_token or not token):
         raise UsageError(f"{host} can be reached from other machines, so a token is required.", remedy=_HOW_TO_TOKEN)
     if no_token and token:
-        raise UsageError("A token and --no-token were both given.", remedy="Use only one of them.")
+        raise UsageError("A token and --no-token were both given.", remedy="Use only one.")
     is_new = not token and not no_token
     known = {name.lower().strip("[]") for name in host_names}
     if is_local:
@@ -147,7 +147,7 @@ class AccessCheck:
     """ASGI middleware that checks the host, the origin and the token of each request.
 
     We do not use the SDK's own check, because it accepts any text after a known host and a colon as the port.
-    `GET /health` needs no token.
+    `GET /health` works without a token.
     """
 
     def __init__(self, application: ASGIApp, listen: ListenOptions, ready: Callable[[], Awaitable[None]]) -> None:
@@ -298,7 +298,7 @@ _unfinished: dict[DeadlineProtocol, str] = {}
 class DeadlineProtocol(H11Protocol):
     """HTTP/1.1 with a deadline for the head and the body of each request.
 
-    Otherwise a few hundred incomplete requests, which need no token, could take every connection.
+    Otherwise anyone could take every connection with a few hundred incomplete requests, without a token.
     """
 
     _phase: Any = None

@@ -1,4 +1,4 @@
-"""`propose_tool`: prove code that a client wrote, without a model of ours, and keep or refuse it."""
+"""Handle `propose_tool`: prove code that a client wrote, without using a model, and keep or refuse it."""
 
 from __future__ import annotations
 

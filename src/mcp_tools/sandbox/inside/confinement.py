@@ -29,7 +29,7 @@ _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _READ = _READ_FILE | _READ_DIR
 _SCRATCH = _READ | _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _MAKE_SYM | _REFER | _TRUNCATE
 _OUTPUT = _SCRATCH & ~_MAKE_SYM
-"""Without symbolic links: the user might open one that leads elsewhere."""
+"""No symbolic links: the user might later follow one to a different place."""
 _DEVICE = _READ_FILE | _WRITE_FILE
 _NET_TCP = 0b11
 _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
@@ -212,8 +212,8 @@ class Confinement:
         """Set the resource limits of this process.
 
         Args:
-            limits: The host's `Limits` as JSON. Those of a session have no `cpu_seconds`, because each block has a wall
-                time, and have `imports_mb`, additional address space for imports.
+            limits: The host's `Limits` as JSON. A session has no `cpu_seconds`, because each block has a wall time. It
+                has `imports_mb`, additional address space for imports.
 
         Raises:
             OSError: The kernel refused a limit.
@@ -315,7 +315,7 @@ def drop_capabilities() -> None:
 
 
 def import_through_descriptors(confinement: Confinement, folders: list[str]) -> None:
-    """Make imports, also those of packages already loaded, go through open descriptors of their folders.
+    """Make all imports, also from loaded packages, go through open descriptors of their folders.
 
     After a change of user, a folder inside a private home directory can no longer be reached by its path, but still
     through an open descriptor.

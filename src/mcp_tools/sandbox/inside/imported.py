@@ -24,7 +24,7 @@ Kinds = tuple[type, ...]
 
 
 class Sources:
-    """A finder and loader for modules whose source code came with a job."""
+    """Imports modules from the source code that came with a job."""
 
     def __init__(self, sources: Mapping[str, str]) -> None:
         self._sources = sources

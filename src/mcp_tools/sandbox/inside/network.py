@@ -23,7 +23,7 @@ from .result import encode
 
 Message = dict[str, Any]
 Ask = Callable[[Message], Message]
-"""Has the host carry out a request. Raises RuntimeError with the reason if it fails."""
+"""A function that lets the host carry out a request. Raises RuntimeError with the reason if it fails."""
 
 
 def host_channel() -> Ask:

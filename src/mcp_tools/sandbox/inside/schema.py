@@ -46,7 +46,7 @@ class Form(NamedTuple):
     convert: Convert
 
     def described(self, description: str | None) -> Form:
-        """Return the form with a description from a docstring, which replaces that of the type."""
+        """Return the form with this description, if there is one, in place of the type's own."""
         return Form({**self.schema, "description": description}, self.convert) if description else self
 
 

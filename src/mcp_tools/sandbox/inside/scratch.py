@@ -28,7 +28,7 @@ _syscall = ctypes.CDLL(None, use_errno=True).syscall
 def is_over_quota(folder: str, pid: int, *, private: bool) -> bool:
     """Return True if a call's scratch folder exceeds the quota.
 
-    With `private`, the folder is a separate file system, whose size already limits the bytes.
+    With `private`, the folder is a separate file system, and its size already limits the bytes.
     """
     if private:
         found = os.statvfs(folder)
@@ -145,7 +145,7 @@ def _deleted(folder: str, pid: int) -> int:
 
 
 def remove(folder: str) -> None:
-    """Remove a folder of any depth, whatever its file modes.
+    """Remove a folder of any depth, even if its permissions forbid it.
 
     Subfolders are moved to the top before they are emptied. So paths stay short, and there is no recursion.
 

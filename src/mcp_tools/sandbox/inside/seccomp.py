@@ -72,7 +72,7 @@ SPACE = "fallocate 285 47"
 CONDITIONAL = """
     clone 56 220, clone3 435 435, kill 62 129, tgkill 234 131, prlimit64 302 261, prctl 157 167, sendto 44 206,
     socketpair 53 199, ioctl 16 29, fcntl 72 25"""
-"""Calls whose arguments decide whether they are allowed."""
+"""Calls that are allowed only with certain arguments."""
 
 EPERM, EACCES, ENOSYS, EOPNOTSUPP = 1, 13, 38, 95
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000

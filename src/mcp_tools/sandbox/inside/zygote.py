@@ -209,7 +209,7 @@ class Zygote:
             self._control.send(b"d %d %d 0 0" % (call, signal.SIGKILL))
 
     def _check_quotas(self) -> None:
-        """Kill calls whose folders exceed their limits."""
+        """Kill calls with folders that exceed their limits."""
         started = time.monotonic()
         for pid, one in self._children.items():
             if one.paused or one.over_quota:
