@@ -1,1 +1,1 @@
-"""Checks of a tool's source, without running it."""
+"""Checks the source of a tool without running it."""

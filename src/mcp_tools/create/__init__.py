@@ -1,1 +1,1 @@
-"""Creating a tool: checks, trial, examination, proof, registration."""
+"""Creates tools: checks, trial, tests by an examiner, proof and registration."""

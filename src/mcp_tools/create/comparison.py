@@ -80,7 +80,7 @@ async def random_calls(draft: Draft, reference: str, runner: ProposalRunner, not
     [outcome] = await runner.run_examiner_code(source, "_drawn_for_comparison", [{"count": _RANDOM_CALLS}])
     if outcome is None or not isinstance(outcome.value, list):
         why = outcome.problem.message if outcome is not None and outcome.problem is not None else "no list"
-        notify(f"the examiner drew no arguments: {why:.200}")
+        notify(f"the examiner's code generated no arguments: {why:.200}")
         return []
     calls = {(call := TrialCall(one)).key: call for one in outcome.value if isinstance(one, dict)}
     return [call for call in calls.values() if not misfits(draft.tool, call.arguments)]
@@ -199,7 +199,7 @@ class NearMiss:
 def near_misses(function: DocumentedFunction, arguments: dict[str, Json]) -> list[NearMiss]:
     """Derive calls from the question's own that the docstring seems to refuse.
 
-    Without a Raises section there are none, because the docstring does not say that it refuses anything.
+    A docstring without a Raises section refuses nothing, so this returns an empty list.
     """
     if not _RAISES.search(function.docstring):
         return []

@@ -17,7 +17,7 @@ from mcp_tools.sandbox.inside.docstring import parse_docstring
 from mcp_tools.tool import Capabilities, Json, Parameter, ToolSpec
 
 _LOOSE = frozenset({doctest.ELLIPSIS, doctest.SKIP})
-"""Doctest options of examples whose written result is incomplete."""
+"""Doctest options that allow an example to show only a part of its result."""
 
 
 @dataclass(frozen=True, slots=True)

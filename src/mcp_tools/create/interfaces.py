@@ -56,7 +56,7 @@ class ToolStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """A package for which a tool is wanted."""
+    """The package that a new tool must wrap."""
 
     requirement: str
     """The requirement that the tool declares, such as `roman==1.2`."""
@@ -183,7 +183,7 @@ class Test:
         return TrialCall(self.arguments, self.files)
 
     def as_json(self) -> dict[str, Json]:
-        """Return the test as it is stored in a tool's JSON file."""
+        """Return the test in the format of a tool's JSON file."""
         kept: dict[str, Json] = {"arguments": self.arguments, "expected": self.expected, "origin": self.origin}
         names = ("raises", "because", "files", "part", "error")
         others: dict[str, Json] = {name: getattr(self, name) for name in names}
@@ -217,7 +217,7 @@ class Examiner(Protocol):
         """Return the text of those tests in the same reply that could not be parsed."""
 
     def reference(self, definition: str) -> str:
-        """Return the code in the same reply; empty if there was none. It must run in the sandbox only.
+        """Return the code from the same reply, or an empty text. It must run in the sandbox only.
 
         It defines a slow and obvious version of the function under the same name; `draw(random)`, which returns random
         arguments; and perhaps `relations(arguments, result)`, which returns pairs of other arguments and the result

@@ -1,4 +1,4 @@
-"""Mutation testing: deliberate bugs in a tool's code, and the share of them that its tests catch."""
+"""Mutation testing: puts deliberate bugs into a tool's code, and counts how many its tests catch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the calls of a proposed tool in the sandbox. Equal calls run once; one time limit covers all of them."""
+"""Runs the calls of a proposed tool in the sandbox. Equal calls run once, and all calls share a time limit."""
 
 from __future__ import annotations
 

@@ -288,7 +288,7 @@ async def _examples(draft: Draft, varied: Sequence[TrialCall], runner: ProposalR
     failed = [(test, outcome) for test, outcome in failed if test not in lacking]
     unused = [*draft.function.unused, *(test.shown(draft.tool.name) for test in lacking)]
     if unused:
-        notify(f"examples that are no tests: {_some(unused)} ({_TESTABLE})")
+        notify(f"examples that cannot be tests: {_some(unused)} ({_TESTABLE})")
     problems = [failure_text(draft.tool.name, test, outcome) for test, outcome in failed]
     problems += [] if failed else await wrong_examples(draft.tool.source, draft.function.docstring, runner)
     problems += await trial.depends_on_chance(draft, [*(test.call for test in passed), *varied], runner)

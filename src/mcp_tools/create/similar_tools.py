@@ -121,7 +121,7 @@ def _is_older(tool: Tool, wraps: Wrapping | None) -> bool:
 
 
 def _source_of(known: Tool | Draft) -> str:
-    """Return a source as it is stored, with its header."""
+    """Return a source with the header that it has in the library."""
     tool = known if isinstance(known, Tool) else known.tool
     return with_header(tool.source, tool.capabilities)
 

@@ -212,7 +212,7 @@ async def without_idle_parameters(
     for name in [name for name in names if await _is_idle(name, tool, calls, runner)]:
         shorter = without_parameter(source, tool.name, name)
         if shorter is not None:
-            notify(f"removed: {name}, which changes no result")
+            notify(f"removed the parameter {name}, which changes no result")
             source = shorter
         elif name in tool.input_schema["required"]:  # an option that the code reads may matter elsewhere
             problems.append(f"{name!r} changed no result in the trial: remove it, or say in the docstring when it does")
@@ -237,7 +237,7 @@ async def without_idle_parameters(
 
 
 async def wrong_examples(source: str, docstring: str, runner: ProposalRunner) -> list[str]:
-    """Run a docstring's examples as they are written, also those that give no test, such as `round(f(2), 3)`.
+    """Run a docstring's examples unchanged, including those that cannot become tests, such as `print(f(2))`.
 
     Returns:
         A message for the author about each wrong example.

@@ -173,7 +173,7 @@ def _without_argument(source: str, node: ast.FunctionDef, name: str) -> str:
         start = tokens[before].start
     head, tail = lines[start[0] - 1][: start[1]], lines[end[0] - 1][end[1] :]
     if not head.strip() and re.fullmatch(r"\s*(#.*)?\s*", tail):
-        head = tail = ""  # it has a line of its own, perhaps with a comment
+        head = tail = ""  # remove the whole line, with its comment
     return "".join([*lines[: start[0] - 1], head + tail, *lines[end[0] :]])
 
 

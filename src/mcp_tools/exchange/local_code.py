@@ -269,7 +269,7 @@ def _made(origin: Path, files: Members, main: str, project: Mapping[str, Any], i
 
 
 def _project(folder: Path) -> dict[str, Any]:
-    """Return the table `project` of the folder's pyproject.toml; empty if there is none."""
+    """Return the table `project` of the folder's pyproject.toml, or an empty dictionary."""
     path = folder / "pyproject.toml"
     if not os.path.lexists(path):
         return {}

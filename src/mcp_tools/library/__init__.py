@@ -1,1 +1,1 @@
-"""The tools on disk: their files, their evidence, and the search over them."""
+"""The library: the files of tools, their approvals and call counts, and the search."""

@@ -47,7 +47,7 @@ class ApprovedHashes:
     record: str = ""
     """SHA-256 of the other provenance, which includes the question template; empty in old approvals."""
     quarantined: str = ""
-    """The reason for a quarantine; empty if there is none. A new approval ends it."""
+    """The reason for a quarantine; empty for a tool that is not quarantined. A new approval ends it."""
     person: str = ""
     """`yes` if a person approved the tool; empty if only its proof did."""
 

@@ -45,7 +45,7 @@ class Needs:
         return hashlib.sha256(" ".join(hashes).encode()).hexdigest()
 
     def and_packages(self, packages: Iterable[str]) -> tuple[str, ...]:
-        """Return some packages and those of the tools, without duplicates."""
+        """Return `packages` and the packages of the tools, without duplicates."""
         return tuple(dict.fromkeys((*packages, *self.packages)))
 
 

@@ -47,8 +47,8 @@ def require_own_place(folder: Path) -> None:
     """
     if folder.is_symlink() and not folder.resolve().is_relative_to(folder.parent.resolve()):
         raise LibraryError(
-            f"the tool library {folder} is a link to {folder.resolve()}, outside the folder that holds it",
-            remedy=f"remove the link, or name the place itself: --tools-dir {folder.resolve()}",
+            f"the tool library {folder} is a link to {folder.resolve()}, outside its parent folder",
+            remedy=f"remove the link, or use its target: --tools-dir {folder.resolve()}",
         )
 
 
@@ -82,7 +82,7 @@ def sweep_data_folders(parent: Path) -> None:
 
 
 def within(folder: Path, *names: str) -> Path:
-    """Return a path in a library's folder after checking that no part of it is a link.
+    """Return a path in a library's folder, and check that it contains no link.
 
     Raises:
         OSError: A part of the path is a link.

@@ -64,8 +64,8 @@ class Library(LibraryReader):
             The tool as stored, with its final name.
 
         Raises:
-            LibraryError: The name is invalid, the folder cannot be written, or the tool to replace has changed. Nothing
-                has been written then.
+            LibraryError: The name is invalid, the folder cannot be written, or the tool to replace has changed. The
+                library is unchanged.
         """
         if not valid_name(tool.name):
             raise LibraryError(

@@ -225,7 +225,7 @@ class LibraryReader:
         return sorted(found, key=lambda version: str(version.provenance.get("created", "")))
 
     def version(self, name: str, source_hash: str) -> Tool:
-        """Return the version with this source hash, or with this unique prefix of it.
+        """Return the version with a source hash, or with a unique prefix of its hash.
 
         Raises:
             UnknownToolError: The name is invalid.

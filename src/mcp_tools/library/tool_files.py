@@ -178,9 +178,9 @@ def read_tool(folder: Path, name: str) -> Tool | Flaw | None:
     if not valid_name(name):
         return Flaw(name, "name", f"{name!r} cannot name a tool", "rename its files and its function to snake_case")
     if source is None:
-        return Flaw(name, "incomplete", f"{name}.json has no {name}.py beside it", _restore(name))
+        return Flaw(name, "incomplete", f"there is {name}.json, but no {name}.py", _restore(name))
     if document is None:
-        return Flaw(name, "incomplete", f"{name}.py has no {name}.json beside it", _check(name))
+        return Flaw(name, "incomplete", f"there is {name}.py, but no {name}.json", _check(name))
     return parsed(name, source, document)
 
 
@@ -225,20 +225,20 @@ def parsed(name: str, source: bytes, document: bytes) -> Tool | Flaw:
 
 def _misfit(name: str, content: Json) -> str:
     if not isinstance(content, dict):
-        return "it holds no object"
+        return "it does not contain a JSON object"
     wanted = {"name": str, "description": str, "inputSchema": dict, "outputSchema": dict, "_meta": dict}
     for key, kind in wanted.items():
         if not isinstance(content.get(key), kind):
-            return f"{key!r} is missing or of another kind"
+            return f"{key!r} is missing or has the wrong type"
     if content["name"] != name:
         return f"it describes {content['name']!r}"
     if not isinstance(content.get("annotations", {}), dict):
-        return "'annotations' is of another kind"
+        return "'annotations' has the wrong type"
     meta = content["_meta"]
     if meta.get(META_STATUS) not in [*Status]:  # it may be any JSON
         return f"_meta {META_STATUS!r} is {meta.get(META_STATUS)!r}"
     if not isinstance(meta.get(META_HASH), str) or not isinstance(meta.get(META_PROVENANCE, {}), dict):
-        return f"_meta {META_HASH!r} or {META_PROVENANCE!r} is missing or of another kind"
+        return f"_meta {META_HASH!r} or {META_PROVENANCE!r} is missing or has the wrong type"
     try:
         Capabilities.from_json(meta.get(META_PROVENANCE, {}).get(CAPABILITIES, {}))
     except ValueError as error:

@@ -35,7 +35,7 @@ def misfits_in(schema: dict[str, Json], value: Json) -> list[ValidationError]:
 
     Raises:
         SchemaError: The schema is invalid.
-        Unresolvable: A reference points outside the schema. Nothing is fetched.
+        Unresolvable: A reference points outside the schema. It is not fetched.
         TooMuchWorkError: The schema refers to itself too often.
         RecursionError: The schema or the value is nested too deeply.
     """

@@ -46,7 +46,7 @@ def all_of(folder: Path, name: str) -> list[Tool]:
 
 
 def one_of(folder: Path, name: str, source_hash: str) -> Tool:
-    """Return the version with this source hash, or with this unique prefix of it.
+    """Return the version with a source hash, or with a unique prefix of its hash.
 
     Raises:
         LibraryError: There is no such version, or the prefix is ambiguous.

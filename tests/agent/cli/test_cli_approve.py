@@ -49,7 +49,7 @@ def served(tmp_path: Path) -> list[str]:
 def test_a_tool_is_approved_changed_withheld_and_approved_again(alita: Run, source: Path, tmp_path: Path) -> None:
     """From a file that somebody wrote, through an edit; each time it is told what is served and what changed."""
     listed = alita("list")
-    assert "times_two is not served to MCP clients: times_two.py has no times_two.json beside it" in listed.err
+    assert "times_two is not served to MCP clients: there is times_two.py, but no times_two.json" in listed.err
     assert "alita tools approve times_two" in listed.err
     done = alita("approve", "times_two")
     assert (done.code, done.out) == (0, "Approved times_two.\n")
@@ -192,7 +192,7 @@ def test_tools_that_import_each_other_are_approved_run_checked_and_deleted(
     body = body.replace("return n * 2", "from times_two import times_two\n\n    return times_two(times_two(n))")
     source.with_name("by_four.py").write_text(body)
     alone = alita("approve", "by_four")
-    assert "by_four → times_two: times_two.py has no times_two.json beside it" in alone.err
+    assert "by_four → times_two: there is times_two.py, but no times_two.json" in alone.err
     assert alita("approve", "--all").out == "Approved times_two.\nApproved by_four.\n"
     assert (alita("run", "by_four", '{"n": 3}').out, alita("check", "by_four").code) == ("12\n", 0)
     loose = tmp_path / "here" / "loose.py"

@@ -197,7 +197,7 @@ def test_a_backup_names_what_it_leaves_out(library: Library, alita: Run) -> None
     done = alita("backup", "all.zip")
     assert done.code == 1
     assert "triangle_number is not exported: triangle_number.py was changed since it was checked" in done.err
-    assert "sum_of_triangles is not exported: sum_of_triangles.py has no sum_of_triangles.json beside it" in done.err
+    assert "sum_of_triangles is not exported: there is sum_of_triangles.py, but no sum_of_triangles.json" in done.err
 
 
 def test_a_taken_name_is_refused_unless_it_is_to_be_replaced(library: Library, alita: Run) -> None:

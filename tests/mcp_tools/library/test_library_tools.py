@@ -389,14 +389,14 @@ def test_a_library_that_is_a_link_out_of_its_folder_is_refused(tmp_path: Path) -
     project = tmp_path / "project"
     (project / "tools").mkdir(parents=True)
     (project / "generated_tools").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(LibraryError, match=r"is a link to .*elsewhere, outside the folder"):
+    with pytest.raises(LibraryError, match=r"is a link to .*elsewhere, outside its parent folder"):
         Library(project / "generated_tools", project / "data")
     (project / "beside").symlink_to("tools")
     Library(project / "beside", project / "data").register(make_tool())
     assert (project / "tools" / "nth_fibonacci.py").is_file()
     opened = Library(project / "later", project / "data")
     (project / "later").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(LibraryError, match="outside the folder"):
+    with pytest.raises(LibraryError, match="outside its parent folder"):
         opened.register(make_tool())
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
