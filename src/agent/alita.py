@@ -30,8 +30,8 @@ from agent.configuration.settings import (
     RULES,
     SCHEMA,
     configuration_of,
-    places_of,
     settings_as_in,
+    values_to_resume,
 )
 from agent.consent.consent import Confirm
 from agent.consent.external_tools import ConfiguredServers
@@ -258,7 +258,7 @@ class Alita:
                 Note(f"answered from the cache (run {known.run_id}); to ask again: --no-cache, or /retry in a session")
             )
             return self._finish(replace(known, tools_created=(), steps=0, usage=Usage(), seconds=0.0, waited=0.0))
-        told = configuration | places_of(self.settings) | follows | place
+        told = configuration | values_to_resume(self.settings) | follows | place
         told |= {} if purpose is Purpose.ANSWER else {PURPOSE: str(purpose)}
         told |= {AROUND: around} if around else {}
         if self.settings.use_cache and not around and not follows and not place:

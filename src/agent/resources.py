@@ -207,7 +207,9 @@ class Resources:
         """Return the tools of external servers and start the servers. A replay starts none."""
         if live:
             if self._external.choice is not None:
-                self._tell(Warned(f"this folder's settings choose which model answers: {self._external.choice.told}"))
+                self._tell(
+                    Warned(f"this folder's settings choose which model answers: {self._external.choice.in_one_line}")
+                )
             for note in self._external.news():
                 self._tell(Note(note))
             self._servers = self._servers or self._external.servers()

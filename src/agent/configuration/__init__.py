@@ -1,1 +1,1 @@
-"""Everything that can be set: the settings, the files and variables they come from, and the keys."""
+"""The settings, the files and variables that set them, and stored keys."""

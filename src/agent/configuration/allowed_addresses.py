@@ -1,4 +1,4 @@
-"""Entries of the setting `allow_addresses`: private addresses that may still be opened."""
+"""Entries of the setting `allow_addresses`: private addresses that may be opened."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class AllowedAddress(NamedTuple):
-    """One entry: a network or a host name, at one port or at all."""
+    """One entry: a network or a host name, at one port or at all ports."""
 
     network: IPv4Network | IPv6Network | None
     name: str
     port: int | None
 
     def covers(self, address: IPv4Address | IPv6Address, host: str, port: int) -> bool:
-        """True if the entry names this address, or the host that was asked for, at this port."""
+        """Return True if the entry names this address or the requested host, at this port."""
         if self.port not in (None, port):
             return False
         return address in self.network if self.network is not None else self.name == host.lower()
@@ -31,7 +31,7 @@ def read_allowed(text: str) -> AllowedAddress:
     """Read an entry: `intranet.example`, `10.0.0.5`, `10.0.0.5:8080`, `10.1.0.0/16` or `http://127.0.0.1:8000`.
 
     Raises:
-        ValueError: It has another form.
+        ValueError: The entry has another form.
     """
     scheme, mark, rest = text.lower().rpartition("://")
     with suppress(ValueError):

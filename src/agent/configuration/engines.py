@@ -15,7 +15,7 @@ class Engine:
             `Class(http, url, key=key)`.
         about: Description in docs/web.md.
         key: Setting with its API key. The variable has the same name in capitals.
-        url: Setting with the address of the user's own server, which needs no key.
+        url: Setting with the address of the user's own server, which works without a key.
         needs: Package that it imports.
         spacing: Seconds between two requests of this process.
         reads_pages: True if its class is also a `PageReader`.

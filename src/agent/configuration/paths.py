@@ -1,4 +1,4 @@
-"""alita's folders: the user's own, or one folder for everything if ALITA_HOME is set."""
+"""alita's folders: the user's usual ones, or one folder for everything if ALITA_HOME is set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOOLS_FOLDER = "generated_tools"
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The folders that hold settings and everything that alita makes, except the tools."""
+    """Folders of the settings and of everything that alita makes, except tools."""
 
     config: Path
     data: Path
@@ -30,7 +30,7 @@ class Folders:
 
 
 def find_folders(environment: Mapping[str, str]) -> Folders:
-    """The folders that this environment asks for."""
+    """Return the folders for an environment."""
     if config := environment.get("ALITA_CONFIG_DIR", "").strip():
         others = find_folders({**environment, "ALITA_CONFIG_DIR": ""})
         return replace(others, config=Path(config).expanduser().absolute())
@@ -51,6 +51,6 @@ def find_folders(environment: Mapping[str, str]) -> Folders:
 
 
 def default_tools_folder(data: Path, current: Path) -> Path:
-    """`generated_tools` of the current folder when there is one, else the user's own."""
+    """Return `generated_tools` in the current folder if it exists, else the one in the data folder."""
     here = current / TOOLS_FOLDER
     return here if here.is_dir() else data / TOOLS_FOLDER

@@ -1,8 +1,8 @@
-"""Which model and services a project's files choose, and whether the user allowed that.
+"""The model and services that a project's files choose, and the user's decision about them.
 
 The `alita.toml` or `.env` of a cloned folder could name a stranger's model or endpoint, which would read questions and
-files, and control the user's own servers. So it is asked about once, like a server that a
-project defines, and the decision holds for these very values in this folder.
+files, and control the user's servers. So the user is asked once, as for a server that a project defines. The decision
+applies to exactly these values in this folder.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProjectChoice:
-    """The settings with which a project's files decide who answers, or who is asked for search and speech."""
+    """A project's settings that decide which model answers, or who receives searches and recordings."""
 
     project: Path
     settings: tuple[Explained, ...]
-    """The chosen values with their file; keys are masked."""
+    """The chosen values with their files; keys are masked."""
     digest: str
-    """SHA-256 of the values: a changed one is asked about again."""
+    """SHA-256 of the values. After a change, the user is asked again."""
     verdict: Verdict | None
 
     @classmethod
     def of(cls, settings: Settings) -> ProjectChoice | None:
-        """The choice of the project in which the settings were read; None where it makes none."""
+        """Return the choice of the project in which the settings were read; None if its files choose nothing."""
         chosen = [line for line in settings.explain() if line.name in settings.chosen_by_project]
         if not chosen:
             return None
@@ -48,27 +48,27 @@ class ProjectChoice:
 
     @property
     def decides_model(self) -> bool:
-        """True if it chooses what decides on actions, and not just who is asked for search and speech."""
+        """True if it chooses the model that decides on actions, not only a service for search or speech."""
         deciding = {"model", "fallback", "base_url", *ROLES}
         return any(line.name in deciding or line.name.startswith("models.") for line in self.settings)
 
     @property
-    def told(self) -> str:
-        """The choice on one line."""
+    def in_one_line(self) -> str:
+        """The choice in one line."""
         return one_line("; ".join(f"{line.name} = {line.value} ({line.source})" for line in self.settings), 600)
 
 
 def require_allowed(settings: Settings) -> None:
-    """Stops before a model, an endpoint or an account is used that only a project chose.
+    """Raise unless the user has allowed the model, endpoint or account that a project chose.
 
     Raises:
-        SettingsError: The user has not allowed it.
+        SettingsError: The user has not allowed the choice.
     """
     choice = ProjectChoice.of(settings)
     if choice is not None and choice.verdict != "trusted":
         why = "you refused that" if choice.verdict == "refused" else "you have not allowed that"
         raise SettingsError(
-            f"This folder's settings choose which model answers, and {why}: {choice.told}.",
+            f"This folder's settings choose which model answers, and {why}: {choice.in_one_line}.",
             remedy="If you trust them: alita config trust. Otherwise choose a model with --model and --base-url, "
             "or in your own settings file (`alita config edit`).",
         )

@@ -1,7 +1,7 @@
 """The settings of one invocation: one typed object, read once and passed down.
 
-Defaults < user file < project file < environment (with `.env` below it) < flags. Every value remembers which
-of these it came from. The layers are read in `agent.configuration.settings_sources`.
+Defaults < user file < project file < environment (with `.env` below it) < flags. The settings remember the source of
+every value. The layers are read in `agent.configuration.settings_sources`.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ UNSET = "—"
 
 
 def split_names(value: Any) -> Any:
-    """Return the names in a text with commas; other values unchanged."""
+    """Split a text at commas; return other values unchanged."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
 
 
 def require_header_text(key: str) -> None:
-    """Raises ValueError, which does not show it, for a key that no header can hold."""
+    """Raise ValueError for a key that no HTTP header can contain. The message does not show the key."""
     if strange := next((c for c in key if not (c.isascii() and c.isprintable())), ""):
         raise ValueError(f"it contains the character {strange!a}, which no key contains; paste it again")
 
@@ -77,7 +77,7 @@ def seconds_of(period: str) -> float:
     """Return the seconds of a period such as `90d`, in minutes, hours, days or weeks.
 
     Raises:
-        ValueError: It is no period.
+        ValueError: The text is not a period.
     """
     if (found := _PERIOD.fullmatch(period.strip().lower())) is None:
         raise ValueError(f"{period!r} is not a period such as 12h, 30d or 4w")
@@ -85,10 +85,10 @@ def seconds_of(period: str) -> float:
 
 
 def start_of(text: str, now: float) -> float:
-    """When a period began, in seconds since 1970: `7d` before now, or a day such as `2026-11-01`, local time.
+    """Return the start of a period in seconds since 1970: `7d` before now, or a day such as `2026-11-01`, local time.
 
     Raises:
-        ValueError: It is neither.
+        ValueError: The text is neither.
     """
     try:
         return datetime.fromisoformat(text.strip()).timestamp()
@@ -102,14 +102,14 @@ def start_of(text: str, now: float) -> float:
 
 def _retention(value: object) -> str:
     """Return the value of the setting `keep_runs`: a period, a number of runs, or `all`."""
-    told = str(value).strip().lower()
-    if told != "all" and not told.isdecimal() and not _PERIOD.fullmatch(told):
-        raise ValueError(f"{told!r} is not a period such as 90d, a number of runs, or all")
-    return told
+    text = str(value).strip().lower()
+    if text != "all" and not text.isdecimal() and not _PERIOD.fullmatch(text):
+        raise ValueError(f"{text!r} is not a period such as 90d, a number of runs, or all")
+    return text
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
-"""In a variable or a flag, separated by commas."""
+"""Names; separated by commas in a variable or a flag."""
 Address = Annotated[str | None, AfterValidator(endpoint_address)]
 Key = Annotated[SecretStr | None, AfterValidator(_usable)]
 Count = Annotated[int, Field(ge=1, le=1000)]
@@ -364,7 +364,7 @@ class _FixedSettings(BaseModel):
     def remember(
         self, sources: Mapping[str, str], project: Path, chosen: Iterable[str], keys: Mapping[str, SecretStr]
     ) -> Self:
-        """These settings, knowing where each value came from; see the properties of these names."""
+        """Return these settings after storing the source of each value; see the properties with these names."""
         self._keys.update(keys)
         self._sources.update(sources)
         self._project = project
@@ -373,16 +373,16 @@ class _FixedSettings(BaseModel):
 
     @property
     def project(self) -> Path:
-        """The folder with the `alita.toml` and `.env` that that were read."""
+        """Folder of the `alita.toml` and `.env` that were read."""
         return self._project
 
     @property
     def chosen_by_project(self) -> frozenset[str]:
-        """The settings with which a project's files decide who answers; see `agent.configuration.project_choice`."""
+        """A project's settings that decide which model answers; see `agent.configuration.project_choice`."""
         return self._chosen_by_project
 
     def models_for(self, role: str) -> tuple[str, ...]:
-        """The models of a role in the order in which they are tried; nobody need be there for films."""
+        """Return the models of a role in the order of use. Only the role for films may have none."""
         own: tuple[str, ...] = getattr(self, role)
         general = (self.model, *self.fallback)
         if role != Role.MEDIA:
@@ -408,17 +408,17 @@ class _FixedSettings(BaseModel):
 
     @property
     def keys(self) -> Mapping[str, str]:
-        """The keys of the named models in clear, by the variables that hold them."""
+        """Keys of the named models in clear text, by the names of their variables."""
         return {variable: key.get_secret_value() for variable, key in self._keys.items()}
 
     @property
     def logs_dir(self) -> Path:
-        """Folder of the logs of what runs did."""
+        """Folder of the logs of runs."""
         return self.data_dir / "logs"
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Every key in clear, for the redactor."""
+        """All keys in clear text, for the redactor."""
         values = (getattr(self, name) for name in type(self).model_fields)
         found = (*(v.get_secret_value() for v in values if isinstance(v, SecretStr)), *self.keys.values())
         password = urlsplit(self.database_url.get_secret_value()).password if self.database_url else None
@@ -426,33 +426,33 @@ class _FixedSettings(BaseModel):
 
     @property
     def sessions_dir(self) -> Path:
-        """Folder of the interactive terminal's sessions."""
+        """Folder of the terminal's sessions."""
         return self.data_dir / "sessions"
 
     @property
     def by_flag(self) -> set[str]:
-        """The settings that the command line gave."""
+        """Settings from the command line."""
         return {name for name, source in self._sources.items() if source.startswith("flag")}
 
     @property
     def may_download(self) -> bool:
-        """Models and browsers may be downloaded."""
+        """True if models and browsers may be downloaded."""
         at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
         return self.download == "always" or (self.download == "terminal" and at_terminal)
 
     def source_of(self, name: str) -> str:
-        """Source of a value: `default`, a file's path, `variable NAME`, or `flag --name`."""
+        """Return the source of a value: `default`, a file's path, `variable NAME`, or `flag --name`."""
         return self._sources.get(name, "default")
 
     def explain(self) -> list[Explained]:
-        """Each setting, its value and where it came from."""
+        """Return each setting with its value and source."""
         values = {name: _shown(getattr(self, name)) for name in type(self).model_fields if name != "models"}
         values |= {f"models.{name}": named.shown for name, named in self.models.items()}
         return [Explained(name, value, self.source_of(name)) for name, value in values.items()]
 
 
 def _engine_fields() -> dict[str, Any]:
-    """The settings of each search engine: the address of the user's own server, and an API key."""
+    """Return the settings of each search engine: the address of the user's own server, and an API key."""
     fields: dict[str, Any] = {}
     for engine in ENGINES:
         if engine.url:
@@ -491,7 +491,7 @@ def _shown(value: Any) -> str:
 
 
 def implied_model(values: Mapping[str, Any]) -> tuple[str, str]:
-    """The model when none is named, and why this one. `auto` is asked for at any endpoint but OpenAI's."""
+    """Return the default model and the reason for it. At any endpoint but OpenAI's, it is `auto`."""
     url = str(values.get("base_url") or "")
     if url and not _OPENAI.match(url):
         return FIRST_LISTED, "default with an endpoint"
@@ -501,21 +501,21 @@ def implied_model(values: Mapping[str, Any]) -> tuple[str, str]:
 
 
 PURPOSE = "wish"
-"""In a run's configuration: what it is for, where that is not an answer."""
+"""In a run's configuration: its purpose, if that is not an answer."""
 AROUND = "around"
-"""In a run's configuration: the package that the tool is to be made around, as a requirement."""
+"""In a run's configuration: the requirement of the package to make a tool around."""
 SCHEMA = "schema"
-"""In a run's configuration: what its answer must fit, as JSON."""
+"""In a run's configuration: the JSON Schema of its answer, as JSON."""
 RULES = "rules"
-"""In a run's configuration: what a benchmark says of the form of its answers."""
+"""In a run's configuration: a benchmark's rules for the form of answers."""
 EARLIER = "earlier"
-"""In a run's configuration: the program that answered a question of the same form before."""
+"""In a run's configuration: the program that answered an earlier question of the same form."""
 FOLLOWS = "follows"
 """In a run's configuration: the run of the turn before it. The run's journal has the conversation."""
 HOME = "home"
 """In a run's configuration: the first run of its conversation; its folder has the files of all turns."""
 FOLDER = "folder"
-"""In a run's configuration: the user's folder that programs may read; empty if that was taken back."""
+"""In a run's configuration: the user's folder that programs may read; empty after the grant was withdrawn."""
 COPY = "folder_copy"
 """In a run's configuration: the run with the copy of the folder; `new` for the run itself, empty without a copy."""
 NEW_COPY = "new"
@@ -527,30 +527,30 @@ TRAITS = {
 _LIMITS = ("max_steps", "max_tokens", "max_seconds", "max_cost")
 _RECORDED = tuple(name for name, traits in TRAITS.items() if traits.recorded)
 _AS_IN_PROCESS = {*_LIMITS, "engines", "browser_hosts", "allow_private", "allow_addresses"}
-"""Recorded settings that this process decides if a run's configuration lacks them; the others then count as unset."""
+"""Recorded settings that come from this process if a run's configuration lacks them. Others then count as unset."""
 _UNSET_IF_MISSING = tuple(name for name in _RECORDED if name not in _AS_IN_PROCESS)
 
 
 def configuration_of(settings: Settings) -> dict[str, str]:
-    """Return everything an answer depends on besides question and files: models, endpoint and limits."""
-    told = {"model": settings.model, "base_url": settings.base_url or ""}
+    """Return everything that an answer depends on besides question and files: models, endpoint and limits."""
+    configuration = {"model": settings.model, "base_url": settings.base_url or ""}
     for name in _RECORDED:
         value = getattr(settings, name)
         if value is not None and value is not False and value not in ((), "", "auto"):
-            told[name] = ",".join(value) if isinstance(value, tuple) else "on" if value is True else str(value)
+            configuration[name] = ",".join(value) if isinstance(value, tuple) else "on" if value is True else str(value)
     roles = {role: settings.models_for(role) for role in ROLES}
     for role, models in roles.items():
-        # nobody sees or watches unless named
+        # no model reads pictures or films unless it is named
         if settings.vision if role == Role.VISION else models if role == Role.MEDIA else models != (settings.model,):
-            told[role] = ",".join(models)
+            configuration[role] = ",".join(models)
     asked = {name for models in roles.values() for name in models}
     if used := {name: one.model_dump(exclude_defaults=True) for name, one in settings.models.items() if name in asked}:
-        told["models"] = json.dumps(used, sort_keys=True)
-    return told
+        configuration["models"] = json.dumps(used, sort_keys=True)
+    return configuration
 
 
-def places_of(settings: Settings) -> dict[str, str]:
-    """Return values that a later process needs to resume, since it lacks this one's flags."""
+def values_to_resume(settings: Settings) -> dict[str, str]:
+    """Return values that a later process needs to resume a run, because it does not have this process's flags."""
     endpoint = {"endpoint": "by flag"} if "base_url" in settings.by_flag else {}
     return {"tools_dir": str(settings.tools_dir), "approval": settings.approval, **endpoint}
 
@@ -561,14 +561,16 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
     Args:
         run: The run.
         settings: The settings of this process.
-        goes_on: True if it makes new calls: then limits of the command line count, and this process may raise the limit
-            that ended the run.
+        goes_on: True if the run will make new calls. Then limits from the command line apply, and this process may
+            raise the limit that ended the run.
 
     Raises:
-        RunError: An earlier version made the run with what this one does not have.
+        RunError: An earlier version made the run with a setting that this version does not have.
     """
-    told = run.configuration
-    written = {name: told[name] for name in (*_RECORDED, *ROLES, "approval", "tools_dir") if told.get(name)}
+    configuration = run.configuration
+    written = {
+        name: configuration[name] for name in (*_RECORDED, *ROLES, "approval", "tools_dir") if configuration.get(name)
+    }
     if goes_on:
         ended = f"max_{run.answer.limit}" if run.answer else ""
         for name in written.keys() & {*_LIMITS, "approval"}:
@@ -584,11 +586,11 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
             f"The run {run.run_id} cannot be repeated; its {flaw['loc'][0]}: {why}.", remedy="Ask its question again."
         ) from None
     recorded = {name: getattr(read, name) for name in ("model", "fallback", *ROLES, *_UNSET_IF_MISSING, *written)}
-    if told.get("endpoint") or settings.base_url is None:
-        recorded["base_url"] = told.get("base_url") or None
+    if configuration.get("endpoint") or settings.base_url is None:
+        recorded["base_url"] = configuration.get("base_url") or None
     return settings.model_copy(update=recorded)
 
 
 def purpose_of(run: Run) -> Purpose:
-    """Return the purpose of a run, which a resumed or repeated run keeps."""
+    """Return the purpose of a run. Resumed and replayed runs keep it."""
     return Purpose.CREATE if run.configuration.get(PURPOSE) == "create" else Purpose.ANSWER

@@ -1,4 +1,4 @@
-"""The user's own settings file: a setting is checked, then written; comments are kept."""
+"""The user's settings file. A setting is checked before it is written, and comments are kept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class SettingsFile:
-    """One settings file, which need not exist yet."""
+    """A settings file, which may not exist yet."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -34,7 +34,7 @@ class SettingsFile:
             check: Reads all settings with the given one, so that an invalid value is reported before it is written.
 
         Raises:
-            UsageError: It is a key.
+            UsageError: The setting is a key.
             SettingsError: There is no such setting, its value is invalid, or the file cannot be read.
             StorageError: The file cannot be written.
         """
@@ -60,7 +60,7 @@ class SettingsFile:
         Raises:
             UsageError: The file does not have it.
             SettingsError: The file cannot be read.
-            StorageError: It cannot be written.
+            StorageError: The file cannot be written.
         """
         document = self._read()
         if name not in document:

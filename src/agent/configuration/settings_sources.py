@@ -1,9 +1,12 @@
-"""Reads the layers of settings and merges them, remembering where each value came from.
+"""Reads the layers of settings and merges them, with the source of each value.
 
-A project's own files are untrusted. `alita.toml` and `.env` of the current folder cannot weaken the
-isolation, move alita's folders or put the tools outside the project; `alita.toml` may hold neither keys nor an endpoint
-for all models; an endpoint named in `.env` only receives a key of the same file; and a model that `alita.toml` names
-uses a key only if the user's own settings use that key, too.
+A project's own files are untrusted:
+
+- `alita.toml` and `.env` of the current folder cannot weaken the isolation, move alita's folders or put the tools
+  outside the project.
+- `alita.toml` may set neither keys nor an endpoint for all models.
+- An endpoint in `.env` only receives a key from the same file.
+- A model in `alita.toml` uses a key only if the user's own settings use that key at the same endpoint.
 """
 
 from __future__ import annotations
@@ -29,9 +32,9 @@ from mcp_tools.small_files import SETTINGS, read_small, toml_of
 from mcp_tools.text import one_line
 
 Layer = dict[str, tuple[Any, str]]
-"""The values of one source, each with how a message names it."""
+"""Values of one source, each with the source's name for messages."""
 _MODELS = "models."
-"""Prefix of each model that a layer defines: a separate setting, so that layers override it by name."""
+"""Prefix of a model that a layer defines. Each is a separate setting, so layers override it by name."""
 _GEMINI_KEY = "ALITA_GEMINI_API_KEY"
 _WORDS = {
     **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "it is not a whole number"),
@@ -48,14 +51,14 @@ NOT_FOR_PROJECTS: dict[str, str] = {
 }
 """Settings that a project's files may not set, each with the reason."""
 _FOR_DOTENV = ("base_url", *(name for name in KEYS if name != "database_url"))
-"""Settings among these that a project's `.env` may still hold."""
+"""Exceptions that a project's `.env` may set."""
 _DECIDING = tuple(name for name, traits in TRAITS.items() if traits.decides)
 SERVE_TOKEN = "ALITA_SERVE_TOKEN"  # noqa: S105 - a variable's name
-"""The bearer token of `alita serve --http`: no setting, so that no file of a project can choose it."""
+"""Variable with the bearer token of `alita serve --http`. It is not a setting, so projects cannot choose it."""
 
 
 def variables(setting: str) -> tuple[str, ...]:
-    """The variables that set a setting, the one that wins first; tables have none."""
+    """Return the variables that set a setting, the strongest first; none for a table."""
     return () if setting == "models" else (f"ALITA_{setting.upper()}", *TRAITS[setting].variables)
 
 
@@ -65,15 +68,15 @@ def read_settings(
     environment: Mapping[str, str] | None = None,
     current: Path | None = None,
 ) -> Settings:
-    """Reads and merges every layer.
+    """Read and merge all layers.
 
     Args:
         flags: Values of the command line; None means not given.
-        environment: The process's own when not given.
+        environment: Environment variables; by default those of the process.
         current: The folder with the `alita.toml` and `.env` to read; by default the current one.
 
     Raises:
-        SettingsError: A file cannot be read, a setting is unknown, or its value is not what it can be.
+        SettingsError: A file cannot be read, a setting is unknown, or a value is invalid.
     """
     environment = os.environ if environment is None else environment
     current = (current or Path.cwd()).absolute()
@@ -125,7 +128,7 @@ def read_settings(
 
 
 def _chosen(sources: Mapping[str, str], theirs: set[tuple[str, str]]) -> list[str]:
-    """The settings with which a project's files decide who answers, where nothing of the user's overrides them."""
+    """Return the deciding settings that come from a project's files and are not overridden by the user."""
     models = [name for name in sources if name.startswith(_MODELS)]
     chosen = [name for name in (*_DECIDING, *models) if (name, sources.get(name)) in theirs]
     implied = ["model"] if {"base_url", "api_key"} & {*chosen} and sources["model"].startswith("default") else []
@@ -133,7 +136,7 @@ def _chosen(sources: Mapping[str, str], theirs: set[tuple[str, str]]) -> list[st
 
 
 def _keys(settings: Settings, environment: Mapping[str, str]) -> dict[str, SecretStr]:
-    """The keys of the named models. A project's `.env` may not hold them, since their owner would be unknown."""
+    """Return the keys of the named models. A project's `.env` is not read: the owner of its keys would be unknown."""
     keys = {}
     for name, named in settings.models.items():
         if key := environment.get(named.key, "").strip():
@@ -146,7 +149,7 @@ def _keys(settings: Settings, environment: Mapping[str, str]) -> dict[str, Secre
 
 
 def _require_harmless(project: Layer, dotenv: Layer, current: Path) -> None:
-    """Refuses what a project's files may not set."""
+    """Refuse settings that a project's files may not set."""
     for layer, allowed in ((project, ()), (dotenv, _FOR_DOTENV)):
         for name, (value, source) in layer.items():
             if name in NOT_FOR_PROJECTS and name not in allowed:
@@ -154,7 +157,7 @@ def _require_harmless(project: Layer, dotenv: Layer, current: Path) -> None:
                     f"{source} sets {name}, which a project may not do: {NOT_FOR_PROJECTS[name]}.",
                     remedy=f"Export {variables(name)[0]}, or set it in your own settings file (`alita config edit`).",
                 )
-            # A scripted model is a program: it comes from the user alone.
+            # A scripted model is a program, so only the user may choose one.
             models = split_names(value) if name in ("model", "fallback", *ROLES) else ()
             if any(str(model).strip().startswith(SCRIPTED) for model in models or ()):
                 raise SettingsError(
@@ -173,7 +176,7 @@ def _require_harmless(project: Layer, dotenv: Layer, current: Path) -> None:
 
 
 def _refuse_borrowed_keys(project: Layer, own: Layer) -> None:
-    """A model that a project names gets a key only at an endpoint where the user's own settings use that key."""
+    """Refuse a project's model with a key, unless the user's own settings use that key at the same endpoint."""
     models = [value for name, (value, _) in own.items() if name.startswith(_MODELS)]
     used = {(_address(value.get("base_url")), value.get("key")) for value in models}
     key_source = own["api_key"][1] if "api_key" in own else ""
@@ -193,7 +196,7 @@ def _address(url: object) -> str:
 
 
 def _refuse_redirected_key(merged: Layer, dotenv: Layer) -> None:
-    """An endpoint chosen by `.env` gets the key of `.env` and no other."""
+    """Refuse to send a key to an endpoint from `.env`, unless the key is from `.env`, too."""
     url, key = merged.get("base_url"), merged.get("api_key")
     if url and key and url == dotenv.get("base_url") and key != dotenv.get("api_key"):
         raise SettingsError(
@@ -217,14 +220,14 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
 
 
 def _file_layer(path: Path) -> Layer:
-    """Return the settings of a file, with its named models one by one."""
+    """Return the settings of a file; each named model is a separate setting."""
     with os_errors_as(SettingsError, f"{path} cannot be read"):
         try:
             values = toml_of(read_small(path, SETTINGS))
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return {}
         except UnicodeDecodeError:
-            raise  # as what cannot be read
+            raise  # becomes a SettingsError
         except ValueError as error:
             raise SettingsError(
                 f"{path} is not valid TOML: {one_line(str(error), 200)}.", remedy="Fix that line."
@@ -241,7 +244,7 @@ def _file_layer(path: Path) -> Layer:
 
 
 def _variables_layer(environment: Mapping[str, str], origin: str = "variable {}") -> Layer:
-    """Return the settings of variables; an empty one counts as unset, and a misspelt one is refused."""
+    """Return the settings from variables. An empty variable counts as unset; a misspelt one is an error."""
     layer: Layer = {}
     for setting in Settings.model_fields:
         for variable in variables(setting):
@@ -275,10 +278,10 @@ def _dotenv_layer(path: Path) -> Layer:
 
 
 def require_known(values: Iterable[str], path: Path | None = None) -> None:
-    """Refuses names that are no settings, in a file or as the user typed them.
+    """Refuse unknown settings, in a file or typed by the user.
 
     Raises:
-        SettingsError: A name is unknown; the message has the nearest one.
+        SettingsError: A name is unknown. The message suggests the nearest one.
     """
     for name in values:
         said = f"{path} sets {name}" if path else f"There is no setting {name}"

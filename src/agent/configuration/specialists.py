@@ -1,4 +1,4 @@
-"""The specialists: agents for one kind of task, which answer a whole question or one that a run hands over."""
+"""The specialists: agents for one kind of task. They answer a whole question, or one that a run hands over."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Specialist:
-    """The traits of a specialist; all agents share tools of the library and of servers."""
+    """A specialist. All agents share the tools of the library and of servers."""
 
     summary: str
     """For people."""
@@ -67,11 +67,11 @@ _ACTIONS = ("search", "browse", "read_file", "create_tool", "run_code", "ask")
 
 
 def prompt_of(agent: str) -> str:
-    """Return the text after the standard prompt; empty for an agent without a kind."""
+    """Return the text after the standard prompt; empty for an agent that is not a specialist."""
     return SPECIALISTS[agent].prompt if agent else ""
 
 
 def not_for(agent: str) -> list[str]:
-    """Return the actions that a specialist lacks; no specialist hands questions over."""
+    """Return the actions that a specialist lacks. No specialist hands questions over."""
     own = SPECIALISTS[agent].actions if agent else _ACTIONS[:-1]
     return [action for action in _ACTIONS if action not in own]

@@ -13,14 +13,14 @@ from agent.user_files import writing
 from mcp_tools.data_files import JsonFile
 
 FILE = "keys.json"
-"""In the config folder: each key by its variable, null for one in the keyring."""
+"""File in the config folder: each key by its variable; null for a key in the keyring."""
 OF_HOST = "@"
-"""Stands between the name and the host of a key that tools may send to that host: `WEATHER@api.example.com`."""
+"""Separator between a key's name and the host to which tools may send it: `WEATHER@api.example.com`."""
 _SERVICE = "alita"
 
 
 class StoredKeys:
-    """The kept keys, by the environment variable that each stands for.
+    """The stored keys, by their environment variables.
 
     Args:
         folder: The config folder.
@@ -31,7 +31,7 @@ class StoredKeys:
         self._file = JsonFile(self.path, dict[str, str | None], empty={})
 
     def places(self) -> dict[str, str]:
-        """Place of each key: `keyring` or `file`.
+        """Return the place of each key: `keyring` or `file`.
 
         Raises:
             SettingsError: The file is damaged.
@@ -39,19 +39,19 @@ class StoredKeys:
         return {name: "keyring" if value is None else "file" for name, value in self._read().items()}
 
     def values(self) -> dict[str, str]:
-        """The keys. Keys missing from the keyring are left out.
+        """Return the keys, without those that are missing from the keyring.
 
         Raises:
-            SettingsError: The file is damaged, or the keyring cannot be asked.
+            SettingsError: The file is damaged, or the keyring cannot be read.
         """
         found = {name: _from_keyring(name) if value is None else value for name, value in self._read().items()}
         return {name: value for name, value in found.items() if value}
 
     def keep(self, name: str, value: str) -> str:
-        """Keeps a key, and gives the place.
+        """Store a key, and return its place.
 
         Raises:
-            SettingsError: The file is damaged, or the keyring takes nothing.
+            SettingsError: The file is damaged, or the keyring cannot be written.
             StorageError: It cannot be written.
         """
         keyring = _keyring()
@@ -63,10 +63,10 @@ class StoredKeys:
         return "file" if keyring is None else "keyring"
 
     def drop(self, name: str) -> bool:
-        """Remove a key; return False if there is none.
+        """Remove a key. Return False if it was not stored.
 
         Raises:
-            SettingsError: The file is damaged, or the keyring gives nothing away.
+            SettingsError: The file is damaged, or the keyring cannot be changed.
             StorageError: It cannot be written.
         """
         if name not in self._read():
@@ -88,13 +88,13 @@ class StoredKeys:
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, str | None]]:
-        self._read()  # a damaged file is reported, not moved aside: its keys are nowhere else
+        self._read()  # a damaged file is reported and not moved, because its keys exist nowhere else
         with writing(self.path), self._file.changing() as kept:
             yield kept
 
 
 def _keyring() -> Any:
-    """The system's keyring; None without one, or without the package that speaks to it."""
+    """Return the system's keyring; None without one, or without the package for it."""
     if find_spec("keyring") is None:
         return None
     import keyring

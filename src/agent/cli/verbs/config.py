@@ -129,11 +129,11 @@ def trust(
         return done("No file in this folder chooses a model.", allowed=[])
     allowed = yes or (is_terminal() and ask_about_choice(choice, decisions))
     if not allowed and not is_terminal():
-        raise UsageError(f"This would allow: {choice.told}", remedy="If you trust it: alita config trust --yes")
+        raise UsageError(f"This would allow: {choice.in_one_line}", remedy="If you trust it: alita config trust --yes")
     if allowed:
         decisions.decide(choice.digest, choice.project, "trusted")
     form = {"ok": allowed, "allowed": [line._asdict() for line in choice.settings]}
-    return Result(form, note=f"Allowed: {choice.told}" if allowed else "", code=0 if allowed else 1)
+    return Result(form, note=f"Allowed: {choice.in_one_line}" if allowed else "", code=0 if allowed else 1)
 
 
 keys_app = options.App("API keys, stored in the system keyring or in a file that only you can read.")
