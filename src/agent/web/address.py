@@ -1,4 +1,4 @@
-"""Addresses of the web: when two mean the same page, and when two pages come from the same source."""
+"""Compares web addresses: canonical forms, hosts and registered domains."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _PORTS = {"http": 80, "https": 443}
 _PICTURES = re.compile(r"/media/[^/:]+:")  # what MediaWiki shows before an article, which stays the same page
 _ADDRESS = re.compile(r"https?://[^/?#\s]\S*", re.IGNORECASE)
 _IN_TEXT = re.compile(r"https?://(?:\[[0-9a-f:.]+\])?[^\s<>\"'“”‘’`\[\]]+", re.IGNORECASE)
-_BEHIND = ".,;:!?*_"  # signs that follow an address in a text, and are not part of its end
+_BEHIND = ".,;:!?*_"  # punctuation after an address in a text
 
 
 def is_address(text: str) -> bool:
-    """Return True if a text is the whole address of a page, and not a file's name."""
+    """Return True if the whole text is an http or https address."""
     text = text.strip()
     return bool(_ADDRESS.fullmatch(text)) and bool(split_address(text).hostname)
 
 
 def addresses_in(text: str) -> list[str]:
-    """The addresses in a text, each once, without the punctuation and the bracket that follow them."""
+    """Return the addresses in a text without duplicates and without punctuation after them."""
     found = []
     for match in _IN_TEXT.finditer(text):
         url = match[0].rstrip(_BEHIND)
@@ -49,10 +49,14 @@ def addresses_in(text: str) -> list[str]:
 
 
 def canonical(url: str) -> str:
-    """Return the common form of addresses of one page; for comparing, not for opening.
+    """Return a form that is equal for all addresses of one page. It is for comparing, not for opening.
 
-    Scheme, `www.`, mobile hosts, the usual ports, fragments that are no routes, tracking parameters, the order of
-    parameters and a final slash tell nothing.
+    It ignores scheme, `www.`, mobile hosts, default ports, fragments other than routes, tracking parameters, the order
+    of parameters and a final slash.
+
+    Example:
+        >>> canonical("https://www.a.example/b/?utm_source=x#top")
+        'a.example/b'
     """
     parts = split_address(url.strip())
     port = None
@@ -66,7 +70,7 @@ def canonical(url: str) -> str:
 
 
 def links_by_form(addresses: Iterable[str]) -> dict[str, str]:
-    """Return links by each of their forms: unchanged, without a fragment, and `canonical`; the first one wins."""
+    """Map each form of a link to the link: unchanged, without its fragment, and `canonical`. The first link wins."""
     found: dict[str, str] = {}
     for link in (links := list(addresses)):
         found.setdefault(link.partition("#")[0], link)
@@ -75,9 +79,9 @@ def links_by_form(addresses: Iterable[str]) -> dict[str, str]:
 
 
 def route_of(url: str) -> str:
-    """The fragment, where scripts choose by it what a page shows (`/tides` of `#/tides`, `!tides`); else empty.
+    """Return a fragment by which scripts choose what to show (`/tides` of `#/tides`, `!tides`); else empty.
 
-    Servers never see it: only a browser shows such a page.
+    Servers never see it, so such a page must be opened in a browser.
     """
     fragment = split_address(url.strip()).fragment
     plain = unquote(fragment)
@@ -86,23 +90,23 @@ def route_of(url: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """Return the host without `www.` and the like, in lower case; empty if there is none."""
+    """Return the host in lower case without `www.` or `m.`; empty if there is none."""
     host = (split_address(url.strip()).hostname or "").rstrip(".").lower()
     return _MOBILE_INSIDE.sub(r"\1.", _FRONT.sub("", host))
 
 
 def is_local(host: str) -> bool:
-    """Return True if a host has the name of a local machine or network."""
+    """Return True if a host name belongs to a local machine or network."""
     return "." not in host or host.endswith(_LOCAL)
 
 
 def source_of(url: str) -> str:
-    """Return the registered domain of a page, as `bbc.co.uk`; an IP address unchanged."""
+    """Return the registered domain of an address, such as `bbc.co.uk`, or its IP address."""
     host = host_of(url)
     with suppress(ValueError):
         return str(ip_address(host))
     registered = None
-    with suppress(ImportError):  # without the extra `web` there is no list of suffixes: two parts are a fair guess
+    with suppress(ImportError):  # without the extra `web`, guess the last two parts
         from tld import get_fld
 
         registered = get_fld(f"https://{host}", fail_silently=True)
@@ -110,7 +114,7 @@ def source_of(url: str) -> str:
 
 
 def split_address(url: str) -> SplitResult:
-    """The parts of an address; of one without a scheme too, and of one that cannot be read none."""
+    """Split an address, with or without a scheme. An invalid one has only empty parts."""
     try:
         parts = urlsplit(url if "//" in url else f"//{url}")
         _ = parts.hostname
@@ -120,7 +124,7 @@ def split_address(url: str) -> SplitResult:
 
 
 def video_id(url: str) -> str:
-    """Return the video's id, or "" if the address is not of a YouTube video."""
+    """Return the id of a YouTube video; empty for other addresses."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -1,7 +1,7 @@
-"""A process that drives a Chromium: started for one task, and gone when that ends, with all that it started.
+"""A process that drives a Chromium for one task and ends with it.
 
-Playwright speaks to the browser through a pipe, and we to the process through another: when either end dies, however it
-dies, so does the other.
+Playwright talks to the browser through a pipe, and alita to this process through another. When one end of a pipe dies,
+so does the other.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _PREFERENCES: dict[str, Any] = {
 }
 _START_SECONDS = 60
 _LONGEST_FOR_SOCKETS = 60
-"""Maximum length of a folder for Chromium's socket: the path of a socket has at most 107 characters."""
+"""Maximum length of the folder with Chromium's socket, since a socket path has at most 107 characters."""
 
 
 class Driver(Worker):
-    """The process, as alita knows it, in the empty profile that is made for its browser."""
+    """Handle of the process, which runs in the browser's empty profile."""
 
     async def hear(self) -> dict[str, Any] | None:
-        """The next message; None where the process ends."""
+        """Return the next message, or None if the process ended."""
         message = await super().hear()
         if message is not None and (problem := message.get("problem")):
             raise WebProblem(**problem)
@@ -56,24 +56,24 @@ class Driver(Worker):
 
     @property
     def last_words(self) -> str:
-        """Its last output, after a colon."""
+        """The process's last error output, after a colon."""
         lines = (self.folder / _ERRORS).read_text("utf-8", errors="replace").strip().splitlines()
         return f": {one_line(lines[-1], 200)}" if lines else ""
 
 
 @asynccontextmanager
 async def driver(module: str, *variables: str) -> AsyncIterator[Driver]:
-    """A process that calls a module's `main`.
+    """Start a process that calls a module's `main`.
 
     Args:
-        module: Its name; `main` calls `serve`.
-        variables: Variables that it inherits besides those of every child.
+        module: Name of the module. Its `main` calls `serve`.
+        variables: Environment variables that it inherits in addition to the usual ones.
 
     Raises:
-        OSError: It does not start.
+        OSError: The process does not start.
     """
     await asyncio.to_thread(sweep)
-    profile = new_profile()  # not in a thread: a cancelled caller would not know the folder
+    profile = new_profile()  # not in a thread, since a cancelled caller could not remove the folder
     environment = child.environment(_FONTS, *variables, HOME=str(profile), TMPDIR=str(profile))
     try:
         with (profile / _ERRORS).open("wb") as errors:
@@ -82,28 +82,28 @@ async def driver(module: str, *variables: str) -> AsyncIterator[Driver]:
             yield process
         finally:
             await process.aclose()
-    finally:  # kills what still runs in the folder, a browser that hangs among it
+    finally:  # kill every process in the folder, such as a hung browser
         await asyncio.shield(asyncio.to_thread(end_all, profile))
 
 
 class Talk:
-    """alita, as the process knows it."""
+    """The process's connection to alita."""
 
     def __init__(self, reader: asyncio.StreamReader, say: Callable[[dict[str, Json]], None]) -> None:
         self._reader = reader
         self.say = say
 
     def note(self, text: str) -> None:
-        """Tells the user something."""
+        """Send a message for the user."""
         self.say({"note": text})
 
     async def hear(self) -> dict[str, Any]:
-        """The next message; where nobody is there any more, the process ends."""
+        """Return the next message. Exit the process if alita is gone."""
         return await receive(self._reader) or os._exit(1)
 
 
 def serve(work: Callable[[Talk], Awaitable[None]]) -> None:
-    """Does what stdin asks for."""
+    """Run `work` with the connection on stdin and stdout, then exit."""
     say = begin()
 
     async def run() -> None:
@@ -116,28 +116,28 @@ def serve(work: Callable[[Talk], Awaitable[None]]) -> None:
             talk.say({"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}})
 
     asyncio.run(run())
-    os._exit(0)  # threads of libraries have nothing left to say
+    os._exit(0)  # do not wait for threads of libraries
 
 
 @asynccontextmanager
 async def launched(
     chrome: Path, profile: Path, *, proxy: str = "", note: Callable[[str], None] = lambda _: None, **options: Any
 ) -> AsyncIterator[BrowserContext]:
-    """A browser with an empty profile, without keys, and with a home that goes with the profile.
+    """Start a browser with an empty profile, without keys in its environment.
 
     Args:
-        chrome: The program.
-        profile: A separate folder, which the caller removes.
-        proxy: Through which every request goes, those to this machine too.
-        note: Called with messages for the user.
-        options: More of Playwright's `launch_persistent_context`; `args` in addition to ours.
+        chrome: Path of the Chromium.
+        profile: Empty folder, which the caller removes. It is also the browser's home.
+        proxy: Proxy for all requests, including those to this machine.
+        note: Receives messages for the user.
+        options: Other options of Playwright's `launch_persistent_context`. `args` are added to ours.
 
     Raises:
-        WebProblem: It does not start.
+        WebProblem: The browser does not start.
     """
     from playwright.async_api import Error, async_playwright
 
-    preferences = profile / "Default" / "Preferences"  # which the browser reads when it starts
+    preferences = profile / "Default" / "Preferences"  # read by the browser when it starts
     preferences.parent.mkdir(parents=True, exist_ok=True)
     preferences.write_text(json.dumps(_PREFERENCES))
     temporary = {"TMPDIR": str(profile)} if len(str(profile)) <= _LONGEST_FOR_SOCKETS else {}

@@ -1,4 +1,4 @@
-"""Carries requests of tools and programs to the hosts that they declare, and puts stored keys in."""
+"""Sends requests of tools and programs to the hosts that they declare, and inserts stored keys."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from agent.web.leak_guard import LeakGuard
 
 MOST_REQUESTS = 50
-"""Requests of one call of a tool, or of one program."""
+"""Limit on requests in one call of a tool or one program."""
 MOST_BYTES = 10_000_000
-"""Limit of one response in bytes, unpacked; all responses of a call may have five times as many."""
+"""Size limit of one uncompressed response. All responses of a call may have five times as much."""
 SECONDS = 30.0
-"""Time limit of one request, redirects included; all requests of a call may take four times as long."""
+"""Time limit of one request, including redirects. All requests of a call may take four times as long."""
 REDIRECTS = 10
 SHORTEST_SECRET = 8
-"""Characters from which on a key is looked for in requests; shorter ones are placeholders such as `ollama`."""
+"""Minimum length of a key to look for in requests. Shorter ones are placeholders such as `ollama`."""
 _PERCENT = re.compile("%[0-9A-F]{2}")
 _OF_CONNECTION = frozenset(
     {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
@@ -53,7 +53,7 @@ _FOR_FIRST_HOST = frozenset({"authorization", "cookie"})
 
 @dataclass(frozen=True, slots=True)
 class HostKey:
-    """A stored key and the one host that gets it."""
+    """A stored key and the only host that receives it."""
 
     name: str
     host: Host
@@ -61,11 +61,11 @@ class HostKey:
 
 
 Refusal = Callable[[Host, HostRequest, tuple[str, ...]], Awaitable[str]]
-"""Says why a host may not get a request that takes keys along; empty if it may."""
+"""Returns why a host may not receive a request with these keys; empty if it may."""
 Sends = Callable[[], Awaitable[None]]
-"""Called right before a request goes out that may change something; raises HostError if it may not go out."""
+"""Called before a request that may change something is sent. Raises HostError if it must not be sent."""
 Record = Callable[[dict[str, Json], Callable[[Sends], Awaitable[Json]]], Awaitable[Json]]
-"""Gives what was recorded for a request, or performs it and records the response."""
+"""Returns the recorded response to a request, or performs the request and records its response."""
 
 
 async def _unrecorded(_: dict[str, Json], perform: Callable[[Sends], Awaitable[Json]]) -> Json:
@@ -76,9 +76,9 @@ async def _unrecorded(_: dict[str, Json], perform: Callable[[Sends], Awaitable[J
 
 
 def host_keys(stored: Mapping[str, str]) -> dict[str, HostKey]:
-    """The keys that belong to a host, by name, from all stored keys.
+    """Return the stored keys that belong to a host, by name.
 
-    Keys with an unreadable host, and keys that could not be sent or masked, are left out: the file was edited by hand.
+    Keys with an invalid host, and keys that cannot be sent or masked, are left out. A hand-edited file may have them.
     """
     found = {}
     for place, value in stored.items():
@@ -91,19 +91,19 @@ def host_keys(stored: Mapping[str, str]) -> dict[str, HostKey]:
 
 
 class Carrier:
-    """Carries the requests of one call, or of one program.
+    """Sends the requests of one call or program.
 
-    Each hop of a redirect is checked as a separate request: only declared hosts, and only addresses that the guard
-    allows. A key is put in for its own host alone, and masked in all that comes back.
+    Each redirect is checked like a new request: it must go to a declared host and to an address that the guard allows.
+    A key is inserted only for its own host, and masked in responses.
 
     Args:
-        guard: Says which addresses may be connected to.
+        guard: Decides which addresses may be connected to.
         hosts: The declared hosts.
         keys: The declared keys that are stored.
-        refusal: Asked before each hop.
-        secrets: Texts that no request may carry away.
+        refusal: Decides about the request and each redirect.
+        secrets: Texts that no request may contain.
         record: Records each exchange.
-        leaks: Keeps known copies of a benchmark's answers from the code.
+        leaks: Blocks known copies of a benchmark's answers.
         tls: Certificates to trust; by default those of the system.
         seconds: Time limit of one request.
     """
@@ -138,11 +138,11 @@ class Carrier:
         self._is_closed = False
 
     async def carry(self, request: HostRequest) -> Json:
-        """Carry a request out; the response is as in `mcp_tools.hosts.Carry`.
+        """Send a request and return the response, in the form of `mcp_tools.hosts.Carry`.
 
         Raises:
-            HostError: It may not be made, or a limit is reached.
-            WebProblem: It gave nothing.
+            HostError: The request is not allowed, or a limit is reached.
+            WebProblem: There was no response.
         """
         self._requests += 1
         if self._is_closed:
@@ -153,7 +153,7 @@ class Carrier:
         return await self._record(request.as_json(), lambda sends: self._exchange(request, sends))
 
     async def aclose(self) -> None:
-        """Close the connections; later requests are refused."""
+        """Close the connections. Later requests are refused."""
         self._is_closed = True
         if self._transport is not None:
             await self._transport.aclose()
@@ -172,7 +172,7 @@ class Carrier:
             began = time.monotonic()
             try:
                 response = await self._send(hop, address, keys, round(max(min(left, self._seconds_left), 0.1), 1))
-            except WebProblem as problem:  # its message may quote the address, with the key in it
+            except WebProblem as problem:  # the message may contain the address with the key
                 raise WebProblem(problem.reason, self._mask.text(problem.message), remedy="") from None
             finally:
                 spent = time.monotonic() - began
@@ -208,7 +208,7 @@ class Carrier:
         return address, host
 
     def _keys_of(self, request: HostRequest, host: Host) -> dict[str, HostKey]:
-        """The keys that a request asks for.
+        """Return the keys that a request uses.
 
         Raises:
             HostError: A key is unknown, belongs to another host, or is in the wrong place.
@@ -236,7 +236,7 @@ class Carrier:
     def _redirected(
         self, hop: HostRequest, host: Host, status: int, address: str, target: str, used: frozenset[str]
     ) -> HostRequest:
-        """The next request after a redirect; to another host it takes no key and no credentials along."""
+        """Return the request after a redirect. A different host gets no keys or credentials."""
         try:
             url = urljoin(address, target.strip()).partition("#")[0]
         except ValueError:
@@ -297,7 +297,7 @@ class Carrier:
 
     async def _body(self, response: httpx2.Response, shown: str) -> bytes:
         packed = {one.strip().lower() for one in response.headers.get("content-encoding", "").split(",")}
-        if strange := ", ".join(sorted(packed - _UNPACKED)):  # what stays packed can be neither masked nor read
+        if strange := ", ".join(sorted(packed - _UNPACKED)):  # keys cannot be masked in it
             raise HostError(f"the response of {shown} is packed as {one_line(strange)}, which was not asked for")
         body = bytearray()
         async for piece in response.aiter_bytes(65_536):
@@ -319,7 +319,7 @@ class Carrier:
 
 @functools.cache
 def _trusted() -> ssl.SSLContext:
-    """Certificates that the system trusts; reading them takes longer than most requests."""
+    """The system's certificates. They are cached, since reading them takes longer than most requests."""
     import httpx2
 
     try:
@@ -329,7 +329,7 @@ def _trusted() -> ssl.SSLContext:
 
 
 def _text_of(response: dict[str, Json]) -> str:
-    """All that a response says, its headers too."""
+    """Return headers and body of a response as text."""
     text, headers = response["body"], dict(map(tuple, response["headers"]))
     if response["binary"]:
         body = base64.b64decode(text)
@@ -343,14 +343,14 @@ def _key_names(request: HostRequest) -> list[str]:
 
 
 def _forms(secret: str) -> list[str]:
-    """A key as it may be written in an address, in JSON, in HTML, in hex and in base64, longest first."""
+    """Return a key as written in URLs, JSON, HTML, hex and base64, longest first."""
     plain, quoted = secret.encode(), json.dumps(secret)[1:-1]
     percent = [quote(secret, safe=""), quote(secret), quote_plus(secret)]
     percent += [_PERCENT.sub(lambda found: found[0].lower(), one) for one in percent]
-    percent += [quote(one, safe="") for one in percent]  # an address in an address
+    percent += [quote(one, safe="") for one in percent]  # a URL inside a URL
     in_html = [re.sub(signs, lambda found: f"\\u{ord(found[0]):04x}", quoted) for signs in ("[<>&'=]", "[<>&'=+/]")]
     written = [quoted, *in_html, quoted.replace("/", "\\/"), html.escape(secret), plain.hex(), plain.hex().upper()]
-    for before in range(3):  # bytes before the key: in the middle of what is encoded, other letters stand for it
+    for before in range(3):  # the encoding depends on the number of bytes before the key
         encoded = base64.b64encode(b"0" * before + plain)
         inner = encoded[(4 * before + 2) // 3 : 4 * ((before + len(plain)) // 3)]
         written += [one.decode() for one in (inner, inner.translate(bytes.maketrans(b"+/", b"-_")))]
@@ -360,7 +360,7 @@ def _forms(secret: str) -> list[str]:
 
 
 class _Mask:
-    """Puts the placeholder in place of each key."""
+    """Replaces each key with its placeholder."""
 
     def __init__(self, keys: Iterable[HostKey]) -> None:
         self._texts = [(form, f"{{key:{key.name}}}") for key in keys for form in _forms(key.value)]

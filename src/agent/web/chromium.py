@@ -1,4 +1,4 @@
-"""The Chromium that draws and drives pages: which one, fetching it, its profile, and ending it."""
+"""Finds or downloads Chromium, and manages its profiles and processes."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ FLAGS = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--dns-prefetch-disable",
     "--gaia-url=http://127.0.0.1:1/", "--component-updater=url-source=http://127.0.0.1:1/",
 )  # fmt: skip
-"""However it is started: nothing calls home, and nothing goes past the proxy."""
+"""Options for every start: no requests to the maker, and none that bypass the proxy."""
 SANDBOXES = (False,) if os.geteuid() == 0 else (True, False)
-"""Values of Chromium's own sandbox in the order to try: root has none, and some machines allow none."""
+"""Values for Chromium's own sandbox, in the order to try. Root and some machines cannot use it."""
 UNSANDBOXED = (
     "Chromium runs here without its own sandbox"
     + (", as it always does as root" if os.geteuid() == 0 else ": this machine does not allow it")
@@ -54,25 +54,25 @@ UNSANDBOXED = (
 INSTALL = "apt-get install chromium, or: playwright install chromium"
 _PREFIX = "alita-browser-"
 _PROC = Path("/proc")
-_PATIENCE = 5.0  # seconds in which what was killed is gone
+_KILL_SECONDS = 5.0  # until killed processes are gone
 
 
 @dataclass(frozen=True, slots=True)
 class Chromium:
-    """A browser that is there, and where: `the setting chrome`, `PATH`, `Playwright's cache`, `the system`."""
+    """A browser, and where it was found: `the setting chrome`, `PATH`, `Playwright's cache` or `the system`."""
 
     path: Path
     found: str
 
 
 def find_chromium(chrome: Path | None = None) -> Chromium:
-    """The browser to use.
+    """Return the browser to use.
 
     Args:
-        chrome: The user's own choice, the setting `chrome` (ALITA_CHROME).
+        chrome: The setting `chrome`.
 
     Raises:
-        WebProblem: There is no browser (`browser`), or the chosen one is no program.
+        WebProblem: There is no browser (`browser`), or `chrome` is not a program.
     """
     if chrome is not None:
         if own := shutil.which(chrome.expanduser()):
@@ -88,7 +88,7 @@ def find_chromium(chrome: Path | None = None) -> Chromium:
 
 
 def _cached() -> list[Path]:
-    """Return Playwright's browsers, newest first: `chromium-1194` before `chromium-999`."""
+    """Return Playwright's browsers, newest first."""
     told = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - unlike Path.home() it works for a user without one
     folders = [Path(told)] if told and told != "0" else [home / ".cache/ms-playwright"]
@@ -103,13 +103,13 @@ def _cached() -> list[Path]:
 
 
 def new_profile() -> Path:
-    """Return an empty private folder; its name has the number of the owning process."""
+    """Create an empty private folder. Its name contains the process id of its owner."""
     return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
 
 
 def end_all(profile: Path) -> None:
-    """Kills every process that was started with a profile, and removes it."""
-    ends = time.monotonic() + _PATIENCE
+    """Kill every process that uses a profile, and remove the profile."""
+    ends = time.monotonic() + _KILL_SECONDS
     while (found := list(_using(profile))) and time.monotonic() < ends:
         for pid in found:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -119,7 +119,7 @@ def end_all(profile: Path) -> None:
 
 
 def sweep() -> None:
-    """Ends what an alita left behind that was killed itself."""
+    """Clean up after alita processes that were killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
         if owner.isdigit() and _PROC.exists() and not (_PROC / owner).exists():
@@ -130,32 +130,32 @@ def sweep() -> None:
 
 
 def _using(profile: Path) -> Iterator[int]:
-    """Return the processes with the profile in their command line or as their folder."""
+    """Yield the processes with the profile in their command line or as their working folder."""
     name = os.fsencode(profile)
     for entry in _PROC.glob("[0-9]*"):
         if entry.name == str(os.getpid()):
             continue
         with contextlib.suppress(OSError):
             is_its = name in (entry / "cmdline").read_bytes() or (entry / "cwd").readlink() == profile
-            if is_its and b"Z" not in (entry / "stat").read_bytes().rpartition(b")")[2][:3]:  # no zombie
+            if is_its and b"Z" not in (entry / "stat").read_bytes().rpartition(b")")[2][:3]:  # not a zombie
                 yield int(entry.name)
 
 
 _SECONDS = 900.0
-_failed: list[str] = []  # why none could be fetched; it is tried once in a process
+_failed: list[str] = []  # failed downloads; each process tries only once
 _fetching = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
 
 
 async def ready_chromium(chrome: Path | None, note: Callable[[str], None], *, may_download: bool = True) -> Chromium:
-    """Return the browser to use, and fetch one if this machine has none.
+    """Return the browser to use, and download one if there is none.
 
     Args:
-        chrome: The user's own choice.
-        note: Gets a message when one is fetched.
-        may_download: One may be fetched.
+        chrome: The setting `chrome`.
+        note: Receives a message before a download.
+        may_download: True if a browser may be downloaded.
 
     Raises:
-        WebProblem: The machine has no browser, and none was fetched (`browser`).
+        WebProblem: There is no browser, and none could be downloaded (`browser`).
     """
     async with _fetching.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
         try:
@@ -185,7 +185,7 @@ async def ready_chromium(chrome: Path | None, note: Callable[[str], None], *, ma
 
 
 def _ways() -> dict[str, list[str]]:
-    """Return ways to install one: from its vendor, or as a Debian package, which only root can install."""
+    """Return the commands that can install one. Only root can use `apt-get`."""
     ways = {}
     if find_spec("playwright") is not None:
         ways["Playwright"] = [sys.executable, "-I", "-m", "playwright", "install", "chromium"]
@@ -195,7 +195,7 @@ def _ways() -> dict[str, list[str]]:
 
 
 async def _outcome(name: str, command: list[str]) -> str:
-    """The outcome of one way."""
+    """Run an install command and return why it failed; empty if it worked."""
     environment = child.environment(*child.PROXIES, "PLAYWRIGHT_*", DEBIAN_FRONTEND="noninteractive")
     process = await child.start(command, env=environment, stdout=child.PIPE, stderr=subprocess.STDOUT)
     try:

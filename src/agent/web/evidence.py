@@ -1,4 +1,4 @@
-"""Results of a search: graded quotations with their sources."""
+"""Results of research: quotations with graded sources."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _VIA = {"archive": ", an archived copy", "transcript": ", a transcript", "summar
 
 
 class Grade(NamedTuple):
-    """A judgement with its reason."""
+    """A level, with the reason for it."""
 
     level: Level
     why: str
 
     @property
     def rank(self) -> int:
-        """Levels in order: a better one is higher."""
+        """A number that is higher for better levels."""
         return LEVELS.index(self.level)
 
 
 class Quote(NamedTuple):
-    """Words of a page, unchanged."""
+    """A passage of a page, word for word."""
 
     text: str
     place: str  # `under "History", paragraph 3`, `table "Results", row 12`
-    heading: str = ""  # the one above it; empty at the beginning
+    heading: str = ""  # the heading above it; empty if there is none
 
     def __str__(self) -> str:
         return f'"{printable(self.text).strip()}" ({self.place})'
@@ -46,7 +46,7 @@ class Quote(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A page that was read, and what it says."""
+    """A page that was read, with its quotations."""
 
     number: int
     url: str
@@ -58,7 +58,7 @@ class Source:
     via: str = "plain"
 
     def __str__(self) -> str:
-        """The source with its first quotations, as prompts show it."""
+        """The source with its first quotations, for prompts."""
         when = f", {self.published}" if self.published else ""
         return "\n".join(
             [
@@ -71,25 +71,25 @@ class Source:
 
 @dataclass(slots=True)
 class Evidence:
-    """The results so far; filled during the search, so that a search that ends early still gives something."""
+    """The results so far. Research fills them as it goes, so that it can be stopped early."""
 
     queries: list[str] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
-    hits: int = 0  # different pages that the engines named
-    read: int = 0  # pages that were read
-    answer: str = ""  # what the quotations state as the answer, copied from them; empty where they do not
-    missing: list[str] = field(default_factory=list)  # what was named in the question and found nowhere
-    failed: list[str] = field(default_factory=list)  # pages and searches that gave nothing, each with its reason
+    hits: int = 0  # number of different pages found
+    read: int = 0  # number of pages read
+    answer: str = ""  # the answer copied from the quotations; empty if they do not state it
+    missing: list[str] = field(default_factory=list)  # names in the question that were not found
+    failed: list[str] = field(default_factory=list)  # failed pages and searches, each with the reason
 
     @property
     def ok(self) -> bool:
-        """True if anything can be quoted."""
+        """True if there is at least one quotation."""
         return any(source.quotes for source in self.sources)
 
     def text(self, size: int) -> str:
-        """Return all quotations for later steps, cited as [1], [2]; a text that is too long loses its last ones.
+        """Return the quotations for later steps, cited as [1], [2]. At most `size` characters.
 
-        The first quotations of each source come before further ones of any.
+        The first quotations of every source come before further ones.
         """
         if not self.ok:
             return self._nothing()
@@ -120,7 +120,7 @@ class Evidence:
         return f"{head}\nWhy: {one_line(reasons, 400)}" if reasons else head
 
     def cited(self) -> list[CitedSource]:
-        """The sources that were quoted, as the state keeps them."""
+        """Return the quoted sources in the form that the state stores."""
         return [
             {
                 "number": source.number,
@@ -138,17 +138,17 @@ _HIGH, _MEDIUM = 0.75, 0.4
 
 @functools.cache
 def _kinds() -> list[dict[str, Any]]:
-    """The kinds of sources in `credibility.json`, the first that fits counts: each with its level, why, and `hosts`.
+    """Read the kinds of sources from `credibility.json`. The first that matches a page counts.
 
-    A host stands for its subdomains too, one without a point is a top level. `labels` are second levels of countries:
-    `ac` in `ox.ac.uk`.
+    Entries of `hosts` include subdomains; one without a dot is a top-level domain. `labels` are second-level domains
+    of countries, such as `ac` in `ox.ac.uk`.
     """
     kinds: list[dict[str, Any]] = json.loads(files("agent.web").joinpath("credibility.json").read_text("utf-8"))
     return kinds
 
 
 def credibility_of(url: str) -> Grade:
-    """The grade of a source by its address."""
+    """Return the credibility of a source, by its domain."""
     host = host_of(url)
     with suppress(ValueError):
         if is_local(host) or ipaddress.ip_address(host).is_private:
@@ -163,12 +163,12 @@ def credibility_of(url: str) -> Grade:
 
 
 def relevance_of(stems: Iterable[str], terms: Terms, title: Iterable[str] = ()) -> Level:
-    """Return the relevance of a page, by the words of the question that it has.
+    """Return the relevance of a page, by how many of the question's words it contains.
 
     Args:
-        stems: The words of its text, as `queries.stems_of` gives them.
-        terms: The words of the question.
-        title: The words of its title: they may name what the text is about, and are no text.
+        stems: Stems of the page's text; see `queries.stems_of`.
+        terms: The terms of the question.
+        title: Stems of the page's title.
     """
     there = set(stems)
     share = terms.share(there)

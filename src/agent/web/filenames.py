@@ -16,22 +16,22 @@ from agent.errors import StorageError
 from agent.user_files import whole_file
 from mcp_tools.errors import os_errors_as
 
-_LONGEST = 120
+_MAX_BYTES = 120
 _UNSAFE = re.compile(r"[^\w.()+=@ -]+")
 
 
 def file_name(url: str, disposition: str = "") -> str:
-    """The name of a file: of the header Content-Disposition, else of its address; never a path, never hidden.
+    """Return a safe name for a download, from the Content-Disposition header or else from its URL.
 
     Args:
-        url: The address of the file.
-        disposition: The header, `attachment; filename="a.pdf"`.
+        url: Address of the file.
+        disposition: The header, such as `attachment; filename="a.pdf"`.
     """
     message, told = Message(), ""
     message["content-disposition"] = disposition.replace("\n", " ").replace("\r", " ")
-    with suppress(ValueError):  # the number of a continuation with more digits than Python reads
+    with suppress(ValueError):  # a parameter number with too many digits
         told = message.get_filename() or ""
-    with suppress(UnicodeError):  # headers come as Latin-1, in which most who need it send UTF-8
+    with suppress(UnicodeError):  # decoded as Latin-1, but most servers send UTF-8
         told = told.encode("latin-1").decode("utf-8")
     parts = urlsplit(url)
     names = map(safe_name, (told, unquote(PurePosixPath(parts.path).name), parts.hostname or ""))
@@ -39,23 +39,28 @@ def file_name(url: str, disposition: str = "") -> str:
 
 
 def safe_name(name: str) -> str:
-    """A file's name out of one that others chose: no path, not hidden, not too long; empty where nothing is left."""
+    """Return a file name without folders, leading dots and unsafe characters, cut to a limit. It may be empty.
+
+    Example:
+        >>> safe_name("../../.ssh/my:key.txt")
+        'my_key.txt'
+    """
     plain = unicodedata.normalize("NFC", name.replace("\\", "/").rpartition("/")[2])
     plain = _UNSAFE.sub("_", plain).strip(" ._")
     suffix = PurePosixPath(plain).suffix
     ending = suffix if len(suffix) <= 12 else ""
-    while len(plain.encode()) > _LONGEST:
+    while len(plain.encode()) > _MAX_BYTES:
         plain = plain.removesuffix(ending)[:-1] + ending
     return plain
 
 
 @contextmanager
 def new_file(folder: Path, name: str) -> Iterator[tuple[Path, BinaryIO]]:
-    """A file of that name, or of one with a number more; whole when the block ends well, else not there.
+    """Open a new file; add a number to the name if it is taken. The file is removed if the block raises.
 
     Args:
-        folder: Made when it is not there.
-        name: A safe one.
+        folder: The folder. It is created if necessary.
+        name: A safe name.
 
     Raises:
         StorageError: The folder cannot be written.
@@ -72,7 +77,7 @@ def new_file(folder: Path, name: str) -> Iterator[tuple[Path, BinaryIO]]:
 
 
 def claimed(folder: Path, name: str) -> Path:
-    """An empty file of that name, or of one with a number more, that no other task gets."""
+    """Create an empty file that no other task uses. Add a number to the name if it is taken."""
     for number in itertools.count(1):
         path = folder / (name if number == 1 else f"{Path(name).stem}-{number}{Path(name).suffix}")
         with suppress(FileExistsError):

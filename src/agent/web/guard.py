@@ -1,4 +1,4 @@
-"""Which addresses may be opened: private ones only if allowed, cloud metadata services never."""
+"""Decides which addresses may be opened: private ones only if allowed, cloud metadata services never."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Resolver: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
-"""Returns the addresses of a host and port, as text; raises OSError if there is none."""
+"""Returns the IP addresses of a host and port. Raises OSError if there are none."""
 
-# Listed here, since the answers of `ipaddress` changed between releases of Python 3.11.
+# Listed here, since `is_private` of `ipaddress` changed between releases of Python 3.11.
 # Sources: IANA's special-purpose registries of IPv4 and IPv6.
 _PRIVATE_4 = tuple(
     IPv4Network(one)
@@ -30,12 +30,12 @@ _PRIVATE_4 = tuple(
         "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
     )
 )  # fmt: skip
-_GLOBAL_6 = IPv6Network("2000::/3")  # the only part of IPv6 that is given out for the public network
+_GLOBAL_6 = IPv6Network("2000::/3")  # the only public range of IPv6
 _PRIVATE_6 = tuple(IPv6Network(one) for one in ("2001::/23", "2001:db8::/32", "3fff::/20"))
 _SECRET = tuple(
     IPv4Network(one) if "." in one else IPv6Network(one)
     for one in (
-        "169.254.0.0/16",  # where most clouds hand out credentials
+        "169.254.0.0/16",  # metadata service of most clouds
         "100.100.100.200/32",  # Alibaba
         "168.63.129.16/32",  # Azure
         "192.0.0.192/32",  # Oracle
@@ -47,16 +47,16 @@ _SECRET = tuple(
 _WELL_KNOWN_64 = IPv6Network("64:ff9b::/96")
 _LOCAL_64 = IPv6Network("64:ff9b:1::/48")
 _COMPATIBLE = IPv6Network("::/96")
-_LONGEST = 8192
+_MAX_URL_CHARS = 8192
 
 
 class AddressGuard:
-    """Says which addresses may be connected to.
+    """Decides which IP addresses may be connected to.
 
     Args:
         allow_private: True if addresses of this machine and its network may be opened.
-        allow_addresses: The only ones of these that may, as in the setting of this name.
-        resolve: Looks up names.
+        allow_addresses: Single exceptions, as in the setting of this name.
+        resolve: Looks up names; by default the system.
     """
 
     def __init__(
@@ -71,14 +71,14 @@ class AddressGuard:
         self._resolve = resolve or system_addresses
 
     async def addresses(self, host: str, port: int) -> list[str]:
-        """The addresses of a host that may be connected to; the caller connects to these and looks up no other.
+        """Return the IP addresses of a host that may be connected to. The caller must not look the name up again.
 
         Args:
-            host: A name, or an address in any form that the system understands, such as `0x7f.1`.
-            port: Its port.
+            host: A name, or an IP address in any notation, such as `0x7f.1`.
+            port: The port.
 
         Raises:
-            WebProblem: There is no such host (`dns`), or none of its addresses is allowed (`private_address`).
+            WebProblem: The host is unknown (`dns`), or none of its addresses is allowed (`private_address`).
         """
         shown = one_line(host, 100)
         plain = host.strip("[]").rstrip(".")
@@ -105,7 +105,7 @@ class AddressGuard:
         )
 
     async def known_addresses(self, host: str, port: int) -> list[str]:
-        """As `addresses`, but empty for a name that cannot be looked up here: a proxy may know it.
+        """Return `addresses`, or nothing for an unknown name, which a proxy may know.
 
         Raises:
             WebProblem: None of its addresses is allowed (`private_address`).
@@ -118,7 +118,7 @@ class AddressGuard:
             return []
 
     def refuses(self, address: Address, host: str = "", port: int = 0) -> bool:
-        """True if an address must not be connected to at this port, for a host that was asked for by this name."""
+        """Return True if an address must not be connected to at this port, for a request with this host name."""
 
         def is_allowed(one: Address) -> bool:
             return self.allow_private or any(entry.covers(one, host, port) for entry in self._allowed)
@@ -127,7 +127,7 @@ class AddressGuard:
 
 
 def _written(host: str) -> list[str]:
-    """The address that a host is, in any of the forms in which systems read one: `127.1`, `0x7f000001`, `::1`."""
+    """Return the IP address if `host` is one in any notation: `127.1`, `0x7f000001`, `::1`."""
     with suppress(ValueError):
         return [str(ip_address(host.partition("%")[0]))]
     with suppress(OSError):
@@ -136,27 +136,27 @@ def _written(host: str) -> list[str]:
 
 
 async def system_addresses(host: str, port: int) -> list[str]:
-    """Asks the system."""
+    """Look a host up with the system's resolver."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(one[4][0]) for one in found]
 
 
 def is_private(address: Address) -> bool:
-    """Return True if it is no address of the public network."""
+    """Return True if an address is not on the public internet."""
     if isinstance(address, IPv4Address):
         return any(address in network for network in _PRIVATE_4)
     if address.ipv4_mapped is not None or address in _WELL_KNOWN_64:
-        return False  # the IPv4 address in it decides
+        return False  # its embedded IPv4 address is checked instead
     return address not in _GLOBAL_6 or any(address in network for network in _PRIVATE_6)
 
 
 def is_secret(address: Address) -> bool:
-    """Return True if a cloud may hand out credentials there."""
+    """Return True for addresses of cloud metadata services, which return credentials."""
     return any(address in network for network in _SECRET if network.version == address.version)
 
 
 def _inner(address: Address) -> list[IPv4Address]:
-    """Every IPv4 address that an IPv6 address may lead to."""
+    """Return every IPv4 address embedded in an IPv6 address."""
     if isinstance(address, IPv4Address):
         return []
     inner = [one for one in (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())) if one is not None]
@@ -167,11 +167,11 @@ def _inner(address: Address) -> list[IPv4Address]:
 
 
 def read_address(url: str) -> httpx2.URL:
-    """An address of the web in parts, its fragment left out.
+    """Parse an http or https address.
 
     Raises:
-        WebProblem: It is of another scheme, malformed, or holds a user name: a text before an `@` can be made to look
-            like a host.
+        WebProblem: The address has another scheme, is malformed, or has a user name, which could be mistaken for the
+            host.
     """
     import httpx2
 
@@ -180,7 +180,7 @@ def read_address(url: str) -> httpx2.URL:
         return WebProblem("refused_address", f"{shown} is not opened: {why}.", remedy=remedy)
 
     text = url.strip().replace(" ", "%20")
-    if len(text) > _LONGEST or printable(text) != text or "\\" in text or len(text.split()) > 1:
+    if len(text) > _MAX_URL_CHARS or printable(text) != text or "\\" in text or len(text.split()) > 1:
         raise refused("it is too long, or has line ends, backslashes or invisible characters in it")
     try:
         address = httpx2.URL(text)

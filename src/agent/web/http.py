@@ -1,4 +1,4 @@
-"""Fetching over HTTP: guarded addresses, limits of size and time, retries, robots.txt."""
+"""HTTP client with the address guard, size and time limits, retries and robots.txt."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
     import httpx2
 
 T = TypeVar("T")
-Rules: TypeAlias = Sequence[tuple[str, bool]]  # patterns of paths in a robots.txt, and whether each is allowed
+Rules: TypeAlias = Sequence[tuple[str, bool]]  # path patterns of a robots.txt, and whether each allows
 
-TOKEN = "alita"  # noqa: S105  # the name that robots.txt calls us by
-MOST = 32 * 2**20  # bytes of one page, unpacked
+TOKEN = "alita"  # noqa: S105  # our name in robots.txt
+MAX_PAGE_BYTES = 32 * 2**20  # uncompressed
 REDIRECTS = 10
-PATIENCE = 15.0  # seconds of Retry-After up to which we wait; beyond them the request fails and says so
+MAX_RETRY_AFTER_SECONDS = 15.0  # for longer waits, the request fails
 AT_ONCE = 10
 _BURST, _PER_SECOND = 16, 4.0
-"""Requests that one host may get in a row before they are spaced out, and how many it gets then."""
+"""Requests that a host gets without a pause, and requests per second after that."""
 _ATTEMPTS = 3
-_FIRST_WAIT = 0.5  # seconds before the second attempt; doubled for the third
+_FIRST_WAIT = 0.5  # seconds before the second attempt, doubled before the third
 _SECONDS = 60.0
-_MOST_ROBOTS, _MOST_RULES = 512 * 2**10, 5000
-_MOST_FAILURE = 256 * 2**10
+_MAX_ROBOTS_BYTES, _MAX_RULES = 512 * 2**10, 5000
+_MAX_FAILURE_BYTES = 256 * 2**10
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 
 class Http:
-    """A client for pages and for the APIs of engines, one for a run.
+    """HTTP client of a run, for pages and for the APIs of engines.
 
     Args:
         allow_private: True if addresses of this machine and its network may be opened.
-        allow_addresses: The only ones of these that may.
-        robots: True if robots.txt is obeyed.
+        allow_addresses: Single exceptions, as in the setting of this name.
+        robots: True to obey robots.txt.
         resolve: Looks up names; by default the system.
         tls: Certificates to trust; by default those of the system.
-        seconds: Limit of one request in seconds, including redirects and body.
+        seconds: Time limit of one request, including redirects and body.
     """
 
     def __init__(
@@ -79,12 +79,12 @@ class Http:
         headers: Mapping[str, str] | None = None,
         *,
         seconds: float | None = None,
-        patience: float = PATIENCE,
+        patience: float = MAX_RETRY_AFTER_SECONDS,
     ) -> Any:
-        """Return an API's answer to JSON, or to a query in its address; see `ask`.
+        """Send a request to an API and return the JSON of its response; see `ask`. With a body, the method is POST.
 
         Raises:
-            WebProblem: There was no answer, or one that is not JSON. A status of 300 and more is a `StatusProblem`.
+            WebProblem: There was no response, or it is not JSON. A status of 300 or more is a `StatusProblem`.
         """
         head, content = dict(headers or {}), None
         if body is not None:
@@ -109,20 +109,20 @@ class Http:
         content: bytes | None = None,
         *,
         seconds: float | None = None,
-        patience: float = PATIENCE,
+        patience: float = MAX_RETRY_AFTER_SECONDS,
     ) -> Response:
-        """Return an API's answer. It ignores robots.txt and follows no redirects, since headers hold keys.
+        """Send a request to an API. It ignores robots.txt, and follows no redirects, since headers contain keys.
 
         Args:
             method: `GET` or `POST`.
-            url: Its address.
-            headers: With its key.
+            url: The address.
+            headers: Headers, including the key.
             content: The body.
-            seconds: Time limit in seconds, if it differs from the usual one.
-            patience: Seconds of Retry-After up to which it is asked again.
+            seconds: Time limit; by default that of the client.
+            patience: Longest Retry-After, in seconds, after which the request is repeated.
 
         Raises:
-            WebProblem: There was no answer. A status of 300 and more is a `StatusProblem`.
+            WebProblem: There was no response. A status of 300 or more is a `StatusProblem`.
         """
 
         async def call() -> Response:
@@ -131,33 +131,33 @@ class Http:
                 request.extensions["timeout"] |= {"read": seconds}
             async with self._sent(request) as opened:
                 if opened.status_code >= 300:
-                    raise StatusProblem(await response_of(opened, _MOST_FAILURE, cut=True))
-                return await response_of(opened, MOST)
+                    raise StatusProblem(await response_of(opened, _MAX_FAILURE_BYTES, cut=True))
+                return await response_of(opened, MAX_PAGE_BYTES)
 
         return await self._repeated(url, call, seconds or self._seconds, patience)
 
     async def fetch(self, url: str, take: Callable[[httpx2.Response], Awaitable[T]], *, robots: bool = True) -> T:
-        """Opens an address and has its content taken; both are repeated when the connection breaks.
+        """Open an address and let `take` read the response. Both are repeated if the connection breaks.
 
         Args:
-            url: An address of http or https.
-            take: Reads the content from the open response: `aiter_bytes`, unpacked, in pieces.
-            robots: True if robots.txt counts for it.
+            url: An http or https address.
+            take: Reads the body of the open response.
+            robots: True to check robots.txt.
 
         Raises:
-            WebProblem: It could not be fetched. A status of 400 and more is a `StatusProblem`.
+            WebProblem: The address could not be fetched. A status of 400 or more is a `StatusProblem`.
         """
 
         async def call() -> T:
             async with self._followed(url, robots=robots and self._obeys_robots) as opened:
                 if opened.status_code >= 400:
-                    raise StatusProblem(await response_of(opened, _MOST_FAILURE, cut=True))
+                    raise StatusProblem(await response_of(opened, _MAX_FAILURE_BYTES, cut=True))
                 return await take(opened)
 
-        return await self._repeated(url, call, self._seconds, PATIENCE)
+        return await self._repeated(url, call, self._seconds, MAX_RETRY_AFTER_SECONDS)
 
     async def aclose(self) -> None:
-        """Closes connections."""
+        """Close connections."""
         for task in self._robots.values():
             task.cancel()
         await asyncio.gather(*self._robots.values(), return_exceptions=True)
@@ -166,7 +166,7 @@ class Http:
             self._opened = None
 
     async def _repeated(self, url: str, call: Callable[[], Awaitable[T]], limit: float, patience: float) -> T:
-        """Calls until it succeeds, or trying again makes no sense."""
+        """Repeat the call until it succeeds or another attempt would be useless."""
         for attempt in range(_ATTEMPTS):
             try:
                 with foreign_errors(url, limit):
@@ -184,7 +184,7 @@ class Http:
 
     @asynccontextmanager
     async def _followed(self, url: str, *, robots: bool) -> AsyncIterator[httpx2.Response]:
-        """The response at the end of the redirects."""
+        """Follow redirects and yield the last response."""
         address = read_address(url)
         for _ in range(REDIRECTS + 1):
             if robots:
@@ -229,11 +229,11 @@ class Http:
             )
 
     async def _read_robots(self, site: str) -> Rules:
-        """The rules of a site. None if they cannot be fetched; the fetch of the page then shows the problem."""
+        """Return a site's rules; empty if they cannot be fetched. Fetching the page then reports the problem."""
         with suppress(WebProblem), foreign_errors(site, self._seconds):
             async with asyncio.timeout(self._seconds / 4), self._followed(site, robots=False) as opened:
                 if opened.status_code == 200:
-                    return robots_rules((await response_of(opened, _MOST_ROBOTS, cut=True)).text)
+                    return robots_rules((await response_of(opened, _MAX_ROBOTS_BYTES, cut=True)).text)
         return ()
 
     def _client(self) -> httpx2.AsyncClient:
@@ -267,23 +267,23 @@ class _Pace:
         self._silent_until = 0.0
 
     def silence(self, seconds: float) -> None:
-        """No request goes to the host for so long, as it asked."""
+        """Send no request to the host for this long."""
         self._silent_until = max(self._silent_until, time.monotonic() + seconds)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """One request, when its turn has come."""
+        """Wait for the turn of one request."""
         async with self._slots:
             now = time.monotonic()
             self._tokens = min(_BURST, self._tokens + (now - self._filled) * _PER_SECOND)
             self._filled = now
-            self._tokens -= 1  # taken before the wait, so that those who come meanwhile queue up behind
+            self._tokens -= 1  # before the wait, so that later requests queue behind
             await asyncio.sleep(max(-self._tokens / _PER_SECOND, self._silent_until - now, 0))
             yield
 
 
 def robots_rules(text: str) -> Rules:
-    """Return the rules of a robots.txt for us: those of groups that name us, else the general ones (RFC 9309)."""
+    """Return the rules of a robots.txt for alita: those of its own group, else the general ones (RFC 9309)."""
     groups: dict[str, list[tuple[str, bool]]] = {}
     agents: set[str] = set()
     in_rules = False
@@ -291,7 +291,7 @@ def robots_rules(text: str) -> Rules:
         key, _, value = line.partition("#")[0].partition(":")
         key, value = key.strip().lower(), value.strip()
         if key == "user-agent":
-            agents = set() if in_rules else agents  # another group begins
+            agents = set() if in_rules else agents  # a new group begins
             in_rules = False
             agents.add(value.lower().partition("/")[0].strip())
         elif key in ("allow", "disallow", "crawl-delay"):
@@ -300,23 +300,23 @@ def robots_rules(text: str) -> Rules:
                 rules = groups.setdefault(agent, [])
                 if value and key != "crawl-delay":
                     rules.append((_normalised_path(value), key == "allow"))
-    return groups.get(TOKEN, groups.get("*", []))[:_MOST_RULES]
+    return groups.get(TOKEN, groups.get("*", []))[:_MAX_RULES]
 
 
 def allows(rules: Rules, path: str) -> bool:
-    """Return True if a path with its query may be read: the longest pattern decides, among equals the allowing one."""
+    """Return True if a path with its query may be read. The longest pattern decides; among equals, one that allows."""
     plain = _normalised_path(path)
     return max(((len(pattern), allowed) for pattern, allowed in rules if _fits(pattern, plain)), default=(0, True))[1]
 
 
 def _normalised_path(path: str) -> str:
-    """One form for paths that are written with and without percent signs."""
+    """Return a path with uniform percent-encoding."""
     return quote(unquote(path), safe="/?&=*$%:@!'();,+~[]")
 
 
 def _fits(pattern: str, path: str) -> bool:
-    """Return True if a path begins as the pattern says; `*` is any text, `$` at the end is the end."""
+    """Return True if a pattern matches the start of a path. `*` matches any text, a final `$` the end."""
     if "*" not in pattern and not pattern.endswith("$"):
         return path.startswith(pattern)
-    literal = re.sub(r"([?[])", r"[\1]", pattern)  # what else fnmatch knows; it does not backtrack
+    literal = re.sub(r"([?[])", r"[\1]", pattern)  # escape other wildcards of fnmatch, which does not backtrack
     return fnmatch.fnmatchcase(path, literal.removesuffix("$") if literal.endswith("$") else f"{literal}*")

@@ -1,7 +1,7 @@
-"""Keeps known copies of the benchmark's answers from the agent, and reports each that it met.
+"""Keeps known copies of the benchmark's answers from the agent, and reports each attempt.
 
-Agents find the dataset's mirrors by searching for a question's words. Code that fetches from the web asks the guard
-about every address before it is opened, and about every text before it is shown.
+Searching for a question's words finds mirrors of the dataset. Code that fetches from the web asks the guard before it
+opens an address or shows a text.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from agent.events import Event, LeakBlocked
 from agent.web.address import split_address
 from mcp_tools.text import one_line
 
-PASSAGE = 12  # words in a row that two texts do not share by chance
+PASSAGE = 12  # two texts do not share this many words in a row by chance
 _SCHEME = re.compile(r"https?:/+", re.IGNORECASE)
 
 
 @functools.cache
 def _known_leaks() -> tuple[list[tuple[str, str]], re.Pattern[str]]:
-    """The list that comes with alita, `leaks.json`: where copies are, and words that only a page about them has.
+    """Read `leaks.json`: places of copies, and words that occur only on pages about them.
 
-    A place is a host, which includes its subdomains, and a pattern of the path.
+    A place is a host, including its subdomains, and a path pattern.
     """
     data = json.loads(files("agent.web").joinpath("leaks.json").read_text("utf-8"))
     return data["places"], re.compile("|".join(f"(?:{word})" for word in data["words"]), re.IGNORECASE)
 
 
 def leak_in(address: str, text: str = "") -> str | None:
-    """Why an address, or the text found there, is a known copy of the dataset; None if the text is no address.
+    """Return why an address or its text is a known copy of the dataset, or None.
 
     Args:
-        address: A URL, with or without a scheme.
-        text: A title, a snippet or a page.
+        address: URL, with or without a scheme.
+        text: Title, snippet or page at the address.
     """
     places, words = _known_leaks()
     plain = _decoded(address)
-    # an archive and a reader of pages get addresses in their path or query
+    # archives and page readers have the real address in their path or query
     for one in [plain, *(f"https://{inner}" for inner in _SCHEME.split(plain)[1:])]:
         parts = split_address(one)
         host = (parts.hostname or "").removeprefix("www.").rstrip(".")
@@ -56,7 +56,7 @@ def leak_in(address: str, text: str = "") -> str | None:
 
 
 def _decoded(address: str) -> str:
-    """Return the address decoded twice, since mirrors and caches carry addresses inside addresses."""
+    """Return the address decoded twice, since mirrors and caches nest addresses."""
     return unquote(unquote(address.strip()))
 
 
@@ -66,11 +66,11 @@ def _passages(text: str) -> Iterator[tuple[str, ...]]:
 
 
 class LeakGuard:
-    """Blocks known copies during one run, and pages that quote its question at length.
+    """Blocks known copies during a run, and pages that quote the run's question at length.
 
     Args:
-        tell: Gets an event for each that was met.
-        question: The query.
+        tell: Receives an event for each blocked page.
+        question: The question of the run.
     """
 
     def __init__(self, tell: Callable[[Event], None], question: str = "") -> None:
@@ -78,16 +78,16 @@ class LeakGuard:
         self._passages = frozenset(_passages(question))
 
     def blocks(self, address: str, text: str = "") -> bool:
-        """Return True if an address must not be opened, or its text not be shown; a hit is reported.
+        """Return True, and report it, if an address must not be opened or its text must not be shown.
 
         Args:
             address: The address.
-            text: The text found there, if it has been opened.
+            text: The text at the address, if it was opened.
         """
         return self._told(address, self._reason(address, text))
 
     async def blocks_page(self, address: str, text: str) -> bool:
-        """As `blocks`, for a long text, without blocking other tasks."""
+        """Return `blocks` for a long text, computed in a thread."""
         return self._told(address, await asyncio.to_thread(self._reason, address, text))
 
     def _reason(self, address: str, text: str) -> str | None:
@@ -103,9 +103,9 @@ class LeakGuard:
         return reason is not None
 
     def blocks_query(self, query: str) -> bool:
-        """Return True if a search must not be made: it asks for the dataset itself; a hit is reported.
+        """Return True, and report it, if a search asks for the dataset itself.
 
-        A query may well be the question, and may name any address.
+        A query may contain the question and any address.
         """
         found = _known_leaks()[1].search(query)
         if found is not None:

@@ -1,4 +1,4 @@
-"""Search hits, pages as read, and the problems of both."""
+"""Search hits, pages, their problems, and the protocols of search engines and page readers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Reason: TypeAlias = Literal[
 
 LEAK_REMEDY = "It holds a benchmark's answers: find the facts elsewhere."
 SOURCES = {"web": "", **{engine.name: engine.name for engine in ENGINES if engine.is_source}}
-"""Sources that a model may choose, with their engine; empty for all engines in order."""
+"""Sources that a model may choose, and the engine of each; empty for all engines."""
 
 
 class WebProblem(ModelFixableError):
@@ -43,10 +43,10 @@ class WebProblem(ModelFixableError):
 
     Args:
         reason: The kind of problem.
-        message: The event, with the address or the query.
-        remedy: Advice.
-        retry_after: Seconds to wait, where the other side named them.
-        path: A file that was fetched but cannot be read as a page; programs may open it.
+        message: What happened, with the address or query.
+        remedy: What to do about it.
+        retry_after: Seconds to wait, if the server named them.
+        path: A downloaded file that cannot be read as a page but can be opened by programs.
     """
 
     def __init__(
@@ -66,36 +66,36 @@ class WebProblem(ModelFixableError):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One hit of a search."""
+    """One search hit."""
 
     url: str
     title: str
     snippet: str
-    source: str  # the engine that gave it: `firecrawl`, `ddgs`, `wikipedia`
-    published: str = ""  # ISO date, where the engine gives it
+    source: str  # name of the engine, such as `wikipedia`
+    published: str = ""  # ISO date; empty if unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as it was read."""
+    """A page that was read."""
 
     url: str  # after redirects
     title: str
-    markdown: str  # its content, whole; each link is `[text](link n)`
-    links: tuple[str, ...] = ()  # absolute addresses; link n is at n - 1
-    kind: str = "html"  # by its content: `html`, `pdf`, `csv`
-    via: str = "plain"  # how it came: `plain`, `rendered`, `firecrawl`, `archive`, `transcript`
+    markdown: str  # the whole content; links are written `[text](link n)`
+    links: tuple[str, ...] = ()  # absolute addresses; link n has index n - 1
+    kind: str = "html"  # `html`, `pdf`, `csv` …, by content
+    via: str = "plain"  # `plain`, `rendered`, `firecrawl`, `archive` or `transcript`
     fetched: str = ""  # ISO time, UTC
-    published: str = ""  # ISO date, where the page has it
+    published: str = ""  # ISO date; empty if the page does not say
     path: Path | None = None  # the downloaded file, if it is one
-    notes: tuple[str, ...] = ()  # what was lost, or fell back, one sentence each; it may quote the page
-    remarks: tuple[str, ...] = ()  # the same in alita's own words, without any of the page's
-    forms: tuple[str, ...] = ()  # each on a line: `GET https://a.example/search: q (text)`
-    around: str = ""  # menus, head and foot, in the same form
+    notes: tuple[str, ...] = ()  # losses and fallbacks, one sentence each; may quote the page
+    remarks: tuple[str, ...] = ()  # the same without text of the page
+    forms: tuple[str, ...] = ()  # such as `GET https://a.example/search: q (text)`
+    around: str = ""  # menus, header and footer, as Markdown
 
     @property
     def whole(self) -> str:
-        """All that can be read on it."""
+        """Content, menus, header and footer."""
         return "\n\n".join(filter(None, (self.markdown, self.around)))
 
 
@@ -103,15 +103,15 @@ class Search(Protocol):
     """A search engine."""
 
     name: str
-    """Its name in settings and events."""
+    """Name in settings and events."""
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """The best hits, best first; none is an empty list.
+        """Return the best hits, best first; empty if there are none.
 
         Args:
-            query: In the engine's own words: operators such as quotes and `site:` are allowed.
+            query: The query; it may use operators such as quotes and `site:`.
             limit: Maximum number of hits.
-            freshness: `day`, `week`, `month` or `year`: nothing older; empty for any age.
+            freshness: Maximum age: `day`, `week`, `month` or `year`; empty for any.
 
         Raises:
             WebProblem: The engine could not be asked.
@@ -119,7 +119,7 @@ class Search(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Close connections; most engines have none."""
+        """Close connections. Most engines keep none open."""
         return
 
 
@@ -127,16 +127,16 @@ class PageReader(Protocol):
     """Reads pages."""
 
     name: str
-    """Its name in events."""
+    """Name in events."""
 
     async def read(self, url: str) -> Page:
-        """The page at an address.
+        """Read the page at an address.
 
         Raises:
-            WebProblem: It could not be fetched.
+            WebProblem: The page could not be fetched or read.
         """
         ...
 
     async def aclose(self) -> None:
-        """Closes connections."""
+        """Close connections."""
         ...

@@ -1,7 +1,7 @@
-"""A proxy on loopback between a browser and the web: it connects only to what the address guard allows.
+"""A local proxy through which the browser reaches the web. It connects only to addresses that the guard allows.
 
-A browser looks names up and follows redirects by itself; behind this proxy it does neither without the guard. If the
-environment names a proxy, it makes the connections, as for pages that are not rendered (`transport.Routed`).
+Without it, a browser would look up names and follow redirects unchecked. If the environment names a proxy, requests go
+through that one, as in `transport.Routed`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mcp_tools.network import network_problems
 _HEAD = _PIECE = 64 * 2**10
 _CONNECT_SECONDS = 10.0
 _HEAD_SECONDS = 60.0
-_LAST_SECONDS = 1.0  # in which arrives what is still on its way when one side has ended a tunnel
+_LAST_SECONDS = 1.0  # for the rest of the data after one side closes a tunnel
 _ADDRESSES = 4
 _OF_CONNECTION = frozenset(
     {b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization", b"te", b"upgrade"}
@@ -36,22 +36,22 @@ class _Side(NamedTuple):
 
 
 class GuardedProxy:
-    """The proxy; open between `async with`.
+    """The proxy. It is open inside `async with`.
 
     Args:
         guard: Asked for the addresses of each host before a connection is made.
     """
 
     def __init__(self, guard: AddressGuard) -> None:
-        self.url = ""  # its address, for the browser's settings
+        self.url = ""  # address for the browser's settings
         self._refused: dict[str, str] = {}
-        """Why a host was not connected to."""
+        """Reasons for refused connections, by host."""
         self._guard = guard
         self._server: asyncio.Server | None = None
         self._talks: set[asyncio.Task[None]] = set()
 
     def refusal_of(self, url: str) -> str:
-        """Why a page's host was not connected to; empty where it was. A browser asks for other hosts by itself too."""
+        """Return why the host of a page was refused; empty if it was not. Browsers also contact hosts on their own."""
         return self._refused.get(split_address(url).hostname or "", "")
 
     async def __aenter__(self) -> GuardedProxy:
@@ -70,7 +70,7 @@ class GuardedProxy:
         talk.add_done_callback(self._talks.discard)
 
     async def _talk(self, here: _Side) -> None:
-        """One connection: one request, or one tunnel."""
+        """Handle a connection, which has one request or one tunnel."""
         try:
             async with asyncio.timeout(_HEAD_SECONDS):
                 request = _Request.read(await here.reader.readuntil(b"\r\n\r\n"))
@@ -90,7 +90,7 @@ class GuardedProxy:
             here.writer.close()
 
     async def _connected(self, request: _Request) -> tuple[_Side, str]:
-        """A connection to the host; or to the proxy that the environment names for it, and that proxy's address."""
+        """Connect to the host, or to the proxy that the environment names for it. Also return that proxy's address."""
         upstream = proxy_for("https" if request.is_tunnel else "http", request.host)
         if not upstream:
             addresses = await self._guard.addresses(request.host, request.port)
@@ -116,12 +116,12 @@ class _Request:
 
     @property
     def length(self) -> int:
-        """Bytes of its body. Browsers always say."""
+        """Length of the body in bytes. Browsers always send it."""
         told = [one.partition(b":")[2].strip() for one in self.fields if one.lower().startswith(b"content-length:")]
         return int(told[0]) if told else 0
 
     def head(self, upstream: str) -> bytes:
-        """As the host wants it, or the proxy before it. The connection ends with the answer."""
+        """Return the request head for the host or the next proxy. The connection closes after the response."""
         path = b"/" + self.target.split(b"//", 1)[-1].partition(b"/")[2]
         fields = _kept(self.fields)
         if (parts := urlsplit(upstream)).username:
@@ -134,7 +134,7 @@ class _Request:
 
     @classmethod
     def read(cls, head: bytes) -> _Request:
-        """Read it; raise ValueError if it is no request to a proxy."""
+        """Parse a request head. Raise ValueError if it is not a proxy request."""
         line, *fields = head[:-4].split(b"\r\n")
         method, target, _ = line.split(b" ")
         is_tunnel = method == b"CONNECT"
@@ -145,7 +145,7 @@ class _Request:
 
 
 async def _opened(addresses: list[str], port: int) -> _Side:
-    """A connection to the first address that answers."""
+    """Connect to the first address that responds."""
     failure = OSError("it has no address")
     for address in addresses:
         try:
@@ -157,8 +157,8 @@ async def _opened(addresses: list[str], port: int) -> _Side:
 
 
 async def _tunnel(request: _Request, here: _Side, there: _Side, upstream: str) -> None:
-    """Bytes both ways, until either side is done."""
-    if upstream:  # its answer goes to the browser unchanged
+    """Copy bytes both ways until one side closes."""
+    if upstream:  # its response goes to the browser unchanged
         there.writer.write(request.head(upstream))
     else:
         here.writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
@@ -171,12 +171,12 @@ async def _tunnel(request: _Request, here: _Side, there: _Side, upstream: str) -
 
 
 async def _forward(request: _Request, here: _Side, there: _Side, upstream: str) -> None:
-    """One request and its answer. The browser's next request may be for another host, so this connection ends here."""
+    """Forward one request and its response, then close: the browser's next request may be for another host."""
     there.writer.write(request.head(upstream))
     sending = asyncio.create_task(_pour(here, there, request.length))
     try:
         status = b"HTTP/1.1 100"
-        while status.partition(b" ")[2].startswith(b"1"):  # what only says that the answer will come is left out
+        while status.partition(b" ")[2].startswith(b"1"):  # skip interim responses
             async with asyncio.timeout(_HEAD_SECONDS):
                 status, *fields = (await there.reader.readuntil(b"\r\n\r\n"))[:-4].split(b"\r\n")
         here.writer.write(b"\r\n".join([status, *_kept(fields), b"Connection: close", b"", b""]))
@@ -186,12 +186,12 @@ async def _forward(request: _Request, here: _Side, there: _Side, upstream: str) 
 
 
 def _kept(fields: list[bytes]) -> list[bytes]:
-    """The headers that are not of one connection only."""
+    """Return the headers without those that apply to a single connection."""
     return [one for one in fields if one.partition(b":")[0].strip().lower() not in _OF_CONNECTION]
 
 
 async def _pour(source: _Side, sink: _Side, most: int | None = None) -> None:
-    """Copy at most `limit` bytes from one side to the other; stop at EOF or on an error."""
+    """Copy at most `most` bytes from one side to the other; stop at EOF or on an error."""
     left = _PIECE if most is None else most
     with contextlib.suppress(OSError):
         while left > 0 and (piece := await source.reader.read(min(_PIECE, left))):
@@ -215,7 +215,7 @@ async def _answer(here: _Side, status: str, said: str) -> None:
 
 
 def proxy_for(scheme: str, host: str) -> str:
-    """Return the proxy that the environment names for a host; empty for none, or if NO_PROXY has the host."""
+    """Return the proxy from the environment for a host; empty if there is none or NO_PROXY excludes the host."""
     proxies = getproxies()
     proxy = proxies.get(scheme) or proxies.get("all") or ""
     if not proxy or proxy_bypass(host):
@@ -224,7 +224,7 @@ def proxy_for(scheme: str, host: str) -> str:
 
 
 def proxy_problem() -> WebProblem:
-    """The proxy of the environment cannot be used; its address, which may hold a password, is not shown."""
+    """Return the problem of an unusable proxy in the environment. Its address, with a possible password, is left out."""
     if found := next(network_problems(), None):
         return WebProblem("connection", found.message, remedy=found.remedy)
     return WebProblem(

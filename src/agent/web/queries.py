@@ -1,4 +1,4 @@
-"""Queries for a question: its words and names, and the parts of a query."""
+"""Makes search queries from a question by rule, and parses queries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SAME = {
     "winner": "win", "led": "lead", "leader": "lead", "inhabitant": "population", "people": "population",
     "cost": "price", "fee": "price", "fare": "price", "admission": "price", "expensive": "price",
 }  # fmt: skip
-"""Words by which questions and pages say the same thing: a word, and the one that represents both."""
+"""Synonyms: each word with the one that represents it."""
 
 
 COMMON = FUNCTION_WORDS | words_in(
@@ -43,26 +43,26 @@ _ASKS = words_in(
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The words of a question that a page about it would have."""
+    """The words of a question that a relevant page would contain."""
 
-    weights: dict[str, float]  # by stem; names and numbers weigh twice
+    weights: dict[str, float]  # by stem; names and numbers count twice
     names: tuple[str, ...]  # quoted texts, proper names and numbers, unchanged
-    words: tuple[str, ...]  # unchanged, in order, each once
+    words: tuple[str, ...]  # unchanged, in order, without duplicates
 
     def share(self, stems: Iterable[str]) -> float:
-        """Return the share of the question's weight that such words carry, from 0 to 1."""
+        """Return the share of the total weight that these stems have, from 0 to 1."""
         there = set(stems)
         total = sum(self.weights.values())
         return sum(weight for stem, weight in self.weights.items() if stem in there) / total if total else 0.0
 
     def lacking(self, stems: Iterable[str]) -> list[str]:
-        """The names of which a word is nowhere among these."""
+        """Return the names with a word that is missing in these stems."""
         there = set(stems)
         return [name for name in self.names if not all(stem in there for stem in stems_of(name))]
 
 
 def terms_of(question: str) -> Terms:
-    """The terms of a question."""
+    """Return the terms of a question."""
     names = names_in(question)
     named = {stem for name in names for stem in stems_of(name)}
     words = [word for word in dict.fromkeys(_WORD.findall(question)) if plain(word) not in COMMON and len(word) > 1]
@@ -72,14 +72,14 @@ def terms_of(question: str) -> Terms:
 
 
 def names_in(text: str) -> list[str]:
-    """Quoted texts, proper names and numbers of a text, in order."""
-    found = [quoted for quoted in quoted_in(text) if 1 < len(quoted) <= _LONGEST_QUERY // 2]
+    """Return the quoted texts, proper names and numbers of a text, in order."""
+    found = [quoted for quoted in quoted_in(text) if 1 < len(quoted) <= _MAX_QUERY_CHARS // 2]
     rest = QUOTED.sub(" , ", text)
     starts = {match.start(1) for match in _SENTENCE_START.finditer(rest)}
     for match in _NAME.finditer(rest):
         name = match[0].strip(" .'’-")
         first = name.split()[0] if name else ""
-        if match.start() in starts:  # a sentence's first word is written like a name
+        if match.start() in starts:  # every sentence starts with a capital
             if plain(first) in _ASKS | COMMON:
                 name = re.sub(r"^(?:of|the|and|for)\s+", "", name[len(first) :].strip())
             elif name == first and not name.isdigit():
@@ -90,12 +90,12 @@ def names_in(text: str) -> list[str]:
 
 
 def stems_of(text: str) -> list[str]:
-    """The stems of a text's words, in order."""
+    """Return the stems of a text's words, in order."""
     return [stem_of(word) for word in _WORD.findall(text) if plain(word) not in COMMON]
 
 
 def stem_of(word: str) -> str:
-    """Return the approximate stem of a word; the digits of a number."""
+    """Return the approximate stem of a word, or the digits of a number."""
     low = re.sub(r"['’]s$", "", plain(word))
     if low[:1].isdigit():
         return low.replace(",", "") if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", low) else low
@@ -111,14 +111,14 @@ def _cut(word: str) -> str:
 
 
 def plain(text: str) -> str:
-    """In lower case, without accents."""
+    """Return the text in lower case, without accents."""
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     return "".join(c for c in decomposed if not unicodedata.combining(c))
 
 
 QUERIES = 3
-_LONGEST_QUERY = 160
-_MOST_WORDS = 10
+_MAX_QUERY_CHARS = 160
+_MAX_WORDS = 10
 _COMPARES = re.compile(
     r"\b(?:compare|compared|difference|differ|versus|vs|between|more|less|fewer|than|older|younger|taller|higher|longer"
     r"|larger|bigger|smaller|earlier|later|first|faster|or|both|each|combined|total)\b",
@@ -133,7 +133,7 @@ _CLAUSES = re.compile(r"\?\s+|;\s+|,?\s+and\s+(?=(?:what|which|who|whom|when|whe
 
 
 def queries_by_rule(aim: str) -> tuple[str, ...]:
-    """Queries by the question's form: one for each clause, or for each of the things that are compared."""
+    """Return queries for a question: one for each clause, or for each thing that it compares."""
     names = [name for name in names_in(aim) if not name.isdigit()]
     if _COMPARES.search(aim) and 2 <= len(names) <= QUERIES:
         parts = []
@@ -142,39 +142,39 @@ def queries_by_rule(aim: str) -> tuple[str, ...]:
             parts.append(_COMPARES.sub(" ", re.sub(others, " ", aim)))
     else:
         parts = [part for one in _CLAUSES.split(aim) if len((part := one.strip(" ?.,;")).split()) > 1] or [aim]
-    return usable(map(words_of, parts)) or (aim[:_LONGEST_QUERY],)
+    return usable(map(words_of, parts)) or (aim[:_MAX_QUERY_CHARS],)
 
 
 def freshness_of(aim: str) -> str:
-    """Return the maximum age of hits; empty for any age."""
+    """Return the maximum age of hits that a question asks for; empty for any age."""
     return next((name for name, pattern in _FRESH.items() if pattern.search(aim)), "")
 
 
 def words_of(text: str) -> str:
-    """Return a query: quoted texts unchanged, and words that a page about it would have, in order."""
+    """Return a query of the quoted texts and the words that a relevant page would contain, in order."""
     terms = terms_of(text)
     quoted = [name for name in terms.names if f'"{name}"' in text or f"“{name}”" in text]
     inside = {plain(word) for name in quoted for word in name.split()}
     words = [word for word in terms.words if plain(word) not in inside]
-    return " ".join([*(f'"{name}"' for name in quoted), *words][:_MOST_WORDS]) or text.strip()
+    return " ".join([*(f'"{name}"' for name in quoted), *words][:_MAX_WORDS]) or text.strip()
 
 
 def broader(query: str, terms: Terms) -> str:
-    """The query without what narrows it: quotes, sites, and all but its most telling words."""
+    """Return a broader query: without quotes, site and all but its most important words."""
     free = re.sub(r"\b(?:site|filetype|intitle|inurl):\S+|[\"“”]", " ", query)
     names = [word for name in terms.names for word in name.split() if plain(word) not in COMMON]
     telling = [word for word in free.split() if word in names] or free.split()
     others = [word for word in free.split() if word not in telling]
-    return " ".join([*telling, *others[-1:]][: _MOST_WORDS // 2])
+    return " ".join([*telling, *others[-1:]][: _MAX_WORDS // 2])
 
 
 def usable(queries: Iterable[str]) -> tuple[str, ...]:
-    """The queries on one line each, none twice, at most three."""
-    clean = (" ".join(query.split())[:_LONGEST_QUERY] for query in queries)
+    """Return at most three queries, each on one line, without duplicates."""
+    clean = (" ".join(query.split())[:_MAX_QUERY_CHARS] for query in queries)
     return tuple(dict.fromkeys(query for query in clean if query))[:QUERIES]
 
 
-_MOST_TERMS = 32
+_MAX_TERMS = 32
 _QUERY_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _PART = re.compile(r"(?P<not>(?<!\S)-(?!\d))?(?:\"(?P<phrase>[^\"]*)\"|(?P<word>\S+))")
 _SITE = re.compile(r"site:(?P<host>[\w.:-]+)(?:/\S*)?$", re.I)
@@ -183,20 +183,20 @@ _DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query in parts."""
+    """The parts of a query."""
 
     words: tuple[str, ...]
     phrases: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
-    site: str = ""  # a host; its subdomains count too
-    text: str = ""  # the whole as it was written, without the site
+    site: str = ""  # a host, including its subdomains
+    text: str = ""  # the query as written, without the site
 
 
 def parse_query(text: str) -> Query:
-    """The parts of a query.
+    """Parse a query.
 
     Args:
-        text: Words; `"a phrase"`, `-without` and `site:host` as in other search engines.
+        text: Words, and the usual operators `"a phrase"`, `-without` and `site:host`.
     """
     words: list[str] = []
     phrases: list[str] = []
@@ -213,13 +213,13 @@ def parse_query(text: str) -> Query:
         else:
             words += found
     telling = [word for word in words if plain(word) not in COMMON] or words
-    kept = tuple(dict.fromkeys(word.casefold() for word in telling))[:_MOST_TERMS]
-    named = tuple(filter(None, phrases))[:_MOST_TERMS]
-    return Query(kept, named, tuple(filter(None, without))[:_MOST_TERMS], site, rest.strip())
+    kept = tuple(dict.fromkeys(word.casefold() for word in telling))[:_MAX_TERMS]
+    named = tuple(filter(None, phrases))[:_MAX_TERMS]
+    return Query(kept, named, tuple(filter(None, without))[:_MAX_TERMS], site, rest.strip())
 
 
 def oldest(freshness: str) -> datetime | None:
-    """Return the earliest time of hits; None where any age will do.
+    """Return the earliest time of hits, or None for any age.
 
     Args:
         freshness: `day`, `week`, `month` or `year`, or empty.

@@ -1,4 +1,4 @@
-"""Passages of a page that answer a question, best first."""
+"""Finds the passages of a page that are most relevant to a question."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from agent.web.evidence import Quote
 from agent.web.page import Page
 from agent.web.queries import Terms, stems_of
 
-_LONGEST = 360  # characters of a passage
-# A page may be written to stop who reads it: what repeats in these patterns ends at a mark, or somewhere.
+_MAX_PASSAGE_CHARS = 360
+# A hostile page could make regexes slow, so every repetition in these patterns is bounded.
 _HEADING = re.compile(r"#{1,6}\s+(\S.*)")
 _PICTURE = re.compile(r"!\[[^\[\]]*\]\((?:link \d+|[^)\s]{0,500})\)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\((?:link \d+|[^)\s]{0,500})\)")
@@ -28,10 +28,10 @@ _MARK = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+|^\s*>\s?")
 
 
 def passages_of(markdown: str) -> list[Quote]:
-    """The passages of a page in order.
+    """Return the passages of a page in order, without links and emphasis.
 
     Args:
-        markdown: The page as it was read; links and emphasis are no part of what it says.
+        markdown: The page as Markdown.
     """
     heading, found = "", list[Quote]()
     paragraph = row = 0
@@ -56,14 +56,14 @@ def passages_of(markdown: str) -> list[Quote]:
 
 
 def spoken(text: str) -> str:
-    """The text without the marks of Markdown, and without pictures: their names are no part of what a page says."""
+    """Return Markdown as plain text, without images and their names."""
     text = _LINK.sub(r"\1", _PICTURE.sub(" ", text))
     text = _EMPHASIS.sub(lambda match: match[2] or match[3], text)
     return " ".join(text.replace("`", "").split())
 
 
 def _blocks(markdown: str) -> Iterator[list[str]]:
-    """Runs of lines that belong together: a paragraph, a list item, a table, a heading."""
+    """Yield the lines of each paragraph, list item, table and heading."""
     block: list[str] = []
     for line in markdown.splitlines():
         starts = bool(_HEADING.match(line) or _MARK.match(line))
@@ -79,14 +79,14 @@ def _blocks(markdown: str) -> Iterator[list[str]]:
 
 
 def _rows(table: list[str]) -> Iterator[tuple[str, int, int]]:
-    """A table in parts, each with the head, and the rows that it has, from 1 on."""
+    """Yield parts of a table, each with the header, and with its first and last row, counted from 1."""
     lines = [" | ".join(spoken(cell) for cell in row.strip().strip("|").split("|")) for row in table]
     ruled = len(table) > 1 and set(table[1]) <= set(" \t:|-") and "--" in table[1]
     head, body = (lines[:1], lines[2:]) if ruled else ([], lines)
     start = 0
     while start < len(body):
         end = start + 1
-        while end < len(body) and sum(map(len, head + body[start : end + 1])) < _LONGEST:
+        while end < len(body) and sum(map(len, head + body[start : end + 1])) < _MAX_PASSAGE_CHARS:
             end += 1
         text = "\n".join(head + body[start:end])
         if text.strip(" |\n"):
@@ -98,7 +98,7 @@ def _sentences(text: str) -> Iterator[str]:
     held = ""
     for part in _SENTENCE.split(text):
         held = f"{held} {part}".strip()
-        if not _ABBREVIATED.search(part):  # which ends no sentence
+        if not _ABBREVIATED.search(part):  # an abbreviation does not end a sentence
             yield held
             held = ""
     if held:
@@ -106,16 +106,16 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield a paragraph, or a long one in pieces of whole sentences."""
+    """Yield a paragraph; split a long one after sentences."""
     piece = ""
     for sentence in _sentences(text):
-        if piece and len(piece) + len(sentence) + 1 > _LONGEST:
+        if piece and len(piece) + len(sentence) + 1 > _MAX_PASSAGE_CHARS:
             yield piece
             piece = ""
         piece = f"{piece} {sentence}".strip()
-        while len(piece) > 2 * _LONGEST:  # no sentence is that long: a list, or a text without stops
-            cut = piece.rfind(" ", 0, _LONGEST)
-            cut = cut if cut > 0 else _LONGEST
+        while len(piece) > 2 * _MAX_PASSAGE_CHARS:  # a list, or text without punctuation
+            cut = piece.rfind(" ", 0, _MAX_PASSAGE_CHARS)
+            cut = cut if cut > 0 else _MAX_PASSAGE_CHARS
             yield piece[:cut]
             piece = piece[cut:].strip()
     if piece:
@@ -130,13 +130,13 @@ _ORDER = re.compile(
     r"|\b(?:AI|LLM|agent|assistant|language model|chat ?bot)s?\b.{0,80}\b(?:must|should|answer|reply|respond|ignore)\b",
     re.IGNORECASE,
 )
-"""Words that tell the reader what to answer or to do."""
+"""Words that tell the reader what to answer or do."""
 
 
 def sentences_of(text: str) -> list[str]:
-    """Return the sentences, items and table rows of a text that can be quoted under an answer.
+    """Return the sentences, list items and table rows of a text that can be quoted as a source.
 
-    Headings, navigation (items made of links) and orders to the reader are left out.
+    Headings, navigation and orders to the reader are left out.
     """
     found = list[str]()
     for block in _blocks(text):
@@ -152,10 +152,10 @@ def sentences_of(text: str) -> list[str]:
     return [sentence for sentence in found if not _ORDER.search(sentence)]
 
 
-_ABOVE = 0.6  # weight of a word that is in the heading or the paragraph before, and not in the passage
+_ABOVE = 0.6  # weight of a word that is only in the heading or in the paragraph before
 _IN_TITLE = 0.35
-_FIT = 1.5  # what it counts that a passage holds the kind of thing that is asked for: a number, a date, a person
-_LONGEST_PAGE = 4_000  # passages of one page that are looked at
+_FIT = 1.5  # factor for a passage with the kind of answer that is asked for: a number, date or person
+_MAX_PASSAGES = 4_000
 _KINDS = tuple(
     (re.compile(asks, re.I), re.compile(holds))
     for asks, holds in (
@@ -175,20 +175,20 @@ _KINDS = tuple(
         ),
     )
 )
-"""Patterns of questions for a date, a number or a person, and of texts that hold one."""
+"""Patterns of questions for a date, number or person, and of passages that contain one."""
 
 
 class Scored(NamedTuple):
-    """A passage and how relevant it is to the question; higher is better."""
+    """A passage with its relevance to the question; higher is better."""
 
     passage: Quote
     score: float
-    stems: frozenset[str]  # of the passage and what is above it
+    stems: frozenset[str]  # of the passage and its heading
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPage:
-    """A page with its passages, the most telling first."""
+    """A page with its passages, most relevant first."""
 
     page: Page
     passages: tuple[Scored, ...]
@@ -196,13 +196,13 @@ class ReadPage:
 
     @property
     def best(self) -> float:
-        """The score of its best passage."""
+        """Score of the best passage."""
         return self.passages[0].score if self.passages else 0.0
 
 
 def read_closely(page: Page, terms: Terms, question: str) -> ReadPage:
-    """The passages of a page by what they say about a question; those that have none of its words are left out."""
-    kept = passages_of(page.markdown)[:_LONGEST_PAGE]
+    """Rank the passages of a page by relevance. Passages with none of the question's words are left out."""
+    kept = passages_of(page.markdown)[:_MAX_PASSAGES]
     stems = [frozenset(stems_of(passage.text)) for passage in kept]
     frequency = Counter(stem for found in stems for stem in found)
     rarity = {stem: math.log(1 + len(kept) / (1 + frequency[stem])) for stem in terms.weights}

@@ -1,4 +1,4 @@
-"""A site's response: its body up to a limit, as text in its charset, and the meaning of a refusal."""
+"""HTTP responses: bodies up to a size limit, charsets, and problems for error statuses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mcp_tools.text import one_line
 if TYPE_CHECKING:
     import httpx2
 
-PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})  # what servers call pages
+PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})  # media types of pages
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)[\"']?\s*(?:;|$)", re.I)
 _DECLARED = re.compile(
     rb"""<meta[^>]{0,500}?charset\s*=\s*["']?\s*([\w.:-]+)|<\?xml[^>]{0,200}?encoding=["']([\w.:-]+)""", re.I
@@ -41,20 +41,20 @@ _WIDER = {
     "euc_kr": "cp949",
     "big5": "big5hkscs",
 }
-"""Encodings that browsers use for a narrower name (WHATWG, Encoding Standard)."""
+"""Declared encodings that browsers replace with a larger one (WHATWG Encoding Standard)."""
 _NO_TEXT = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"})
-"""Text encodings of Python that no page uses."""
+"""Python codecs that are not page encodings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response."""
+    """A response of a server."""
 
     url: str  # after redirects
     status: int
     headers: Mapping[str, str]  # names in lower case
     body: bytes
-    charset: str  # by header, the page's own word, or its bytes; empty for what is no text
+    charset: str  # from the header, the page or the bytes; empty if it is not text
 
     @property
     def text(self) -> str:
@@ -63,10 +63,10 @@ class Response:
 
 
 async def response_of(opened: httpx2.Response, limit: int, *, cut: bool = False) -> Response:
-    """Reads the body, as far as the limit goes.
+    """Read the body up to a limit.
 
     Raises:
-        WebProblem: It exceeds the limit, and may not be cut.
+        WebProblem: The body exceeds the limit and `cut` is False.
     """
     body = bytearray()
     async for piece in pieces(opened, limit, cut=cut):
@@ -77,10 +77,10 @@ async def response_of(opened: httpx2.Response, limit: int, *, cut: bool = False)
 
 
 async def pieces(opened: httpx2.Response, limit: int, *, cut: bool = False) -> AsyncIterator[bytes]:
-    """The body in pieces, unpacked, up to a limit.
+    """Yield the uncompressed body in pieces, up to a limit.
 
     Raises:
-        WebProblem: It exceeds the limit (`too_large`), and may not be cut.
+        WebProblem: The body exceeds the limit (`too_large`) and `cut` is False.
     """
     told = opened.headers.get("content-length", "")
     if told.isdecimal() and int(told) > limit and not cut:
@@ -97,7 +97,7 @@ async def pieces(opened: httpx2.Response, limit: int, *, cut: bool = False) -> A
 
 
 def too_large(url: str, limit: int, size: str) -> WebProblem:
-    """A response exceeds the limit."""
+    """Return the problem of a response that exceeds the limit."""
     return WebProblem(
         "too_large",
         f"{one_line(url, 200)} has {size}; at most {limit:,} are read.",
@@ -106,13 +106,13 @@ def too_large(url: str, limit: int, size: str) -> WebProblem:
 
 
 def charset_of(body: bytes, content_type: str = "") -> str:
-    """The encoding of a page as Python calls it; empty where the bytes are no text.
+    """Return Python's name of a page's encoding; empty if the bytes are not text.
 
-    A declared encoding that the bytes contradict counts for nothing.
+    A declared encoding is ignored if the bytes do not fit it.
 
     Args:
         body: The page.
-        content_type: The header, `text/html; charset=koi8-r`.
+        content_type: The header, such as `text/html; charset=koi8-r`.
     """
     found = encoding_of(body[:_SAMPLE], whole=len(body) <= _SAMPLE)
     if found is not None and found.mark:
@@ -130,12 +130,12 @@ def charset_of(body: bytes, content_type: str = "") -> str:
 
 
 def decoded(body: bytes, charset: str) -> str:
-    """The bytes as text, without byte order mark; stray bytes are read as Windows-1252."""
+    """Decode bytes and remove the byte order mark. Invalid bytes are read as Windows-1252."""
     return body.decode(charset or "utf-8", FALLBACK).removeprefix("\ufeff")
 
 
 def media_type(content_type: str) -> str:
-    """`text/html` of `text/html; charset=utf-8`."""
+    """Return `text/html` for `text/html; charset=utf-8`."""
     return content_type.partition(";")[0].strip().lower()
 
 
@@ -150,10 +150,10 @@ _PASSING = frozenset({408, 425, 429, 502, 503, 504})
 
 
 class StatusProblem(WebProblem):
-    """A site answered with a status of 300 or more.
+    """A response with a status of 300 or more.
 
     Args:
-        response: Its answer.
+        response: The response.
     """
 
     def __init__(self, response: Response) -> None:
@@ -171,17 +171,17 @@ class StatusProblem(WebProblem):
 
     @property
     def host(self) -> str:
-        """The host that answered."""
+        """The host of the response."""
         return urlsplit(self.response.url).hostname or ""
 
     @property
     def is_passing(self) -> bool:
-        """True if it may go better in a moment."""
+        """True if a retry may succeed."""
         return self.status in _PASSING and "cf-mitigated" not in self.response.headers
 
     @property
     def said(self) -> str:
-        """The message of an API's error, in any known shape; empty for a page."""
+        """The error message in an API's response; empty for a page."""
         text = self.response.body[:4096].decode(errors="replace")
         try:
             found = json.loads(text)
@@ -194,14 +194,14 @@ class StatusProblem(WebProblem):
 
 @contextmanager
 def foreign_errors(url: str, seconds: float) -> Iterator[None]:
-    """Errors of httpx2, of the network and of the clock become problems.
+    """Turn errors of httpx2, the network and timeouts into `WebProblem`s.
 
     Args:
-        url: The request.
-        seconds: Its limit in seconds.
+        url: Address of the request.
+        seconds: Time limit of the request.
 
     Raises:
-        WebProblem: For each problem.
+        WebProblem: The request failed.
     """
     import httpx2
 
@@ -212,12 +212,12 @@ def foreign_errors(url: str, seconds: float) -> Iterator[None]:
 
 
 def connection_problem(shown: str, error: Exception, seconds: float) -> WebProblem:
-    """Return the problem for an error of httpx, httpx2, the network or the clock.
+    """Return the problem for an error of httpx, httpx2 or the network, or for a timeout.
 
     Args:
-        shown: The request, as messages show it.
+        shown: The address for the message.
         error: The exception.
-        seconds: Its limit in seconds; connecting and reading have separate limits.
+        seconds: Time limit of the request.
     """
     causes = list(causes_of(error))
     elsewhere, later = "Use another source.", "Use another source, or try later."
@@ -231,13 +231,13 @@ def connection_problem(shown: str, error: Exception, seconds: float) -> WebProbl
         return WebProblem("tls", f"{shown} offers no secure connection: {why}.", remedy=elsewhere)
     if any(isinstance(one, socket.gaierror) for one in causes):
         return WebProblem("dns", f"The host of {shown} does not exist.", remedy=f"Check the spelling. {elsewhere}")
-    causes = [one for one in causes if not isinstance(one, LookupError)] or causes  # what a stream has inside
+    causes = [one for one in causes if not isinstance(one, LookupError)] or causes  # streams add them
     said = one_line(str(causes[-1]) or type(causes[-1]).__name__, 200)
     return WebProblem("connection", f"The connection to {shown} failed: {said}.", remedy=later)
 
 
 def causes_of(error: BaseException) -> Iterator[BaseException]:
-    """The error and what led to it, outermost first: the parts of a group, and those among its arguments, too."""
+    """Yield the error and its causes, outermost first, including those in exception groups and arguments."""
     waiting: list[BaseException | None] = [error]
     seen: set[int] = set()
     while waiting:

@@ -1,4 +1,4 @@
-"""Connections that go only where the address guard lets them: it sees the address that is really connected to."""
+"""HTTP connections that check the address guard for the IP address that is really connected to."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import httpx2
 from agent.web.guard import AddressGuard
 from agent.web.proxy import proxy_for, proxy_problem
 
-_ADDRESSES = 4  # addresses of one host that are tried
+_MAX_ADDRESSES = 4  # of one host
 _CONNECTIONS = httpx2.Limits(max_connections=64, max_keepalive_connections=16, keepalive_expiry=15.0)
 
 
 class _Backend(httpcore2.AnyIOBackend):
-    """Looks a name up once, and connects to an address that the guard allowed."""
+    """Looks up a name once and connects to an address that the guard allows."""
 
     def __init__(self, guard: AddressGuard) -> None:
         self._guard = guard
@@ -31,7 +31,7 @@ class _Backend(httpcore2.AnyIOBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         failure: Exception | None = None
-        for address in (await self._guard.addresses(host, port))[:_ADDRESSES]:
+        for address in (await self._guard.addresses(host, port))[:_MAX_ADDRESSES]:
             try:
                 return await super().connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
@@ -43,11 +43,10 @@ class _Backend(httpcore2.AnyIOBackend):
 class Routed(httpx2.AsyncBaseTransport):
     """Sends each request directly, or through the proxy that the environment names for it.
 
-    A proxy connects on our behalf, so that the guard sees only what this machine knows of the host: private addresses
-    are refused where the name, or its lookup here, shows them.
+    A proxy makes the connection itself, so the guard can only check the name and its lookup on this machine.
 
     Args:
-        guard: Asked for the addresses of each host before a connection is made.
+        guard: Checks each host before a connection is made.
         tls: Certificates to trust.
     """
 
@@ -55,7 +54,7 @@ class Routed(httpx2.AsyncBaseTransport):
         self._guard = guard
         self._tls = tls
         self._direct = httpx2.AsyncHTTPTransport(verify=tls, limits=_CONNECTIONS)
-        # httpx2 has no parameter for the backend of its pool.
+        # httpx2 has no parameter for the pool's backend.
         self._direct._pool = httpcore2.AsyncConnectionPool(
             ssl_context=tls,
             max_connections=_CONNECTIONS.max_connections,
@@ -66,7 +65,7 @@ class Routed(httpx2.AsyncBaseTransport):
         self._proxied: dict[str, httpx2.AsyncHTTPTransport] = {}
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Sends one request."""
+        """Send a request."""
         proxy = proxy_for(request.url.scheme, request.url.host)
         if not proxy:
             return await self._direct.handle_async_request(request)
@@ -75,11 +74,11 @@ class Routed(httpx2.AsyncBaseTransport):
         if proxy not in self._proxied:
             try:
                 self._proxied[proxy] = httpx2.AsyncHTTPTransport(verify=self._tls, proxy=proxy, limits=_CONNECTIONS)
-            except (ImportError, ValueError):  # SOCKS without its package, or no proxy
+            except (ImportError, ValueError):  # SOCKS package missing, or invalid proxy
                 raise proxy_problem() from None
         return await self._proxied[proxy].handle_async_request(request)
 
     async def aclose(self) -> None:
-        """Closes connections."""
+        """Close connections."""
         for transport in (self._direct, *self._proxied.values()):
             await transport.aclose()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.web.http import MOST, Http
+from agent.web.http import MAX_PAGE_BYTES, Http
 from agent.web.page import Reason, WebProblem
 from agent.web.response import StatusProblem
 from support.public_web import get
@@ -115,7 +115,7 @@ async def test_a_page_of_200_mb_ends_at_the_limit(web: WebServer, client: Http) 
     problem = await _fails(client, f"{web.url}/told")
     assert problem.reason == "too_large"
     assert f"{200 * 2**20:,}" in problem.message
-    assert f"{MOST:,}" in problem.message
+    assert f"{MAX_PAGE_BYTES:,}" in problem.message
     assert web.sent - before < 20 * 2**20
 
 

@@ -1,1 +1,1 @@
-"""Search engines, hosted ones and keyless ones; tried one after the other."""
+"""Search engines, tried one after the other."""

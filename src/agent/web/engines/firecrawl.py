@@ -1,4 +1,4 @@
-"""Firecrawl v2, hosted or one's own: it searches, and it reads pages."""
+"""Firecrawl v2, hosted or the user's own server. It searches and reads pages."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ T = TypeVar("T")
 
 HOSTED = "https://api.firecrawl.dev"
 _TBS = {"day": "qdr:d", "week": "qdr:w", "month": "qdr:m", "year": "qdr:y"}
-_LONGEST_QUERY = 500  # characters, by its published API
-_MOST_TEXT = 2_000_000  # characters of a page
-_MAX_AGE = 3_600_000  # milliseconds that a page may have been in Firecrawl's cache
-_REST = 30.0  # seconds for which no page is asked for after it could not be reached
+_MAX_QUERY_CHARS = 500  # limit of its API
+_MAX_PAGE_CHARS = 2_000_000
+_MAX_CACHE_AGE_MS = 3_600_000
+_DOWN_SECONDS = 30.0  # after a connection problem, no page is requested for this long
 _KINDS = {"application/pdf": "pdf", "text/csv": "csv", "application/json": "json", "text/plain": "txt"}
 
 
@@ -47,17 +47,17 @@ class Firecrawl(Search):
         self._service = Service(self.name, url or HOSTED, key, "FIRECRAWL_API_KEY")
         self._seconds = seconds
         self._milliseconds = int(max(1000.0, min(seconds * 900, 300_000)))
-        """Firecrawl's own time limit: a little less than ours."""
+        """Firecrawl's own time limit, a little shorter than ours."""
         self._guard = http.guard
         self._client: Any = None
-        self._down: tuple[WebProblem, float] | None = None  # why no page is asked for, and until when
+        self._down: tuple[WebProblem, float] | None = None  # the connection problem, and when to try again
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """The best hits of the web; see `Search`."""
+        """See `Search.search`."""
         client = await self._opened()
         found = await self._call(
             lambda: client.search(
-                query[:_LONGEST_QUERY],
+                query[:_MAX_QUERY_CHARS],
                 limit=max(1, min(limit, 100)),
                 sources=["web"],
                 tbs=_TBS.get(freshness),
@@ -71,7 +71,7 @@ class Firecrawl(Search):
         ]
 
     async def read(self, url: str) -> Page:
-        """The page at an address, as Markdown; see `PageReader`."""
+        """See `PageReader.read`."""
         await self._ask_guard(url)
         if self._down is not None and time.monotonic() < self._down[1]:
             raise self._down[0]
@@ -83,40 +83,40 @@ class Firecrawl(Search):
                 formats=[{"type": "markdown"}],
                 only_main_content=True,
                 skip_tls_verification=False,
-                max_age=_MAX_AGE,
+                max_age=_MAX_CACHE_AGE_MS,
                 timeout=self._milliseconds,
             ),
             reading=True,
         )
         page = self._page(url, document)
         if page.url != url:
-            await self._ask_guard(page.url)  # where redirects led
+            await self._ask_guard(page.url)  # after redirects
         return page
 
     async def aclose(self) -> None:
-        """Closes connections."""
+        """Close connections."""
         if self._client is not None:
             await self._client.async_http_client.close()
             self._client = None
 
     async def _opened(self) -> Any:
         if self._client is None:
-            try:  # importing it takes a second: not on the event loop
+            try:  # the import takes a second, too long for the event loop
                 sdk: Any = await asyncio.to_thread(import_module, "firecrawl.v2.client_async")
             except ImportError:
                 raise missing_package(self.name) from None
-            # An empty key, not None: for None it would look into the environment itself.
+            # An empty key, since for None the SDK reads the environment.
             more = {"timeout": self._seconds, "max_retries": 2, "origin": "alita"}
             try:
                 self._client = self._client or sdk.AsyncFirecrawlClient(
                     api_key=self._service.key, api_url=self._service.url, **more
                 )
-            except (ImportError, ValueError):  # of a proxy that the environment names
+            except (ImportError, ValueError):  # the environment names an unusable proxy
                 raise proxy_problem() from None
         return self._client
 
     async def _call(self, call: Callable[[], Awaitable[T]], *, reading: bool = False) -> T:
-        """Calls the SDK; what it raises becomes a WebProblem, of the API or of the page that it reads for us."""
+        """Call the SDK and turn its exceptions into a WebProblem with the API or with the page."""
         import httpx
         from firecrawl.v2.utils.error_handler import FirecrawlError  # type: ignore[import-untyped]  # it has no types
 
@@ -125,7 +125,7 @@ class Firecrawl(Search):
                 return await call()
         except FirecrawlError as error:
             status = error.status_code or 0
-            try:  # what the server said, without what the SDK puts around it
+            try:  # the server's message, without the text that the SDK adds
                 said = str(error.response.json()["error"])
             except (AttributeError, KeyError, TypeError, ValueError):
                 said = str(error)
@@ -139,14 +139,14 @@ class Firecrawl(Search):
             raise self._service.refused(status, said, after) from None
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, TimeoutError, OSError) as error:
             problem = self._service.problem(connection_problem(self._service.host, error, self._seconds))
-            self._down = problem, time.monotonic() + _REST
+            self._down = problem, time.monotonic() + _DOWN_SECONDS
             raise problem from None
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
-            # The SDK does not check the answer: an unexpected shape may raise any exception.
+            # The SDK does not validate responses, so an unexpected one may raise any exception.
             raise self._service.nonsense(f"{type(error).__name__}: {error}") from None
 
     async def _ask_guard(self, url: str) -> None:
-        """Refuses what we would not open ourselves."""
+        """Raise WebProblem for an address that alita would not open itself."""
         address = read_address(url)
         # A server in the user's network may resolve names that this machine cannot: it only gets names that were
         # checked here. The hosted one cannot reach that network.
@@ -158,7 +158,7 @@ class Firecrawl(Search):
         facts, whole = document.metadata, document.markdown or ""
         status = getattr(facts, "status_code", None) or 200
         at = getattr(facts, "url", None) or url
-        markdown, links = number_links(printable(whole[:_MOST_TEXT]), at)
+        markdown, links = number_links(printable(whole[:_MAX_PAGE_CHARS]), at)
         kind = _KINDS.get((getattr(facts, "content_type", None) or "").partition(";")[0].strip(), "html")
         if kind == "html" and (wall := wall_of(markdown, at, status=status)):
             raise wall
@@ -167,8 +167,8 @@ class Firecrawl(Search):
         if not markdown.strip():
             raise WebProblem("no_result", f"Firecrawl found no text at {at}", remedy="Read it in another way.")
         notes = [f"Firecrawl: {document.warning}"] if document.warning else []
-        if len(whole) > _MOST_TEXT:
-            notes.append(f"Only its first {_MOST_TEXT:,} characters are shown.")
+        if len(whole) > _MAX_PAGE_CHARS:
+            notes.append(f"Only its first {_MAX_PAGE_CHARS:,} characters are shown.")
         read, there = getattr(facts, "num_pages", None), getattr(facts, "total_pages", None)
         if read and there and there > read:
             notes.append(f"Only {read} of {there} pages were read.")

@@ -1,4 +1,4 @@
-"""The search engines and readers of the settings, and the order in which they are asked."""
+"""Opens the configured search engines and page readers, and asks them in order."""
 
 from __future__ import annotations
 
@@ -34,17 +34,16 @@ _RESTS: dict[Reason, float] = {
     **dict.fromkeys(("rate_limit", "dns", "mismatch"), 60.0),
     **dict.fromkeys(("connection", "timeout"), 30.0),
 }
-"""Seconds for which an engine is not asked, if it does not say how long; some problems last for the whole run."""
-_PATIENCE = 20.0  # seconds that a search waits for an engine that rests, when no other gave anything
-_LONGEST_QUERY = 1000  # characters; a question with a file pasted into it is no query
-_TITLE, _SNIPPET = 300, 1500
-"""Characters that are kept of a hit."""
+"""Seconds for which an engine is skipped after a problem, unless it names a time. `inf` lasts for the whole run."""
+_MAX_WAIT_SECONDS = 20.0  # for a skipped engine, if no other one found anything
+_MAX_QUERY_CHARS = 1000
+_MAX_TITLE_CHARS, _MAX_SNIPPET_CHARS = 300, 1500
 _ROWS = {engine.name: engine for engine in ENGINES}
 _turns: dict[str, float] = {}
 _turns_lock = threading.Lock()
-_NO_WAY_ROUND: tuple[Reason, ...] = ("leak", "robots", "refused_address", "private_address")
-"""Problems that no other reader may get round."""
-_NOT_AGAIN: tuple[Reason, ...] = ("no_key", "bad_key", "quota")  # the reader is not asked again
+_FINAL_REASONS: tuple[Reason, ...] = ("leak", "robots", "refused_address", "private_address")
+"""The page must not be read by another reader either."""
+_DISABLING_REASONS: tuple[Reason, ...] = ("no_key", "bad_key", "quota")  # for the whole run
 
 
 async def wait_for_turn(engine: str, seconds: float) -> None:
@@ -60,8 +59,8 @@ async def wait_for_turn(engine: str, seconds: float) -> None:
 class Engines:
     """Search engines that are tried in order.
 
-    A failure, and a search that found nothing, is reported as `WebSearched` with `ok=False`; the caller reports a
-    success, since it knows which hits are shown. Searches are remembered for the run.
+    A failed or empty search is reported as `WebSearched` with `ok=False`. The caller reports successful ones, since it
+    knows which hits are shown. Results are cached for the run.
 
     Args:
         engines: The first is asked first.
@@ -70,7 +69,7 @@ class Engines:
     def __init__(self, engines: Sequence[Search]) -> None:
         self._engines = tuple(engines)
         self._aside: dict[str, tuple[WebProblem, float]] = {}
-        """Engines that are not asked: why, and until when by the monotonic clock."""
+        """Skipped engines: the problem, and the monotonic time at which they are asked again."""
         self._found: dict[tuple[str, int, str, str], list[Result]] = {}
 
     async def search(
@@ -82,19 +81,19 @@ class Engines:
         freshness: str = "",
         source: str = "",
     ) -> list[Result]:
-        """The hits of the first engine that has any; an empty list when all that could be asked found nothing.
+        """Return the hits of the first engine that finds any; empty if none does.
 
         Args:
             query: The query.
-            tell: Gets the events.
+            tell: Receives the events.
             limit: Maximum number of hits.
             freshness: `day`, `week`, `month` or `year`; empty for any age.
-            source: The only engine to ask; empty for all in their order.
+            source: Name of the only engine to ask; empty to ask all in order.
 
         Raises:
-            WebProblem: The query is empty, the settings leave the source out, or no engine could be asked.
+            WebProblem: The query is empty, the settings exclude the source, or every engine failed.
         """
-        asked = one_line(query, _LONGEST_QUERY)
+        asked = one_line(query, _MAX_QUERY_CHARS)
         if not asked:
             raise WebProblem("no_result", "The query is empty.", remedy="Search for the words that matter.")
         if not self._engines:
@@ -110,7 +109,7 @@ class Engines:
         return list(self._found[key])
 
     async def aclose(self) -> None:
-        """Closes the engines."""
+        """Close connections."""
         await close_all(self._engines)
 
     async def _first(self, engines: Sequence[Search], ask: AskEngine) -> list[Result]:
@@ -123,8 +122,7 @@ class Engines:
                 passed_over.add(engine.name)
             elif hits := await ask(engine, problems):
                 return hits
-        # No engine has anything. One that named a time is waited for, within reason; one that was passed over on our
-        # own guess is asked immediately.
+        # Nothing was found. Wait for engines that named a time, and ask those that were skipped by our own guess.
         again = []
         for engine in engines:
             if (problem := problems.get(engine.name)) and (until := self._aside[engine.name][1]) < math.inf:
@@ -133,7 +131,7 @@ class Engines:
                 elif engine.name in passed_over:
                     again.append((0.0, engine))
         for wait, engine in sorted(again, key=lambda one: one[0]):
-            if wait > _PATIENCE:
+            if wait > _MAX_WAIT_SECONDS:
                 break
             await asyncio.sleep(wait)
             del problems[engine.name]
@@ -152,7 +150,7 @@ class Engines:
         engine: Search,
         problems: dict[str, WebProblem],
     ) -> list[Result]:
-        """Asks one engine; why it gave nothing is reported, and kept where it failed."""
+        """Ask one engine. Report an empty result; report and remember a failure."""
         await wait_for_turn(engine.name, _ROWS[engine.name].spacing if engine.name in _ROWS else 0.0)
         began, said = time.monotonic(), "it found nothing"
         try:
@@ -176,18 +174,18 @@ async def close_all(opened: Iterable[Search | PageReader]) -> None:
 
 
 def _clean(results: Sequence[Result], limit: int) -> list[Result]:
-    """Hits with an address that can be read, each once, and text that can be shown."""
+    """Remove duplicates and hits with an invalid address, and clean the texts."""
     found: dict[str, Result] = {}
     for result in results:
         url = printable(result.url).strip()
         if is_address(url) and url not in found:
-            title, snippet = one_line(result.title, _TITLE), one_line(result.snippet, _SNIPPET)
+            title, snippet = one_line(result.title, _MAX_TITLE_CHARS), one_line(result.snippet, _MAX_SNIPPET_CHARS)
             found[url] = replace(result, url=url, title=title or url, snippet=snippet)
     return list(found.values())[: max(1, limit)]
 
 
 def _all_failed(problems: dict[str, WebProblem]) -> WebProblem:
-    """One problem for all, with the first one's reason."""
+    """Combine all problems into one with the reason of the first."""
     first = next(iter(problems.values()))
     if len(problems) == 1:
         return first
@@ -199,22 +197,22 @@ def _all_failed(problems: dict[str, WebProblem]) -> WebProblem:
 
 
 class EngineState(NamedTuple):
-    """True if a search engine can be asked."""
+    """The state of a search engine, as `alita doctor` shows it."""
 
     name: str
-    state: str  # `ready: …`, or why it cannot be asked
+    state: str  # `ready: …`, or why it cannot be used
     ready: bool
     remedy: str = ""
-    needs_nothing: bool = False  # no key: there is nothing to set
+    needs_nothing: bool = False  # True if it works without a key
 
 
 def open_web(settings: Settings, folder: Path, tell: Tell, speech: Speech) -> tuple[Engines, PageReader]:
-    """The engines and the reader of a run, in the order of the settings; nothing is connected yet.
+    """Return the engines and the page reader for a run. Nothing is connected yet.
 
     Args:
-        settings: With keys, places and what is allowed.
-        folder: Folder of downloaded files; made for the first one.
-        tell: Gets what fails, and what takes long.
+        settings: The settings, with keys and permissions.
+        folder: Folder for downloads. It is created when it is needed.
+        tell: Receives notes for the user.
         speech: The model that transcribes speech.
     """
     http = Http(allow_private=settings.allow_private, allow_addresses=settings.allow_addresses, robots=settings.robots)
@@ -230,37 +228,27 @@ def open_web(settings: Settings, folder: Path, tell: Tell, speech: Speech) -> tu
 
 
 def open_engines(settings: Settings, http: Http) -> Engines:
-    """The engines in their order: those that the settings name, else those that can be asked.
+    """Return the engines named in the settings, or else all that are ready.
 
-    A named engine that lacks its key is there and says so when it is asked.
-
-    Args:
-        settings: With keys and places.
-        http: Asks those that answer over plain HTTP.
+    An engine that is named but lacks its key raises a problem when it is asked.
     """
     return Engines([_open(_ROWS[name], settings, http) for name in names_of(settings)])
 
 
 def open_reader(settings: Settings, http: Http, web: PageReader) -> PageReader:
-    """Return `web`, backed by the engines that read pages if the settings allow any.
-
-    Args:
-        settings: Settings with the keys.
-        http: Client for the engines.
-        web: Reader that uses no engine.
-    """
+    """Return `web`, with the ready engines that read pages as fallbacks."""
     rows = (_ROWS[name] for name in names_of(settings))
     others = [_open(row, settings, http) for row in rows if row.reads_pages and _state(row, settings).ready]
     return ReaderChain([web, *others]) if others else web
 
 
 def engine_states(settings: Settings) -> list[EngineState]:
-    """Each engine in the order in which they are tried, and whether it can be asked; nothing is opened."""
+    """Return the state of every engine, in the order in which they are tried. Nothing is opened."""
     return [_state(engine, settings) for engine in ENGINES]
 
 
 def names_of(settings: Settings) -> tuple[str, ...]:
-    """The engines that are asked, in their order: those that the settings name, else all that are ready."""
+    """Return the names of the engines to ask, in order."""
     return settings.engines or tuple(state.name for state in engine_states(settings) if state.ready)
 
 
@@ -288,11 +276,7 @@ def _state(engine: Engine, settings: Settings) -> EngineState:
 
 
 class ReaderChain:
-    """Readers of pages, each asked where those before it failed.
-
-    Args:
-        readers: The first is asked first.
-    """
+    """Page readers that are tried in order until one succeeds."""
 
     name = "readers"
 
@@ -301,7 +285,7 @@ class ReaderChain:
         self._aside: set[str] = set()
 
     async def read(self, url: str) -> Page:
-        """The page; where another reader than the first gave it, a note says why.
+        """Return the page. If it does not come from the first reader, a note says why.
 
         Raises:
             WebProblem: The first reader's problem, if no reader got the page.
@@ -313,9 +297,9 @@ class ReaderChain:
             try:
                 page = await reader.read(url)
             except WebProblem as problem:
-                if problem.reason in _NO_WAY_ROUND or problem.path is not None:
+                if problem.reason in _FINAL_REASONS or problem.path is not None:
                     raise first or problem from None
-                if problem.reason in _NOT_AGAIN:
+                if problem.reason in _DISABLING_REASONS:
                     self._aside.add(reader.name)
                 first = first or problem
             else:
@@ -325,5 +309,5 @@ class ReaderChain:
         raise first or WebProblem("no_key", "No page reader is available.")
 
     async def aclose(self) -> None:
-        """Closes the readers."""
+        """Close connections."""
         await close_all(self._readers)

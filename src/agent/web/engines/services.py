@@ -1,4 +1,4 @@
-"""Tavily, Wikipedia, arXiv and ddgs: search engines, and the meaning of their failures."""
+"""The search engines Tavily, Wikipedia, arXiv and ddgs, and how their failures are reported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agent.web.response import StatusProblem, causes_of
 from mcp_tools.text import one_line
 
 INSTALL = "`alita doctor` says how to install the extra [web]."
-_PATIENCE = 1.0  # seconds of Retry-After that are waited for: other engines can be asked meanwhile
+_MAX_RETRY_AFTER = 1.0  # seconds; for longer waits, another engine is asked
 _NETWORK = "Check the network."
 _ELSEWHERE = "Try again later, or choose other engines with ALITA_ENGINES."
 _STATUSES: dict[int, tuple[Reason, str]] = {
@@ -33,33 +33,33 @@ _STATUSES: dict[int, tuple[Reason, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The API of an engine, and what its failures mean."""
+    """The API of an engine. Turns its failures into `WebProblem`s."""
 
     engine: str
     url: str  # base address
     key: str = field(default="", repr=False)  # never shown
-    variable: str = ""  # the environment variable of its key; empty for an engine without one
+    variable: str = ""  # environment variable of its key; empty if it needs none
 
     @property
     def host(self) -> str:
-        """Host and port."""
+        """Host and port of `url`."""
         return urlsplit(self.url).netloc.rpartition("@")[2] or self.url
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers of every request."""
+        """Headers of every request, with the key."""
         key = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         return {"User-Agent": f"alita/{alita_version()}", **key}
 
     def shown(self, text: str) -> str:
-        """The text on one line, without the key."""
+        """Return the text on one line, with the key removed."""
         return one_line(text.replace(self.key, "[key]") if self.key else text, 200)
 
     async def ask(self, http: Http, path: str, body: Any = None, *, seconds: float) -> dict[str, Any]:
-        """The JSON object that is at a path, or answers a posted one."""
+        """Return the JSON object at a path. With a body, send it as a POST request."""
         url = self.url.rstrip("/") + path
         try:
-            found = await http.ask_json(url, body, self.headers, seconds=seconds, patience=_PATIENCE)
+            found = await http.ask_json(url, body, self.headers, seconds=seconds, patience=_MAX_RETRY_AFTER)
         except WebProblem as problem:
             raise self.problem(problem) from None
         if not isinstance(found, dict):
@@ -67,7 +67,7 @@ class Service:
         return found
 
     def problem(self, problem: WebProblem) -> WebProblem:
-        """Return the problem of a failed request in our terms."""
+        """Return the problem of a failed request with a remedy for this engine."""
         if isinstance(problem, StatusProblem):
             return self.refused(problem.status, problem.said, problem.retry_after)
         remedy = f"{problem.remedy} {_NETWORK if problem.reason in ('dns', 'connection', 'timeout') else ''}".strip()
@@ -77,9 +77,9 @@ class Service:
         """Return the problem for a status of 300 or more.
 
         Args:
-            status: The status.
-            said: The answer's own text about it.
-            retry_after: Seconds to wait, where it named them.
+            status: The HTTP status.
+            said: The error message in the response.
+            retry_after: Seconds to wait, if the response names them.
         """
         reason, what = _STATUSES.get(status, ("http", "failed"))
         remedy = _ELSEWHERE
@@ -95,18 +95,18 @@ class Service:
         return WebProblem(reason, f"{self.host} {what} ({status}{wait}){detail}", remedy=remedy, retry_after=after)
 
     def nonsense(self, what: str) -> WebProblem:
-        """An answer that is not in the engine's form."""
+        """Return the problem for a response in an unexpected form."""
         remedy = "Its API may have changed, or a proxy answers in its place; name other engines with ALITA_ENGINES."
         return WebProblem("mismatch", f"{self.host} gave no answer of {self.engine}: {self.shown(what)}", remedy=remedy)
 
 
 def missing_package(engine: str) -> WebProblem:
-    """An engine with a missing package."""
+    """Return the problem of an engine whose package is not installed."""
     return WebProblem("no_key", f"the package of {engine} is not installed", remedy=INSTALL)
 
 
 class _Api(Search):
-    """An engine that answers over plain HTTP."""
+    """Base of the engines with a plain HTTP API."""
 
     _url: ClassVar[str]
     _variable: ClassVar[str] = ""
@@ -125,7 +125,7 @@ class Tavily(_Api):
     _variable = "TAVILY_API_KEY"
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """The best hits; see `Search`."""
+        """See `Search.search`."""
         asked = parse_query(query)
         body: dict[str, Any] = {
             "query": (asked.text or asked.site)[:400],  # characters, by its API
@@ -168,13 +168,13 @@ _TAG = re.compile(r"<[^>]*>")
 
 
 class Wikipedia(_Api):
-    """Searches Wikipedia, in the language that the query is written in as far as its script shows."""
+    """Searches Wikipedia in the language of the query, as far as its script shows it."""
 
     name = "wikipedia"
     _url = "https://{language}.wikipedia.org"
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """The articles that fit best; with a freshness, those that were changed since. None for another site."""
+        """See `Search.search`. Freshness is the time of the last change. A query for another site finds nothing."""
         asked = parse_query(query)
         if asked.site and not asked.site.endswith("wikipedia.org"):
             return []
@@ -191,7 +191,7 @@ class Wikipedia(_Api):
             "utf8": 1,
         }
         answer = await service.ask(self._http, f"/w/api.php?{urlencode(params)}", seconds=self._seconds)
-        if error := answer.get("error"):  # it comes with the status 200
+        if error := answer.get("error"):  # the status is 200 even for errors
             code, info = (
                 (_text_member(error, "code"), _text_member(error, "info"))
                 if isinstance(error, dict)
@@ -214,7 +214,7 @@ class Wikipedia(_Api):
 
 
 def language_of(query: str) -> str:
-    """The language of a text by its script; English for all that Latin letters write."""
+    """Return the language code for a text's script; `en` for Latin letters."""
     return next((language for language, letters in _SCRIPTS.items() if re.search(f"[{letters}]", query)), "en")
 
 
@@ -222,13 +222,13 @@ _ATOM = "{http://www.w3.org/2005/Atom}"
 
 
 class Arxiv(_Api):
-    """Searches arXiv: papers by the words of their title, authors and abstract."""
+    """Searches arXiv papers by words in title, authors and abstract."""
 
     name = "arxiv"
     _url = "https://export.arxiv.org"
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """The papers that have all of the words, the most relevant first; none for a query of another site."""
+        """See `Search.search`. Hits contain all words. A query for another site finds nothing."""
         asked, since = parse_query(query), oldest(freshness)
         wanted = [*(f'"{phrase}"' for phrase in asked.phrases), *asked.words[:10]]
         if not wanted or (asked.site and not asked.site.endswith("arxiv.org")):
@@ -243,7 +243,9 @@ class Arxiv(_Api):
         except ImportError:
             raise missing_package(self.name) from None
         try:
-            answer = await self._http.ask("GET", url, self._service.headers, seconds=self._seconds, patience=_PATIENCE)
+            answer = await self._http.ask(
+                "GET", url, self._service.headers, seconds=self._seconds, patience=_MAX_RETRY_AFTER
+            )
             feed = etree.fromstring(answer.body, etree.XMLParser(resolve_entities=False, no_network=True))
         except WebProblem as problem:
             raise self._service.problem(problem) from None
@@ -275,7 +277,7 @@ def _text_member(found: Mapping[str, Any], name: str) -> str:
 
 
 def _published(found: Mapping[str, Any]) -> str:
-    """The ISO date of a hit, which names it so or as mail does; empty where it names none."""
+    """Return the ISO date of a hit, which may have it in ISO or mail format; empty if it has none."""
     text = _text_member(found, "published_date")
     if re.match(r"\d{4}-\d\d-\d\d(?!\d)", text):
         return text[:10]
@@ -286,21 +288,21 @@ def _published(found: Mapping[str, Any]) -> str:
 
 
 _BACKENDS = ("duckduckgo", "brave", "startpage", "yahoo", "mojeek")  # Wikipedia is a separate engine here
-_AGELESS = ("mojeek",)  # they know no ages
+_WITHOUT_FRESHNESS = ("mojeek",)
 _AGES = {"day": "d", "week": "w", "month": "m", "year": "y"}
-_LONGEST_OF_DDGS = 400
-_SAID: tuple[tuple[str, Reason, str], ...] = (
+_MAX_DDGS_QUERY_CHARS = 400
+_DDGS_ERRORS: tuple[tuple[str, Reason, str], ...] = (
     (r"dns ?(timeout)?error", "dns", "they cannot be resolved (no DNS or no network)"),
     (r"certificate|tls", "tls", "they have no certificate that is trusted here"),
     (r"timed out|timeouterror", "timeout", "they did not answer in time"),
     (r"connect", "connection", "they are not reached"),
     (r"", "no_result", "there are no results, or they refuse programs"),
 )
-"""Returns the problem for an error, by its text and causes."""
+"""Pattern of an error's text, reason, and message. The first match counts."""
 
 
 class Ddgs(Search):
-    """Searches without a key.
+    """Asks several public search engines through the package `ddgs`, without a key.
 
     Args:
         http: Unused: the package makes its own requests.
@@ -328,13 +330,13 @@ class Ddgs(Search):
         self._verify: bool | str = certificates or True
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """The best hits, best first.
+        """See `Search.search`.
 
         Raises:
-            WebProblem: No engine could be reached, or none gave anything: they do not say whether there is nothing,
-                or whether they refuse programs.
+            WebProblem: No engine answered, or none had hits. An engine that blocks programs looks the same as one that
+                found nothing.
         """
-        return await asyncio.to_thread(self._search, query[:_LONGEST_OF_DDGS], max(1, limit), freshness)
+        return await asyncio.to_thread(self._search, query[:_MAX_DDGS_QUERY_CHARS], max(1, limit), freshness)
 
     def _search(self, query: str, limit: int, freshness: str) -> list[Result]:
         try:
@@ -342,15 +344,15 @@ class Ddgs(Search):
             from ddgs.exceptions import DDGSException
         except ImportError:
             raise missing_package(self.name) from None
-        backends = [one for one in _BACKENDS if not (freshness and one in _AGELESS)]
-        # A new object for each request, since its engines keep their queries.
+        backends = [one for one in _BACKENDS if not (freshness and one in _WITHOUT_FRESHNESS)]
+        # A new client for each request, since its engines remember their queries.
         client = DDGS(proxy=self._proxy, timeout=self._seconds, verify=self._verify)
         age, asked = _AGES.get(freshness), ",".join(backends)
         try:
             found = client.text(query, region="us-en", timelimit=age, max_results=limit, backend=asked)
         except DDGSException as error:
             said = " ".join(f"{type(one).__name__} {one}" for one in causes_of(error)).lower()
-            reason, what = next((reason, what) for words, reason, what in _SAID if re.search(words, said))
+            reason, what = next((reason, what) for words, reason, what in _DDGS_ERRORS if re.search(words, said))
             message = f"none of {', '.join(backends)} gave hits: {what}"
             keys = " or ".join(engine.key.upper() for engine in ENGINES if engine.key)
             remedy = f"Try again later, or set {keys}."
@@ -362,7 +364,7 @@ class Ddgs(Search):
 
 
 def _behind_click(url: str) -> str:
-    """The address behind DuckDuckGo's own, through which clicks go."""
+    """Return the target of a DuckDuckGo redirect link."""
     try:
         parts = urlsplit(f"https:{url}" if url.startswith("//") else url)
         behind = parse_qs(parts.query).get("uddg", [])

@@ -19,7 +19,7 @@ from agent.records import from_plain
 from agent.web.address import YOUTUBE, is_local, route_of, video_id
 from agent.web.filenames import file_name, new_file
 from agent.web.guard import is_private, read_address
-from agent.web.http import MOST, Http
+from agent.web.http import MAX_PAGE_BYTES, Http
 from agent.web.page import Page, Reason, WebProblem
 from agent.web.reading.renderer import Renderer
 from agent.web.reading.videos import read_video
@@ -115,7 +115,7 @@ class WebReader:
             name = file_name(str(opened.url), head.get("content-disposition", ""))
             with new_file(self._folder, name) as (path, file):
                 came = _Fetched(path, str(opened.url), head.get("content-type", ""))
-                async for piece in pieces(opened, MOST if came.is_called_page else _LARGEST_FILE):
+                async for piece in pieces(opened, MAX_PAGE_BYTES if came.is_called_page else _LARGEST_FILE):
                     await asyncio.to_thread(file.write, piece)
             return came
 
@@ -130,8 +130,8 @@ class WebReader:
             return await _file_page(came.path, came.url, kind, [called] if came.is_called_page else [], self._speech)
         body = await asyncio.to_thread(came.path.read_bytes)
         came.path.unlink()
-        if len(body) > MOST:
-            raise too_large(came.url, MOST, f"{len(body):,} bytes")
+        if len(body) > MAX_PAGE_BYTES:
+            raise too_large(came.url, MAX_PAGE_BYTES, f"{len(body):,} bytes")
         charset = await asyncio.to_thread(charset_of, body, came.content_type)
         found = await self._extracted(body, charset, came.url, asked=asked)
         if not (found.wants_scripts or route):

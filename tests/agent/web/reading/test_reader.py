@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent.web.http import MOST, Http
+from agent.web.http import MAX_PAGE_BYTES, Http
 from agent.web.page import WebProblem
 from agent.web.reading.reader import WebReader
 from support.pdf_bytes import PdfBytes
@@ -87,7 +87,7 @@ async def test_a_file_that_is_too_large_for_a_page_is_kept_on_disk(web: WebServe
     page = await reader.read(f"{web.url}/get")
     assert page.url == f"{web.url}/tides.csv"
     assert page.path is not None
-    assert page.path.stat().st_size > MOST
+    assert page.path.stat().st_size > MAX_PAGE_BYTES
     assert (page.kind, "kell dock" in page.markdown, len(page.markdown) < 500_000) == ("csv", True, True)
 
 
