@@ -1,1 +1,1 @@
-"""The browser, in a separate process, driven with browser-use or by the specialist for small models."""
+"""Operates web sites with browser-use in a separate process."""

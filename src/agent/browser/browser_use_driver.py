@@ -1,7 +1,7 @@
-"""browser-use, driving the browser that we started: a strong model's way of operating a site.
+"""Drives our browser with browser-use.
 
-Its model is alita's, asked through the pipe; its browser is ours, behind our proxy. Other features are off: telemetry,
-a judge, extensions, files, scripts in pages.
+browser-use asks alita's model through a pipe, and its browser runs behind our proxy. Its other features are off:
+telemetry, judge, extensions, files, and scripts in pages.
 """
 
 from __future__ import annotations
@@ -39,30 +39,29 @@ _QUIET = {
     "SKIP_LLM_API_KEY_VERIFICATION": "true",
 }
 _WITHOUT = ["write_file", "replace_file", "read_file", "evaluate", "upload_file", "search", "save_as_pdf"]
-"""Forbidden actions: touching files, running scripts in pages, asking a search engine of its choice."""
+"""Disabled actions: using files, running scripts in pages, and searching the web."""
 _LOGINS = (
     f"At {{hosts}}, sign in with <secret>{USER_SECRET}</secret> and <secret>{PASSWORD_SECRET}</secret>: both are "
     "filled in."
 )
-_FAILURES = 3
-"""Answers of the model in a row that cannot be used."""
-_LOOKING = 1.0
-"""Seconds between two looks at the downloads."""
-_ENDING = 5.0
-"""Seconds for browser-use to end after a stop; it may wait forever for an event."""
+_MAX_FAILURES = 3
+"""Limit on unusable replies of the model in a row."""
+_DOWNLOAD_CHECK_SECONDS = 1.0
+_STOP_SECONDS = 5.0
+"""Time for browser-use to stop. Without a limit it may wait for an event forever."""
 
 
 def main() -> None:
-    """Does the task on stdin."""
+    """Carry out the task on stdin."""
 
     async def drive(context: BrowserContext, task: BrowserTask, host: Host, proxy: GuardedProxy) -> BrowserOutcome:
         return await BrowserUse(context, task, host, proxy).run()
 
-    drive_with(drive, args=["--remote-debugging-port=0"])  # by which browser-use finds it
+    drive_with(drive, args=["--remote-debugging-port=0"])  # browser-use connects to it
 
 
 class BrowserUse:
-    """Does one task in a browser that the caller opened with a port; browser-use may write into its profile."""
+    """Carries out one task in a browser that the caller opened with a debugging port."""
 
     def __init__(self, context: BrowserContext, task: BrowserTask, host: Host, proxy: GuardedProxy) -> None:
         self._task = task
@@ -76,7 +75,7 @@ class BrowserUse:
         self._steps: list[BrowserStepped] = []
 
     async def run(self) -> BrowserOutcome:
-        """Goes on until the model is done, or a limit is reached."""
+        """Run until the model is done or a limit is reached."""
         os.environ.update(_QUIET, BROWSER_USE_CONFIG_DIR=str(self._profile / "browser-use"))
         logging.getLogger("browser_use").setLevel(logging.CRITICAL)
         agent = self._agent()
@@ -85,7 +84,7 @@ class BrowserUse:
         problem = await self._ended(running)
         if problem:
             running.cancel()
-            await asyncio.wait({running}, timeout=_ENDING)
+            await asyncio.wait({running}, timeout=_STOP_SECONDS)
         else:
             await running
         await asyncio.to_thread(self._tabs.take_from, self._downloads)
@@ -103,12 +102,12 @@ class BrowserUse:
         )
 
     async def _ended(self, running: asyncio.Task[Any]) -> str:
-        """Wait for the end; return why the run has to be stopped, if it does not end by itself."""
+        """Wait for the end. Return the reason if the run had to be stopped."""
         ends = time.monotonic() + self._task.seconds
         while not running.done():
             if (left := ends - time.monotonic()) <= 0:
                 return f"the limit of {self._task.seconds:g} seconds for the browser is reached"
-            await asyncio.wait({running}, timeout=min(left, _LOOKING))
+            await asyncio.wait({running}, timeout=min(left, _DOWNLOAD_CHECK_SECONDS))
             if await asyncio.to_thread(largest_in, self._downloads) > LARGEST:
                 return f"a download has more than {LARGEST:,} bytes"
         return ""
@@ -119,11 +118,11 @@ class BrowserUse:
         task, seconds = self._task, math.ceil(self._task.seconds)
         profile = BrowserProfile(
             headless=True,
-            keep_alive=True,  # the browser is the caller's, who closes it
+            keep_alive=True,  # the caller closes the browser
             enable_default_extensions=False,
             highlight_elements=False,
             allowed_domains=[pattern for host in task.hosts for pattern in (host, f"*.{host}")] or None,
-            cross_origin_iframes=not task.logins,  # a frame of another host must not be typed a password into
+            cross_origin_iframes=not task.logins,  # no passwords in frames of other hosts
             user_data_dir=str(self._profile),
             downloads_path=str(self._downloads),
         )
@@ -145,9 +144,9 @@ class BrowserUse:
             use_judge=False,
             use_thinking=False,
             enable_planning=False,
-            max_failures=_FAILURES,
+            max_failures=_MAX_FAILURES,
             step_timeout=seconds,
-            llm_timeout=seconds,  # the models have their own limits; a local one takes long
+            llm_timeout=seconds,  # models have their own limits, and local ones are slow
             directly_open_url=False,
             enable_signal_handler=False,
             calculate_cost=False,
@@ -203,9 +202,9 @@ class BrowserUse:
 
 
 def _keep_short_texts() -> None:
-    """Has texts of one character shown, as digits in tables are: browser-use leaves out what is not longer.
+    """Make browser-use show texts of one character, such as digits in tables, which it leaves out.
 
-    Another character makes each longer, which nobody sees, and which no model is sent.
+    Each gets a second, invisible character.
     """
     from browser_use.dom.serializer.serializer import DOMTreeSerializer
     from browser_use.dom.views import NodeType
@@ -226,7 +225,7 @@ def _keep_short_texts() -> None:
 
 
 def _show_findings(tools: Any, name: str) -> None:
-    """Has what an action found shown once: browser-use keeps only how much it was."""
+    """Make browser-use show an action's result once. It would only show the result's length."""
     action = tools.registry.registry.actions[name]
     act = action.function
 

@@ -1,4 +1,4 @@
-"""browser-use's model is alita's, asked through the pipe: what it is shown, and which of its actions are done."""
+"""The model that browser-use asks: alita's, with checks of what it sees and what it does."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ _SECRETS = re.compile(rf"</?secret>|{USER_SECRET}|{PASSWORD_SECRET}")
 _PASSWORD = re.compile(rf"<secret>\s*{PASSWORD_SECRET}\s*</secret>|{PASSWORD_SECRET}")
 _TYPING = frozenset({"input", "send_keys"})
 _PLAN = frozenset({"current_plan_item", "plan_update"})
-"""Parts of an answer that nobody keeps here."""
+"""Parts of a reply that are not used."""
 _LINKS = "Array.from(document.links, link => link.href).slice(0, 5000)"
 _END = r"\n</(browser_state|read_state|webpage_content)>"
 _FROM_PAGES = re.compile(rf"<(agent_history|browser_state|webpage_content)>\n(.*){_END}", re.DOTALL)
-"""The part of a message that pages have written in, from its first to its last mark: a page may write marks, too."""
+"""The part of a message with page text, from the first to the last mark, since a page may contain marks."""
 _BETWEEN = ("\n</agent_history>", "<agent_state>", "</agent_state>", "<browser_state>")
 _HISTORY_AND_PAGE = re.compile(
     r"(.*)\n</agent_history>\n\n<agent_state>(.*)</agent_state>\n<browser_state>\n(.*)", re.DOTALL
 )
-"""The actions so far, the agent's own summary, and the page."""
+"""Marks around the actions so far, the agent's summary, and the page."""
 _PAGE = re.compile(rf"<(?:browser_state|webpage_content)>\n(.*){_END}", re.DOTALL)
-"""The present part of the page. Earlier actions repeat the request in the model's own words."""
+"""The current part of the page. Earlier actions repeat the request in the model's words."""
 _FILES = re.compile(r"<file_system>\n.*?</todo_contents>\n?", re.DOTALL)
-"""browser-use's text about files, which it cannot use here."""
+"""browser-use's text about files, which are disabled here."""
 
 
 class GuardedModel:
-    """A model as browser-use wants it (`browser_use.llm.base.BaseChatModel`)."""
+    """Implements `browser_use.llm.base.BaseChatModel` with checks."""
 
     _verified_api_keys = True
     model = provider = name = model_name = "alita"
 
     def __init__(self, task: BrowserTask, host: Host, tab: TabInUse) -> None:
         self.stopped = ""
-        """Why there is no use in going on."""
+        """Why the task must stop."""
         self.refused: list[ActionRefused] = []
         self._task = task
         self._host = host
@@ -60,7 +60,7 @@ class GuardedModel:
         self._seen: dict[str, None] = {}
 
     async def ainvoke(self, messages: list[Any], output_format: Any = None, **_: Any) -> Any:
-        """Ask the model; its answer has secrets only in fields where they may be typed."""
+        """Ask the model. Placeholders for logins become secrets only in fields where they may be typed."""
         from browser_use.llm.exceptions import ModelProviderError
         from browser_use.llm.openai.serializer import OpenAIMessageSerializer
         from browser_use.llm.schema import SchemaOptimizer
@@ -80,7 +80,7 @@ class GuardedModel:
             self.stopped = why = stopped.message
         except ModelOutputError as unusable:
             why = unusable.message
-        except ValueError as misfit:  # pydantic's own
+        except ValueError as misfit:  # pydantic's ValidationError
             why = one_line(str(misfit), 300)
         raise ModelProviderError(why, status_code=400, model=self.model)
 
@@ -89,10 +89,10 @@ class GuardedModel:
         return not self._task.allows(url) or await self._host.blocked(url, text)
 
     async def _showable(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The messages as the model may see them: without secrets, and without pages that are kept from it.
+        """Return the messages without secrets and blocked pages.
 
         Raises:
-            StoppedError: There is no use in going on.
+            StoppedError: The task must stop.
         """
         if self.stopped:
             raise StoppedError(self.stopped)
@@ -104,7 +104,7 @@ class GuardedModel:
         return [_with_parts(with_marked_page(message), self._shown) for message in messages]
 
     def _shown(self, part: dict[str, Any]) -> dict[str, Any]:
-        """Return a part of a message without logins; a picture becomes a file that is read when it is sent."""
+        """Return a part of a message without logins. A picture is replaced by the path of a file."""
         if "text" in part:
             return part | {"text": hidden(part["text"], self._task.logins)}
         if part.get("type") != "image_url" or self._task.folder is None:
@@ -116,10 +116,10 @@ class GuardedModel:
         return {"type": "image_url", "image_url": {"url": f"{target.as_uri()}#{kind}"}}
 
     async def _checked(self, action: Any) -> Any:
-        """Return an action without secrets in wrong places.
+        """Return an action if it is allowed, with secrets only where they may be typed.
 
         Raises:
-            ModelOutputError: Only a page wants it, or it carries away what is the user's.
+            ModelOutputError: Only a page asks for the action, or it would leak private data.
         """
         if not isinstance(action, dict):
             return action
@@ -141,10 +141,10 @@ class GuardedModel:
         return judge_address(url, self._task.origins(list(self._seen), links))
 
     async def _without_secrets(self, action: dict[str, Any]) -> Any:
-        """The action, which must not carry a secret away.
+        """Return the action with logins filled in where they are allowed.
 
-        A user name may be typed at the host of its login, and at its port. A password may be typed there into
-        password fields only: elsewhere it would be shown, or sent as a comment.
+        A user name may be typed only at the host and port of its login, a password only in password fields there.
+        Elsewhere it would be visible, or sent as a comment.
         """
         secrets = _SECRETS
         names = [name for name, given in action.items() if given is not None]
@@ -169,7 +169,7 @@ def _with_parts(message: dict[str, Any], change: Callable[[dict[str, Any]], dict
 
 
 def with_marked_page(message: dict[str, Any]) -> dict[str, Any]:
-    """Return the message with the page's content marked as data; browser-use's additions may follow it."""
+    """Return the message with the page's content in a data block. browser-use's own text may follow it."""
     if message["role"] != "user":
         return message
     return _with_parts(message, lambda part: part | {"text": _marked(part["text"])} if "text" in part else part)
@@ -178,7 +178,7 @@ def with_marked_page(message: dict[str, Any]) -> dict[str, Any]:
 def _marked(text: str) -> str:
     def marked(found: re.Match[str]) -> str:
         parts = _HISTORY_AND_PAGE.fullmatch(found[2])
-        if parts and all(found[0].count(mark) == 1 for mark in _BETWEEN):  # no page wrote them
+        if parts and all(found[0].count(mark) == 1 for mark in _BETWEEN):  # the page does not contain marks
             history, state, page = parts.groups()
             return (
                 f"<agent_history>\n{data_block('history', history)}\n</agent_history>\n\n<agent_state>{state}"
@@ -190,14 +190,14 @@ def _marked(text: str) -> str:
 
 
 def _page_text(message: dict[str, Any]) -> str:
-    """Return the parts of a message that come from pages, without the task and the model's earlier text."""
+    """Return the page text in a message, without the task and the model's earlier text."""
     content = message.get("content") if message["role"] == "user" else ""
     parts = [part.get("text", "") for part in content] if isinstance(content, list) else [str(content or "")]
     return "\n".join(found[1] for part in parts for found in _PAGE.finditer(part))
 
 
 def action_line(action: Any) -> str:
-    """An action as a line."""
+    """Return an action on one line."""
     with contextlib.suppress(AttributeError):
         action = action.model_dump(exclude_none=True)
     if not isinstance(action, dict):

@@ -1,4 +1,4 @@
-"""The browser's process: a driver operates the browser, and asks alita for everything else."""
+"""The browser's process. It operates the browser and asks alita for everything else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Completion, Message
 from agent.records import as_plain, from_plain
-from agent.web.browser_process import Talk, launched, serve
+from agent.web.browser_process import Connection, launched, serve
 from agent.web.guard import AddressGuard
 from agent.web.proxy import GuardedProxy
 from mcp_tools.tool import Json
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Route
 
     Drive = Callable[[BrowserContext, BrowserTask, "Host", GuardedProxy], Awaitable[BrowserOutcome]]
-    """Do a task in a browser with the current folder as its profile."""
+    """Carries out a task in a browser whose profile is the current folder."""
 
 _STAYS = """(() => {
   const site = host => /^[\\d.:[\\]]+$/.test(host) ? host : host.split('.').slice(-2).join('.');
@@ -35,36 +35,36 @@ _STAYS = """(() => {
     } catch { /* an address that is none leads nowhere */ }
   }, true);
 })()"""
-"""A form is sent to the site of its page, and to no other: what is typed is meant for that one."""
+"""Lets a form be submitted only to the site of its page."""
 
 
 def drive_with(drive: Drive, **options: Any) -> None:
-    """Does the task on stdin.
+    """Carry out the task on stdin.
 
     Args:
-        drive: Does the task in a browser.
-        options: For `launched`.
+        drive: Carries out the task in a browser.
+        options: Options for `launched`.
     """
 
-    async def work(talk: Talk) -> None:
-        told = await talk.hear()
-        task = from_plain(BrowserTask, told["task"])
+    async def work(connection: Connection) -> None:
+        request = await connection.receive()
+        task = from_plain(BrowserTask, request["task"])
         guard = AddressGuard(allow_private=task.allow_private, allow_addresses=task.allow_addresses)
         async with (
             GuardedProxy(guard) as proxy,
-            launched(Path(told["chrome"]), Path.cwd(), proxy=proxy.url, note=talk.note, **options) as context,
+            launched(Path(request["chrome"]), Path.cwd(), proxy=proxy.url, note=connection.note, **options) as context,
         ):
             await context.add_init_script(_STAYS)
             if task.hosts:
                 await context.route("**/*", lambda route: _let_through(route, task))
-            outcome = await drive(context, task, Host(talk), proxy)
-        talk.say({"outcome": as_plain(outcome)})
+            outcome = await drive(context, task, Host(connection), proxy)
+        connection.say({"outcome": as_plain(outcome)})
 
     serve(work)
 
 
 async def _let_through(route: Route, task: BrowserTask) -> None:
-    """Block pages and frames of other hosts; the targets of redirects to them are not shown."""
+    """Block pages and frames of other hosts, also after redirects."""
     if route.request.is_navigation_request() and not task.allows(route.request.url):
         await route.abort("blockedbyclient")
     else:
@@ -72,10 +72,10 @@ async def _let_through(route: Route, task: BrowserTask) -> None:
 
 
 class Host:
-    """alita, as its browser's process knows it."""
+    """The browser process's connection to alita."""
 
-    def __init__(self, talk: Talk) -> None:
-        self._talk = talk
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._ids = itertools.count(1)
         self._turn = asyncio.Lock()
 
@@ -87,11 +87,11 @@ class Host:
         max_tokens: int | None = None,
         temperature: float | None = None,
     ) -> Completion:
-        """Asks the browser role's model.
+        """Ask the model of the browser role.
 
         Raises:
-            ModelOutputError: It gave no answer that fits.
-            StoppedError: There is no use in going on.
+            ModelOutputError: The reply does not fit the schema.
+            StoppedError: The task must stop.
         """
         asked = {"messages": list(messages), "schema": schema, "max_tokens": max_tokens, "temperature": temperature}
         reply = await self._request({"ask": asked})
@@ -102,17 +102,17 @@ class Host:
         return Completion(**reply["value"])
 
     async def blocked(self, address: str, text: str) -> bool:
-        """Return True if a page must not be shown."""
+        """Ask alita whether a page must not be shown."""
         return bool((await self._request({"blocked": [address, text]}))["value"])
 
     def tell(self, step: BrowserStepped) -> None:
-        """Tells of a step."""
-        self._talk.say({"step": as_plain(step)})
+        """Report a step."""
+        self._connection.say({"step": as_plain(step)})
 
     async def _request(self, request: dict[str, Json]) -> dict[str, Any]:
         async with self._turn:
             number = next(self._ids)
-            self._talk.say({"id": number, **request})
-            while (reply := await self._talk.hear())["re"] != number:
-                pass  # to a request that was given up
+            self._connection.say({"id": number, **request})
+            while (reply := await self._connection.receive())["re"] != number:
+                pass  # reply to a cancelled request
             return reply

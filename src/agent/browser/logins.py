@@ -1,4 +1,4 @@
-"""User names and passwords that the browser fills in: the model only ever sees `<user>` and `<password>`."""
+"""User names and passwords that the browser fills in. The model only sees `<user>` and `<password>`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mcp_tools.errors import os_errors_as
 from mcp_tools.small_files import SETTINGS, read_small, toml_of
 
 USER, PASSWORD = "<user>", "<password>"
-_SURELY = 6
-"""Characters of a password that no other word holds by chance."""
+_MIN_HIDDEN_CHARS = 6
+"""A password this long is hidden also inside words."""
 _EXAMPLE = 'An entry is\n[[login]]\nhost = "shop.example"\nuser = "anna"\npassword = "…"'
 
 
@@ -24,16 +24,16 @@ class Login:
     """A login for one host."""
 
     host: str
-    """`shop.example`, or with a port `127.0.0.1:8080`; its subdomains are other hosts."""
+    """Such as `shop.example` or `127.0.0.1:8080`. Subdomains are other hosts."""
     user: str
     password: str = field(repr=False)
 
 
 def read_logins(path: Path) -> tuple[Login, ...]:
-    """The logins of a file.
+    """Read the logins in a file.
 
     Raises:
-        SettingsError: It cannot be read, others than its owner can read it, or an entry is incomplete.
+        SettingsError: The file cannot be read, other users can read it, or an entry is incomplete.
     """
     path = path.expanduser()
     remedy = "Fix ALITA_LOGINS, or logins in config.toml."
@@ -44,7 +44,7 @@ def read_logins(path: Path) -> tuple[Login, ...]:
         raise SettingsError(f"the logins file {path} is readable by other users", remedy=f"chmod 600 {path}")
     try:
         entries = toml_of(content).get("login", [])
-    except ValueError as error:  # which may quote the line
+    except ValueError as error:  # its text may quote the line
         line = str(error).partition("(at ")[2].rstrip(")")
         raise SettingsError(f"the logins file {path} is not valid TOML: {line}", remedy=_EXAMPLE) from None
     if not isinstance(entries, list):
@@ -63,7 +63,7 @@ def _login(entry: object, place: str) -> Login:
 
 
 def login_for(url: str, logins: Sequence[Login]) -> Login | None:
-    """The login of a page's host."""
+    """Return the login for a page's host."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -73,11 +73,11 @@ def login_for(url: str, logins: Sequence[Login]) -> Login | None:
 
 
 def hidden(text: str, logins: Sequence[Login]) -> str:
-    """The text with placeholders for every user name and password, also as addresses write them."""
+    """Replace user names and passwords by placeholders, also in percent-encoded form."""
     for login in logins:
         for secret, shown in ((login.password, PASSWORD), (login.user, USER)):
             for written in dict.fromkeys((secret, quote(secret, safe=""), quote_plus(secret))):
                 text = re.sub(rf"(?<!\w){re.escape(written)}(?!\w)", shown, text)
-        if len(login.password) >= _SURELY:
+        if len(login.password) >= _MIN_HIDDEN_CHARS:
             text = text.replace(login.password, PASSWORD)
     return text

@@ -1,4 +1,4 @@
-"""A browser task, in a separate process that exists only for the task."""
+"""Runs a browser task in a separate process."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from mcp_tools.tool import Json
 T = TypeVar("T")
 Tell: TypeAlias = Callable[[BrowserStepped | Note], None]
 Blocks: TypeAlias = Callable[[str, str], bool]
-"""True if an address, with the text found there, must not be shown."""
+"""Returns True if a page, given by address and text, must not be shown."""
 _GRACE_SECONDS = 90.0
-"""For starting and closing the browser, beyond the task's own seconds."""
+"""Time for starting and closing the browser, in addition to the task's limit."""
 DRIVER = "agent.browser.browser_use_driver"
-"""The module with the `main` that that drives the browser."""
+"""The module with the `main` of the browser's process."""
 
 
 async def operate(task: BrowserTask, ask: AskModel, tell: Tell, blocks: Blocks | None = None) -> BrowserOutcome:
-    """Does a task in a browser; what goes wrong on the way is in the outcome.
+    """Carry out a task in a browser. The outcome also reports a failure of the task itself.
 
     Args:
         task: The task.
         ask: Asks the model.
-        tell: Gets the steps, and notes.
-        blocks: Which pages must not be shown.
+        tell: Receives the steps and notes.
+        blocks: Decides which pages must not be shown.
 
     Raises:
-        WebProblem: There is no browser, it does not start, or the address may not be opened.
-        ModelError: The model could not be reached, or refused.
+        WebProblem: There is no browser, it does not start, or the address is not allowed.
+        ModelError: The model could not be reached or refused the request.
     """
     if not task.allows(task.url):
         raise WebProblem(
@@ -68,8 +68,8 @@ async def operate(task: BrowserTask, ask: AskModel, tell: Tell, blocks: Blocks |
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(task.seconds + _GRACE_SECONDS):
                 await process.say({"task": as_plain(task), "chrome": str(chrome)})
-                while outcome is None and (message := await process.hear()) is not None:
-                    if "id" in message:  # the task's own clock has been running since before its first request
+                while outcome is None and (message := await process.receive()) is not None:
+                    if "id" in message:  # the task's own time limit started before its first request
                         ends = ends or time.monotonic() + task.seconds
                     match message:
                         case {"outcome": told}:
@@ -85,14 +85,14 @@ async def operate(task: BrowserTask, ask: AskModel, tell: Tell, blocks: Blocks |
                             late = {"stopped": f"the limit of {task.seconds:g} seconds for the browser is reached"}
                             answer = await _before(_answer(ask, asked, spent), process, ends - time.monotonic())
                             await process.say({"re": number, **(answer or late)})
-                problem = f"the browser's process ended{process.last_words}"
+                problem = f"the browser's process ended{process.last_output}"
     url = steps[-1].url if steps else task.url
     outcome = outcome or BrowserOutcome("", False, url, tuple(steps), problem)
     return replace(outcome, usage=sum(spent, Usage()))
 
 
 async def _before(work: Awaitable[T], process: Driver, seconds: float) -> T | None:
-    """Return the result of the work, unless its time is over or the process ends first."""
+    """Return the result, or None if the time is over or the process ends first."""
     working, ending = asyncio.ensure_future(work), asyncio.ensure_future(process.process.wait())
     try:
         await asyncio.wait({working, ending}, timeout=max(seconds, 0), return_when=asyncio.FIRST_COMPLETED)

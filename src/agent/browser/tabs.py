@@ -1,4 +1,4 @@
-"""The tabs of a browser: which one is used, its picture, and what it does besides showing a page."""
+"""Handles the browser's tabs: dialogs, uploads, downloads and screenshots."""
 
 from __future__ import annotations
 
@@ -19,20 +19,18 @@ if TYPE_CHECKING:
 _NOT_WHOLE = ".crdownload"
 LARGEST = 100_000_000
 """Bytes of a download that is kept."""
-_MOST = 20
-"""Downloads of one task that are kept."""
-_PATIENCE = 5_000
-"""Milliseconds."""
+_MAX_DOWNLOADS = 20
+_TIMEOUT_MS = 5_000
 
 
 class Tabs:
-    """Answers the dialogs of all pages, gives them files, and keeps their downloads.
+    """Answers the dialogs of all tabs, uploads files, and keeps downloads.
 
     Args:
         context: The browser.
-        folder: Folder of downloads; None keeps none.
+        folder: Folder for downloads. None keeps none.
         files: Files for pages that ask for one.
-        may_give: True if a page at an address may get files.
+        may_give: Returns True if the page at an address may receive files.
     """
 
     def __init__(
@@ -52,11 +50,11 @@ class Tabs:
         context.on("page", self._follow)
 
     def take_from(self, folder: Path) -> None:
-        """Keep what browser-use has downloaded into a folder, each content once; partial files are left."""
+        """Move browser-use's downloads out of a folder. Duplicates and partial files are skipped."""
         taken: set[bytes] = set()
         for path in sorted(folder.glob("*"), key=lambda path: (len(path.name), path.name)):
             is_whole = path.is_file() and path.suffix != _NOT_WHOLE and path.stat().st_size <= LARGEST
-            if not is_whole or self._folder is None or len(self.downloads) == _MOST:
+            if not is_whole or self._folder is None or len(self.downloads) == _MAX_DOWNLOADS:
                 continue
             if (content := hashlib.sha256(path.read_bytes()).digest()) not in taken:
                 taken.add(content)
@@ -82,7 +80,7 @@ class Tabs:
 
 
 def largest_in(folder: Path) -> int:
-    """Bytes of the largest file; one that is moved meanwhile has none."""
+    """Return the size of the largest file in bytes. Files that disappear count as empty."""
     sizes = [0]
     for path in folder.glob("*"):
         with contextlib.suppress(OSError):
@@ -91,16 +89,16 @@ def largest_in(folder: Path) -> int:
 
 
 class TabInUse:
-    """Finds the tab that browser-use works in."""
+    """The tab that browser-use works in."""
 
     def __init__(self, context: BrowserContext) -> None:
         self.session: Any = None
-        """browser-use's, which knows the tab as a target of the DevTools protocol; set when there is one."""
+        """browser-use's session, once it exists. It names the tab by its DevTools target."""
         self._context = context
         self._targets: WeakKeyDictionary[Page, str] = WeakKeyDictionary()
 
     async def page(self) -> Page | None:
-        """Return the tab; the newest one if browser-use has none, None without tabs."""
+        """Return browser-use's tab, or else the newest, or None if there are no tabs."""
         pages = self._context.pages
         wanted = getattr(self.session, "agent_focus_target_id", None)
         for page in pages if wanted else ():
@@ -114,7 +112,7 @@ class TabInUse:
         return page.url if page is not None else otherwise
 
     async def _target_of(self, page: Page) -> str:
-        """The tab's name in the DevTools protocol, which stays the same; empty for one that is gone."""
+        """Return the tab's permanent DevTools target id; empty for a closed tab."""
         from playwright.async_api import Error
 
         if page not in self._targets:
@@ -128,7 +126,7 @@ class TabInUse:
 
 
 async def text_on(page: Page) -> str:
-    """The text of a page; empty for one that is gone."""
+    """Return the text of a page; empty for a closed one."""
     from playwright.async_api import Error
 
     try:
@@ -138,12 +136,12 @@ async def text_on(page: Page) -> str:
 
 
 async def keep_picture(page: Page, folder: Path, number: int) -> str:
-    """Writes the picture of a step; gives its path, or nothing where a page that goes away has none."""
+    """Save the screenshot of a step and return its path; empty if the page closed."""
     from playwright.async_api import Error
 
     target = folder / f"step-{number}.png"
     try:
-        await page.screenshot(path=target, timeout=_PATIENCE)
+        await page.screenshot(path=target, timeout=_TIMEOUT_MS)
     except Error:
         return ""
     return str(target)

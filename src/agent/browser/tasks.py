@@ -26,12 +26,12 @@ class AskModel(Protocol):
         max_tokens: int | None = None,
         temperature: float | None = None,
     ) -> Awaitable[Completion]:
-        """The model's completion."""
+        """Return the model's completion."""
         ...
 
 
 def is_among(url: str, hosts: Sequence[str]) -> bool:
-    """Return True if the host of an address is one of these, or a subdomain; always if there are none."""
+    """Return True if an address's host is one of these or a subdomain, or if the list is empty."""
     try:
         host = (urlsplit(url).hostname or "").lower()
     except ValueError:
@@ -46,39 +46,39 @@ class BrowserTask:
     question: str
     """The question or task, in the user's words."""
     url: str
-    """The first address."""
+    """Address where it starts."""
     hosts: tuple[str, ...] = ()
-    """Hosts that may be opened, with their subdomains; all hosts if empty."""
+    """Hosts that may be opened, including subdomains. Empty for all."""
     files: tuple[Path, ...] = ()
-    """Files that a page may be given."""
+    """Files that may be uploaded."""
     logins: tuple[Login, ...] = field(default=(), repr=False)
     steps: int = 25
     seconds: float = 300.0
     folder: Path | None = None
-    """Folder of screenshots and downloads; None keeps none."""
+    """Folder for screenshots and downloads. None keeps none."""
     wanted: str = ""
-    """The user's text, if a model wrote the question; typing and opening is checked against it."""
+    """The user's text, if a model wrote the question. Actions are checked against it."""
     private: tuple[str, ...] = field(default=(), repr=False)
     """The user's private data, which may be typed only at sites that the user names."""
     chrome: Path | None = None
-    """The user's own choice of a browser; one is looked for without."""
+    """The setting `chrome`. None uses the browser found."""
     may_download: bool = True
-    """A browser may be downloaded."""
+    """True if a browser may be downloaded."""
     allow_private: bool = False
-    """Also open pages on this machine and its network."""
+    """True if pages on this machine and its network may be opened."""
     allow_addresses: tuple[str, ...] = ()
-    """The only pages of these that are opened, as in the setting of this name."""
+    """Single exceptions, as in the setting of this name."""
     sees: bool = False
     """True if the model reads pictures."""
 
     def origins(self, foreign: Sequence[str] = (), links: Sequence[str] = ()) -> Origins:
-        """Return the origins of all texts, for checking a page's actions."""
+        """Return the known texts by origin, for checking actions."""
         wanted = self.wanted or f"{self.question}\n{self.url}"
         secrets = tuple(login.password for login in self.logins)
         return Origins(wanted, foreign, private=self.private, secrets=secrets, links=links_by_form((self.url, *links)))
 
     def allows(self, url: str) -> bool:
-        """Return True if a page's host is one of those that may be opened."""
+        """Return True if a page's host may be opened."""
         return is_among(url, self.hosts)
 
 
@@ -87,16 +87,16 @@ class BrowserOutcome:
     """The outcome of a task."""
 
     text: str
-    """The answer, or what was found until it ended."""
+    """The answer, or the findings so far."""
     ok: bool
     url: str
-    """The last address."""
+    """Last address."""
     steps: tuple[BrowserStepped, ...] = ()
     problem: str = ""
-    """Why it is not done."""
+    """Why the task failed."""
     files: tuple[Path, ...] = ()
-    """Downloaded files."""
+    """Downloads."""
     usage: Usage = field(default_factory=Usage)
     """Tokens and cost of the model."""
     apart: tuple[InstructionFound | ActionRefused, ...] = ()
-    """Instructions that were not believed, and actions that were refused."""
+    """Instructions that were ignored, and actions that were refused."""

@@ -47,15 +47,15 @@ _LONGEST_FOR_SOCKETS = 60
 class Driver(Worker):
     """Handle of the process, which runs in the browser's empty profile."""
 
-    async def hear(self) -> dict[str, Any] | None:
+    async def receive(self) -> dict[str, Any] | None:
         """Return the next message, or None if the process ended."""
-        message = await super().hear()
+        message = await super().receive()
         if message is not None and (problem := message.get("problem")):
             raise WebProblem(**problem)
         return message
 
     @property
-    def last_words(self) -> str:
+    def last_output(self) -> str:
         """The process's last error output, after a colon."""
         lines = (self.folder / _ERRORS).read_text("utf-8", errors="replace").strip().splitlines()
         return f": {one_line(lines[-1], 200)}" if lines else ""
@@ -86,7 +86,7 @@ async def driver(module: str, *variables: str) -> AsyncIterator[Driver]:
         await asyncio.shield(asyncio.to_thread(end_all, profile))
 
 
-class Talk:
+class Connection:
     """The process's connection to alita."""
 
     def __init__(self, reader: asyncio.StreamReader, say: Callable[[dict[str, Json]], None]) -> None:
@@ -97,23 +97,25 @@ class Talk:
         """Send a message for the user."""
         self.say({"note": text})
 
-    async def hear(self) -> dict[str, Any]:
+    async def receive(self) -> dict[str, Any]:
         """Return the next message. Exit the process if alita is gone."""
         return await receive(self._reader) or os._exit(1)
 
 
-def serve(work: Callable[[Talk], Awaitable[None]]) -> None:
+def serve(work: Callable[[Connection], Awaitable[None]]) -> None:
     """Run `work` with the connection on stdin and stdout, then exit."""
     say = begin()
 
     async def run() -> None:
         reader = asyncio.StreamReader(limit=MAX_MESSAGE_BYTES)
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-        talk = Talk(reader, say)
+        connection = Connection(reader, say)
         try:
-            await work(talk)
+            await work(connection)
         except WebProblem as problem:
-            talk.say({"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}})
+            connection.say(
+                {"problem": {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}}
+            )
 
     asyncio.run(run())
     os._exit(0)  # do not wait for threads of libraries

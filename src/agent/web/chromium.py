@@ -195,7 +195,7 @@ def _ways() -> dict[str, list[str]]:
 
 
 async def _outcome(name: str, command: list[str]) -> str:
-    """Run an install command and return why it failed; empty if it worked."""
+    """Run an install command and return its first error line, in case no browser is found afterwards."""
     environment = child.environment(*child.PROXIES, "PLAYWRIGHT_*", DEBIAN_FRONTEND="noninteractive")
     process = await child.start(command, env=environment, stdout=child.PIPE, stderr=subprocess.STDOUT)
     try:

@@ -224,7 +224,7 @@ def proxy_for(scheme: str, host: str) -> str:
 
 
 def proxy_problem() -> WebProblem:
-    """Return the problem of an unusable proxy in the environment. Its address, with a possible password, is left out."""
+    """Return the problem of an unusable proxy in the environment, without its address and password."""
     if found := next(network_problems(), None):
         return WebProblem("connection", found.message, remedy=found.remedy)
     return WebProblem(

@@ -1,1 +1,1 @@
-"""Reads any page as Markdown: plain, rendered in a browser, archived, or as a transcript."""
+"""Reads web pages as Markdown: directly, rendered in a browser, from an archive, or as a transcript."""

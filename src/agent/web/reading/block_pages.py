@@ -1,4 +1,4 @@
-"""Pages that withhold their content: a CAPTCHA, a login, a paywall."""
+"""Recognises pages that block their content with a CAPTCHA, login or paywall."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from agent.web.page import WebProblem
 from mcp_tools.text import one_line
 
-_LONGEST = 2500  # characters of text that a wall has at most; what has more is content that happens to have one
-_FEW = 800  # characters of text that a CAPTCHA has at most, where only its words show it
+_MAX_WALL_CHARS = 2500  # a page with more text has content besides the wall
+_MAX_CAPTCHA_CHARS = 800  # for a CAPTCHA that is recognised only by its words
 _CAPTCHA_SOURCE = re.compile(
     r"challenges\.cloudflare\.com|/cdn-cgi/challenge-platform/|cf-chl-|google\.com/recaptcha/|recaptcha/api\.js"
     r"|hcaptcha\.com/|g-recaptcha|h-captcha|cf-turnstile|geo\.captcha-delivery\.com|px-captcha|funcaptcha|arkoselabs",
@@ -37,28 +37,31 @@ _LOGIN_WORDS = re.compile(
 _LOGIN_PATH = re.compile(r"/(log|sign)[-_]?in\b|/auth\b|/sso\b", re.I)
 _PASSWORD = re.compile(r"<input[^<>]{1,500}?type\s*=\s*[\"']?password", re.I)
 _MARKS = re.compile(r"\]\(link \d+\)|[\[*_#]")
-"""In Markdown, links and emphasis occur within the words."""
+"""Markdown inside words: links and emphasis."""
 
 
 def wall_of(text: str, url: str, *, html: str = "", asked: str = "", status: int = 200) -> WebProblem | None:
-    """Return what blocks the content of a page: a CAPTCHA (`captcha`), or a login or a paywall (`paywall`).
+    """Return the problem of a page behind a CAPTCHA (`captcha`), login or paywall (`paywall`); else None.
 
     Args:
         text: The page as Markdown.
-        url: The address of the page.
-        html: Its HTML, if known.
-        asked: The address that led there, where that was another.
-        status: With which it came.
+        url: Address of the page.
+        html: HTML of the page, if known.
+        asked: The requested address, if it redirected to `url`.
+        status: HTTP status.
     """
     words = _MARKS.sub("", text)
-    is_short = len(words) <= _LONGEST
+    is_short = len(words) <= _MAX_WALL_CHARS
     is_refused = status in (401, 402, 403, 429, 503)
     has_password = _PASSWORD.search(html)
     was_led = asked and _LOGIN_PATH.search(urlsplit(url).path) and not _LOGIN_PATH.search(urlsplit(asked).path)
+    is_tiny = len(words) <= _MAX_CAPTCHA_CHARS
     asks, has_widget = _CAPTCHA_WORDS.search(words), _CAPTCHA_SOURCE.search(html)
     if has_password and was_led:
         return _wants_login(asked)
-    if (is_refused and (has_widget or asks)) or (asks and (len(words) <= _FEW or (is_short and has_widget))):
+    if (is_refused and (has_widget or asks)) or (
+        asks and (len(words) <= _MAX_CAPTCHA_CHARS or (is_short and has_widget))
+    ):
         return WebProblem("captcha", f"{one_line(url, 200)} is behind a CAPTCHA.")
     if (is_short and _PAYWALL_WORDS.search(words)) or (_PAYWALL_SOURCE.search(html) and _SUBSCRIBERS.search(words)):
         said = f"{one_line(url, 200)} shows its text to subscribers only."

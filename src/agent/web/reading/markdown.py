@@ -1,4 +1,4 @@
-"""A page of HTML as Markdown: its content, and apart from it menus, head and foot; tables as tables, links numbered."""
+"""Converts HTML to Markdown with numbered links, and separates the content from menus, header and footer."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from agent.web.reading.source import (
 from agent.web.response import decoded
 from mcp_tools.text import one_line, printable
 
-LONGEST = 6_000_000  # characters of a page that are looked at
+MAX_HTML_CHARS = 6_000_000
 _ESCAPED = re.compile(r"(?s:```.*?```)|`[^`\n]*`|\\([][().*_#+!>~`-])")
-"""Signs that were escaped, outside code: quotations must match what the page shows."""
-_SHORT = 120  # characters below which a page with scripts may have more to show
+"""Escaped characters outside code. They are unescaped, so that quotations match the page."""
+_SHORT = 120  # a page with scripts and fewer characters may need rendering
 _SCRIPTS = "//script[not(@type) or contains(@type, 'javascript') or @type='module']"
 _WANTS_SCRIPTS = re.compile(
     r"(enable|turn on|requires?|need|without) (\w+ ){0,3}javascript|javascript (\w+ ){0,3}(disabled|required)", re.I
 )
-_SHORT_WARNING = 600  # characters of a page that says little more than that it wants scripts
+_SHORT_WARNING = 600  # maximum length of a page that only asks for JavaScript
 _MOUNTS = "//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @ng-version][not(normalize-space())]"
 """Empty elements that scripts fill with the page."""
-_LINKED = "\x00"  # marks our links while a page's own text that looks like one is changed; no page contains it
-_MOST_FORMS, _MOST_FIELDS, _MOST_OPTIONS = 10, 30, 30
-_LONGEST_FORM, _LONGEST_VALUE = 800, 60
+_LINKED = "\x00"  # marks our links while text that imitates them is escaped; no page contains it
+_MAX_FORMS, _MAX_FIELDS, _MAX_OPTIONS = 10, 30, 30
+_MAX_CHARS_OF_FORM, _MAX_CHARS_OF_VALUE = 800, 60
 _AROUND_TAGS = frozenset(("nav", "footer", "aside", "header", "menu"))
 _AROUND_NAMES = re.compile(
     r"(?:^|[\s_-])(?:nav|navigation|navbar|menu|foot|footer|header|masthead|topbar|\w*sidebar|share|social|related"
@@ -50,35 +50,35 @@ _AROUND_NAMES = re.compile(
     re.I,
 )
 _ENDS = re.compile(r"(?:^|[\s_-])(?:foot|footer|header)(?:$|[\s_-])", re.I)
-"""Within an article its own head and foot: who wrote it and when."""
+"""Inside an article, these have its author and date."""
 _ARTICLE = ("main", "article", "h1")
 _OF_TABLES = frozenset(("tr", "th", "thead", "tbody", "tfoot", "caption", "colgroup", "h2", "h3", "h4", "h5", "h6"))
-_MOST_AROUND = 0.4
-"""Largest share of a page's text that a menu may have: some pages are named `with-sidebar` as a whole."""
+_MAX_AROUND = 0.4
+"""Maximum share of a page's text in a menu, since some pages are named `with-sidebar` as a whole."""
 _LEAST_CONTENT = 0.1  # minimum share of a page's text in its content; below it, nothing is separated
 _FEWEST_LINKS = 4
-_LINK_TEXT = 0.85  # share of its text that a menu has in links
+_LINK_TEXT = 0.85  # minimum share of a menu's text in links
 _TURNS = re.compile(
     r"[«»‹›←→<>\s]*(?:(?:older|newer|next|prev(?:ious)?|earlier|later|more)(?: \w+){0,2}|page \d+|\d{1,4}|[«»‹›←→])"
     r"[«»‹›←→<>\s]*",
     re.I,
 )
-"""Texts of links to other parts of a list."""
+"""Link texts that lead to other parts of a list."""
 _TURN_NAMES = re.compile(r"(?:^|[\s_-])(?:pag(?:er|ing|inat\w+)|page-?numbers?|next|prev(?:ious)?)(?:$|[\s_-])", re.I)
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """A page's content."""
+    """The content of a page."""
 
     page: Page
-    wants_scripts: bool = False  # there is little to read here, and scripts would write the rest
-    hidden: int = 0  # characters that were left out because a browser does not show them
-    wall: dict[str, Any] | None = None  # what keeps its content back: the arguments of a WebProblem
+    wants_scripts: bool = False  # the page has little text and needs scripts
+    hidden: int = 0  # number of characters left out because a browser does not show them
+    wall: dict[str, Any] | None = None  # arguments of the WebProblem that blocks the content
 
     @property
     def size(self) -> int:
-        """Characters of all that there is to read."""
+        """Number of characters of text."""
         return len(self.page.markdown) + len(self.page.around)
 
 
@@ -88,38 +88,42 @@ def read_page(body: str, charset: str, url: str, asked: str, status: int) -> dic
     It runs in a separate process, since sites may send anything to a parser.
 
     Args:
-        body: Its bytes in base64.
-        charset: Their encoding.
-        url: The page's address.
-        asked: The address that led there.
-        status: With which it came.
+        body: Bytes of the page in base64.
+        charset: Encoding of the page.
+        url: Address of the page.
+        asked: The requested address, if it redirected to `url`.
+        status: HTTP status.
     """
     return asdict(extract(decoded(base64.b64decode(body), charset), url, asked=asked, status=status))
 
 
 def extract(source: str, url: str, *, asked: str = "", status: int = 200) -> Extracted:
-    """Reads a page.
+    """Convert a page.
 
     Args:
-        source: Its HTML.
-        url: The page's address, for relative links.
-        asked: The address that led there, where that was another.
-        status: With which it came.
+        source: The HTML.
+        url: Address of the page, for relative links.
+        asked: The requested address, if it redirected to `url`.
+        status: HTTP status.
     """
     from agent.files.documents.html import HtmlPage
 
-    tree = parse(source[:LONGEST])
+    tree = parse(source[:MAX_HTML_CHARS])
     if tree is None:
         return Extracted(Page(url, "", ""))
     title, published, wants_scripts = title_of(tree), date_of(tree), _wants_scripts(tree)
-    remarks = [f"Only the first {LONGEST:,} characters of its source were read."] if len(source) > LONGEST else []
+    remarks = (
+        [f"Only the first {MAX_HTML_CHARS:,} characters of its source were read."]
+        if len(source) > MAX_HTML_CHARS
+        else []
+    )
     if hidden := drop_hidden(tree):
         remarks.append(f"Hidden text of {hidden:,} characters was left out.")
     base = next((absolute(url, href) for href in tree.xpath("//base/@href")), "") or url
     forms = forms_of(tree, base, url)
     put_in_order(tree)
-    # Stands for each link while the page is converted: addresses may hold brackets, numbers do not. No page can have it
-    # in its text, since each gets another.
+    # Replaces links during conversion, since addresses may contain brackets. It is random, so that pages cannot contain
+    # it.
     mark = f"https://link.invalid/{secrets.token_hex(8)}/"
     set_apart(tree, f"{mark}around")
     links = _mark_links(tree, base, url, mark)
@@ -153,7 +157,7 @@ def _wants_scripts(tree: Any) -> bool:
 
 
 def _mark_links(tree: Any, base: str, url: str, mark: str) -> list[str]:
-    """Puts a number in the place of each address; the absolute addresses by number. A place on this page is no link."""
+    """Replace link targets by numbers and return the absolute addresses. Links within the page are ignored."""
     here = urldefrag(url).url
     numbers: dict[str, int] = {}
     for anchor in tree.xpath("//a[@href]"):
@@ -167,7 +171,7 @@ def _mark_links(tree: Any, base: str, url: str, mark: str) -> list[str]:
 
 
 def _numbered(text: str, count: int, mark: str) -> str:
-    """Return the text with its links as `[text](link n)`; text that looks like such a number is marked."""
+    """Write links as `[text](link n)` and escape text that imitates them."""
 
     def apart(match: re.Match[str]) -> str:
         return f"] (link {match[1]})" if 1 <= int(match[1]) <= count else match[0]
@@ -181,24 +185,24 @@ def _numbered(text: str, count: int, mark: str) -> str:
 
 
 def forms_of(tree: Any, base: str, url: str) -> list[str]:
-    """Each form on a line: `GET https://a.example/search: q (text); lang (one of en=English, de=Deutsch)`.
+    """Return each form as a line: `GET https://a.example/search: q (text); lang (one of en=English, de=Deutsch)`.
 
     Args:
         tree: The page.
         base: Base of relative addresses.
-        url: The page's address.
+        url: Address of the page.
     """
     found = []
-    for form in tree.xpath("//form")[:_MOST_FORMS]:
+    for form in tree.xpath("//form")[:_MAX_FORMS]:
         if target := absolute(base, form.get("action") or url):
             fields = dict.fromkeys(_field(one, form) for one in form.iter("input", "select", "textarea", "button"))
-            told = "; ".join(list(filter(None, fields))[:_MOST_FIELDS]) or "no fields"
-            found.append(one_line(f"{(form.get('method') or 'get').upper()} {target}: {told}", _LONGEST_FORM))
+            told = "; ".join(list(filter(None, fields))[:_MAX_FIELDS]) or "no fields"
+            found.append(one_line(f"{(form.get('method') or 'get').upper()} {target}: {told}", _MAX_CHARS_OF_FORM))
     return found
 
 
 def _field(field: Any, form: Any) -> str:
-    """A field with what it takes; empty for one without a name. All buttons of a choice are shown in the same way."""
+    """Return a field with its type or options; empty if it has no name. Radio buttons of a group look the same."""
     name, kind, value = field.get("name"), (field.get("type") or field.tag).lower(), field.get("value")
     if not name:
         return ""
@@ -209,22 +213,22 @@ def _field(field: Any, form: Any) -> str:
         text, sent = _short(option.text_content()), option.get("value")
         options.append(text if sent is None or sent == text else f"{_short(sent)}={text}")
     if options:
-        more = f" and {len(options) - _MOST_OPTIONS} more" if len(options) > _MOST_OPTIONS else ""
-        return f"{name} (one of {', '.join(options[:_MOST_OPTIONS])}{more})"
+        more = f" and {len(options) - _MAX_OPTIONS} more" if len(options) > _MAX_OPTIONS else ""
+        return f"{name} (one of {', '.join(options[:_MAX_OPTIONS])}{more})"
     what = {"input": "text", "textarea": "long text", "submit": "button", "image": "button"}.get(kind, kind)
     return f"{name} ({what}{f', {_short(value)}' if value else ''})"
 
 
 def _short(text: str) -> str:
-    return one_line(text, _LONGEST_VALUE)
+    return one_line(text, _MAX_CHARS_OF_VALUE)
 
 
 def set_apart(tree: Any, mark: str) -> None:
-    """Moves menus, head and foot of a page behind its content, except links that turn its pages.
+    """Move menus, header and footer behind the content, except links to the next or previous page.
 
     Args:
-        tree: The page, without scripts; it changes.
-        mark: Separator of the two, as a paragraph.
+        tree: The page without scripts. It is modified.
+        mark: Paragraph that separates the two.
     """
     body = tree.find("body")
     if body is None:
@@ -259,11 +263,11 @@ def _is_around(one: Any, size: int, before_article: bool) -> bool:
         return not (is_in_article and one.tag in ("header", "footer"))
     name = f"{one.get('class', '')} {one.get('id', '')}"
     is_named = _AROUND_NAMES.search(name) and not (is_in_article and _ENDS.search(name))
-    return bool(is_named or (before_article and _is_menu(one))) and len(one.text_content()) <= _MOST_AROUND * size
+    return bool(is_named or (before_article and _is_menu(one))) and len(one.text_content()) <= _MAX_AROUND * size
 
 
 def _is_menu(one: Any) -> bool:
-    """Return True if it is a list of links and nothing else."""
+    """Return True for an element with nothing but a list of links."""
     links = one.findall(".//a[@href]") if one.tag in ("ul", "ol") else []
     shown = len("".join(one.text_content().split()))
     linked = sum(len("".join(link.text_content().split())) for link in links)
@@ -271,7 +275,7 @@ def _is_menu(one: Any) -> bool:
 
 
 def _turns_pages(one: Any) -> bool:
-    """Return True if a part has links to the next or an earlier part of what the page shows, and hardly any others."""
+    """Return True for an element with few links besides those to the next or previous page."""
     links = one.findall(".//a[@href]")
     turns = 0
     for link in links:

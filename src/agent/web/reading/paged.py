@@ -1,4 +1,4 @@
-"""A page that is read as people read: a screenful at a time, by its words, by its links."""
+"""Splits a page into screenfuls, and finds lines with given words."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from mcp_tools.text import one_line
 
 _LINKED = re.compile(r"(?<=\])\(link \d{1,7}\)")  # the number of a link, which no words are looked for in
 _AROUND = "Text around the main text:"
-_SHORT = 0.1  # share of a screenful that may be shown below the content without being content
-_MAIN_TEXT_ONLY = frozenset({"firecrawl"})  # readers that leave out menus, head and foot
+_SHORT = 0.1  # surrounding text up to this share of a screenful follows the content directly
+_MAIN_TEXT_ONLY = frozenset({"firecrawl"})  # these readers leave out menus, header and footer
 
 
 class Screen(NamedTuple):
@@ -20,22 +20,22 @@ class Screen(NamedTuple):
 
     text: str
     label: str
-    """The kind of page: `complete`, `page 1 of 8, page=2 goes on`; `3 lines with 'tea'`."""
+    """Description of the part: `complete`, `page 1 of 8, page=2 goes on`, `3 lines with 'tea'`."""
 
 
 def screen_of(page: Page, number: int = 1, find: str = "", *, size: int = 6000) -> Screen:
-    """Return a screenful of a page, or the lines with some words.
+    """Return a screenful of a page, or the lines with given words.
 
-    Text around the content comes last, on separate screenfuls unless it is short.
+    Text around the content comes last. It starts a new screenful unless it is short.
 
     Args:
         page: The page.
-        number: The screenful, from 1; with words, the one to begin with.
-        find: Words to look for; case does not matter. Lines with all these words, else lines with some.
-        size: Characters of a screenful.
+        number: Number of the screenful, from 1. With `find`, the first one to search.
+        find: Words to find, ignoring case. Lines with all of them, or else with some.
+        size: Characters in a screenful.
 
     Raises:
-        WebProblem: There is no such screenful.
+        WebProblem: The number is too high.
     """
     content, around = page.markdown, f"{_AROUND}\n\n{page.around}" if page.around else ""
     if len(around) <= size * _SHORT:

@@ -1,4 +1,4 @@
-"""Reads a page or a file of the web: fetched, recognised by its content, and turned into Markdown."""
+"""Fetches a page or file, recognises its kind by content, and converts it to Markdown."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ ARCHIVE = "https://archive.org"
 _SNAPSHOT = re.compile(r"/web/(\d{4,14})[a-z_]*/")
 _TEXT_KINDS = ("html", "xml", "txt", "md", "source")
 _GONE = frozenset({404, 410, 451})
-_LIMITS = ReadLimits(seconds=30)  # what reading one page may take
-_LARGEST_FILE = 200 * 2**20  # bytes of a file that is no page
-_MOST_TEXT = 400_000  # characters that are taken of a file; the rest is read from its path
+_LIMITS = ReadLimits(seconds=30)  # for one page
+_MAX_FILE_BYTES = 200 * 2**20
+_MAX_FILE_CHARS = 400_000  # programs can read the rest from the file
 
 
 class _Fetched(NamedTuple):
-    """A response, on disk."""
+    """A response that was saved to disk."""
 
     path: Path
     url: str  # after redirects
@@ -54,15 +54,15 @@ class _Fetched(NamedTuple):
 
 
 class WebReader:
-    """Reads addresses.
+    """Reads pages and files from the web.
 
     Args:
-        http: Fetches.
-        folder: Folder of files; made for the first one.
-        chrome: The Chromium that draws pages which scripts write; looked for when not given.
+        http: The HTTP client.
+        folder: Folder for downloads. It is created when it is needed.
+        chrome: Chromium for rendering; by default the one found.
         youtube: Address of YouTube.
         archive: Address of the Internet Archive.
-        note: Gets what the user should know of the browser that draws pages.
+        note: Receives messages about the browser for the user.
     """
 
     name = "plain"
@@ -88,11 +88,11 @@ class WebReader:
         self._speech = speech
 
     async def read(self, url: str) -> Page:
-        """The page at an address; see `PageReader`."""
+        """See `PageReader.read`."""
         url, route = str(read_address(url)), route_of(url)
         if video := video_id(url):
             return await read_video(video, self._http, self._youtube)
-        self._parsers.prepare()  # while the page comes
+        self._parsers.prepare()  # while the page is fetched
         try:
             fetched = await self._fetch(url)
         except WebProblem as problem:
@@ -101,21 +101,21 @@ class WebReader:
         return await self._page(fetched, route, asked=url)
 
     async def aclose(self) -> None:
-        """Closes connections."""
+        """Close connections."""
         try:
             await self._parsers.aclose()
         finally:
             await self._http.aclose()
 
     async def _fetch(self, url: str, *, robots: bool = True) -> _Fetched:
-        """Keeps what is at an address, whole or not at all."""
+        """Download an address to a file, completely or not at all."""
 
         async def take(opened: httpx2.Response) -> _Fetched:
             head = opened.headers
             name = file_name(str(opened.url), head.get("content-disposition", ""))
             with new_file(self._folder, name) as (path, file):
                 came = _Fetched(path, str(opened.url), head.get("content-type", ""))
-                async for piece in pieces(opened, MAX_PAGE_BYTES if came.is_called_page else _LARGEST_FILE):
+                async for piece in pieces(opened, MAX_PAGE_BYTES if came.is_called_page else _MAX_FILE_BYTES):
                     await asyncio.to_thread(file.write, piece)
             return came
 
@@ -141,7 +141,7 @@ class WebReader:
         return page_of(found, "What its scripts write is missing: copies are not drawn.")
 
     async def _drawn_page(self, url: str, route: str, plain: Extracted) -> Page:
-        """The page as a browser shows it; the plain one, where that has text and no browser can do better."""
+        """Render the page in a browser. Fall back to the plain page if that has text."""
         try:
             drawn = await self._renderer.draw(f"{url}#{route}" if route else url)
             body = drawn.html.encode("utf-8", "replace")
@@ -159,11 +159,11 @@ class WebReader:
         return page_of(plain)
 
     async def _archived_page(self, url: str, problem: WebProblem) -> Page:
-        """The Internet Archive's copy of a page that is gone."""
+        """Read the Internet Archive's copy of a page that is gone."""
         gone = problem.status in _GONE if isinstance(problem, StatusProblem) else problem.reason == "dns"
-        if not gone or await self._is_private(url):  # addresses of private networks are never sent to the archive
+        if not gone or await self._is_private(url):  # never send private addresses to the archive
             raise problem
-        today = datetime.now(UTC).strftime("%Y%m%d")  # without it, copies that are there are often not found
+        today = datetime.now(UTC).strftime("%Y%m%d")  # without a date, the archive often finds nothing
         asked = f"{self._archive}/wayback/available?url={quote(url, safe='')}&timestamp={today}"
         try:
             closest = (await self._http.ask_json(asked))["archived_snapshots"]["closest"]
@@ -172,11 +172,11 @@ class WebReader:
             if not closest["available"] or not str(closest.get("status", "200")).startswith("2") or snapshot is None:
                 raise problem
             time = snapshot[1]
-            plain = where.replace(snapshot[0], f"/web/{time}id_/", 1)  # as it was, without the archive's own frame
+            plain = where.replace(snapshot[0], f"/web/{time}id_/", 1)  # `id_`: without the archive's frame
             if self._archive.startswith("https://"):
                 plain = re.sub(r"^http://", "https://", plain)
             came = await self._fetch(plain, robots=False)
-            # Its links are relative to what it was; and a browser would open the page that is gone.
+            # Links are relative to the original. The copy is not rendered, since a browser would open the original.
             copy = await self._page(came._replace(url=url), draws=False)
         except (WebProblem, KeyError, TypeError):
             raise problem from None
@@ -191,7 +191,7 @@ class WebReader:
         try:
             return any(is_private(ip_address(one)) for one in await self._http.guard.addresses(host, 443))
         except WebProblem as problem:
-            return problem.reason != "dns"  # a public host that is gone has no address any more
+            return problem.reason != "dns"  # a public host that is gone cannot be resolved
 
     async def _extracted(self, body: bytes, charset: str, url: str, *, asked: str = "", status: int = 200) -> Extracted:
         try:
@@ -204,7 +204,7 @@ class WebReader:
         return found
 
     async def _look_behind(self, problem: WebProblem) -> None:
-        """Raises what a refusal's page says it is about."""
+        """Raise the problem that an error page describes, such as a CAPTCHA."""
         if not isinstance(problem, StatusProblem):
             return
         response = problem.response
@@ -222,33 +222,33 @@ class WebReader:
 async def extracted(
     parsers: ReadingProcesses, body: bytes, charset: str, url: str, *, asked: str = "", status: int = 200
 ) -> Extracted:
-    """Return the content of a page of HTML, read in a separate process.
+    """Convert an HTML page in a separate process.
 
     Args:
         parsers: The processes.
-        body: Its bytes.
-        charset: Their encoding.
-        url: The page's address.
-        asked: The address that led there.
-        status: With which it came.
+        body: Bytes of the page.
+        charset: Encoding of the page.
+        url: Address of the page.
+        asked: The requested address, if it redirected to `url`.
+        status: HTTP status.
 
     Raises:
-        FileProblem: Reading it takes too long or too much memory.
+        FileProblem: The conversion takes too long or too much memory.
     """
-    from agent.web.reading.markdown import LONGEST, Extracted
+    from agent.web.reading.markdown import MAX_HTML_CHARS, Extracted
 
-    # a character takes four bytes at most, and one more shows that there are more
-    sent = base64.b64encode(body[: 4 * LONGEST + 4]).decode()
+    # at most four bytes per character, and one more to detect longer pages
+    sent = base64.b64encode(body[: 4 * MAX_HTML_CHARS + 4]).decode()
     arguments = {"body": sent, "charset": charset, "url": url, "asked": asked or url, "status": status}
     request = {"name": one_line(url, 200), "kind": "html", "call": "agent.web.reading.markdown:read_page"}
     return from_plain(Extracted, await parsers.ask({**request, "arguments": arguments}, _LIMITS))
 
 
 def page_of(found: Extracted, *notes: str) -> Page:
-    """A page of HTML with notes.
+    """Return a converted page as a `Page` with notes.
 
     Raises:
-        WebProblem: There is nothing to read on it (`no_result`).
+        WebProblem: The page has no text (`no_result`).
     """
     if not found.page.markdown:
         raise WebProblem("no_result", f"{one_line(found.page.url, 200)} has no text to read.")
@@ -260,7 +260,7 @@ async def _file_page(path: Path, url: str, kind: str, notes: Sequence[str], spee
 
     shown = one_line(url, 200)
     try:
-        reading = await read(path, to=1_000_000, limit=_MOST_TEXT, speech=speech)
+        reading = await read(path, to=1_000_000, limit=_MAX_FILE_CHARS, speech=speech)
     except FileProblem as problem:
         reason: Reason = "too_large" if problem.reason in ("too_large", "bomb", "timeout") else "mismatch"
         said = f"{shown}: {problem.message} It is kept as {path}."

@@ -1,4 +1,4 @@
-"""Pages that scripts write, each rendered by a separate Chromium. The guard checks all connections."""
+"""Renders pages that need scripts, each in a new Chromium. The guard checks all connections."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from agent.web.browser_process import Talk, driver, launched, serve
+from agent.web.browser_process import Connection, driver, launched, serve
 from agent.web.chromium import ready_chromium
 from agent.web.guard import AddressGuard
 from agent.web.page import WebProblem
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _START_SECONDS = 30.0
 _AT_ONCE = 3
-SECONDS = 15.0  # what a page is given
+SECONDS = 15.0  # time limit of a page
 _NO_PICTURES = "--blink-settings=imagesEnabled=false"
-_MOST = 8_000_000  # characters of a page
-_PATIENCE = 5.0  # seconds after a page's limit until it is given up
-_STILL = 4  # how often in a row the text must be the same, each 0.15 s, before it counts as complete
-_LITTLE = 50  # characters below which a page is seldom complete
-_LITTLE_SECONDS = 3.0  # seconds that it is given nevertheless
+_MAX_CHARS = 8_000_000  # of a page's source
+_GRACE_SECONDS = 5.0  # after a page's time limit
+_STABLE_CHECKS = 4  # the page is complete when its text stays the same this often, every 0.15 s
+_FEW_CHARS = 50  # a page with fewer is probably not complete
+_FEW_CHARS_SECONDS = 3.0  # maximum wait for such a page
 _TEXT = "() => document.body ? document.body.innerText.length : 0"
 _HTML = """most => {
     const targets = ['aria-controls', 'data-target', 'data-bs-target', 'href'];
@@ -55,26 +55,26 @@ _HTML = """most => {
     if (real.length) copy.querySelector('body').append(shown);
     return copy.outerHTML.slice(0, most);
 }"""
-"""The source, in which what the page's style hides is marked as hidden, except what a button or a link opens."""
+"""Returns the source. Elements hidden by styles get the attribute `hidden` unless a button or link opens them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A page as a browser shows it."""
+    """A rendered page."""
 
     url: str  # after redirects, including those by scripts
-    html: str  # its source; what its style hides has the attribute `hidden`
-    status: int = 200  # with which the server answered the browser
+    html: str  # source; elements hidden by styles have the attribute `hidden`
+    status: int = 200  # HTTP status
 
 
 class Renderer:
-    """Draws pages.
+    """Renders pages.
 
     Args:
-        guard: Which addresses the browser may connect to.
-        chrome: The Chromium to use; looked for when not given.
-        note: Gets what the user should know of the browser.
-        may_download: A Chromium may be downloaded.
+        guard: Decides which addresses the browser may connect to.
+        chrome: Chromium to use; by default the one found.
+        note: Receives messages about the browser for the user.
+        may_download: True if a Chromium may be downloaded.
     """
 
     def __init__(
@@ -93,20 +93,20 @@ class Renderer:
         self._noted: set[str] = set()
 
     async def draw(self, url: str, *, seconds: float = SECONDS) -> Drawn:
-        """The page at an address, when its scripts have written what they write.
+        """Render a page and return it when its scripts have finished.
 
         Args:
             url: An address that the guard allows.
-            seconds: Limit in seconds; then the page is taken as it is.
+            seconds: Time limit. After it, the page is returned unfinished.
 
         Raises:
-            WebProblem: There is no Chromium, or the page could not be opened (`browser`); or the page led to an address
-                that is not allowed (`private_address`).
+            WebProblem: There is no Chromium, the page could not be opened (`browser`), or it redirected to a forbidden
+                address (`private_address`).
         """
         async with self._places:
             chromium = await ready_chromium(self._chrome, self._note, may_download=self._may_download)
             drawn = await self._drawn(chromium.path, url, seconds)
-        # Scripts may lead anywhere; what the proxy refused must not be taken for a page.
+        # Scripts may redirect anywhere. Do not return the proxy's refusal as a page.
         parts = urlsplit(drawn.url)
         if parts.hostname:
             known = await self._guard.known_addresses(
@@ -117,7 +117,7 @@ class Renderer:
         return drawn
 
     async def _drawn(self, chrome: Path, url: str, seconds: float) -> Drawn:
-        """The rendering process's result for a page."""
+        """Return the result of the rendering process."""
         try:
             async with (
                 driver(__name__) as process,
@@ -125,13 +125,13 @@ class Renderer:
                 asyncio.timeout(_START_SECONDS + seconds),
             ):
                 await process.say({"chrome": str(chrome), "proxy": proxy.url, "url": url, "seconds": seconds})
-                while (told := await process.hear()) is not None:
-                    if "drawn" in told:
-                        return Drawn(**told["drawn"])
-                    if told["note"] not in self._noted:
-                        self._noted.add(told["note"])
-                        self._note(told["note"])
-                raise _undrawn(url, f"the process that draws pages ended{process.last_words}")
+                while (message := await process.receive()) is not None:
+                    if "drawn" in message:
+                        return Drawn(**message["drawn"])
+                    if message["note"] not in self._noted:
+                        self._noted.add(message["note"])
+                        self._note(message["note"])
+                raise _undrawn(url, f"the process that draws pages ended{process.last_output}")
         except TimeoutError:
             raise _undrawn(url, "it took too long") from None
         except OSError as error:
@@ -143,30 +143,30 @@ def _undrawn(url: str, why: str) -> WebProblem:
 
 
 def main() -> None:
-    """Draws the page that stdin asks for, in the process: `{"chrome": path, "proxy": url, "url": …, "seconds": 15}`."""
+    """Render the page requested on stdin: `{"chrome": path, "proxy": url, "url": …, "seconds": 15}`."""
     serve(_draw)
 
 
-async def _draw(talk: Talk) -> None:
-    asked = await talk.hear()
+async def _draw(connection: Connection) -> None:
+    asked = await connection.receive()
     url, seconds = asked["url"], asked["seconds"]
     async with launched(
         Path(asked["chrome"]),
         Path.cwd(),
         proxy=asked["proxy"],
-        note=talk.note,
+        note=connection.note,
         args=[_NO_PICTURES],
         service_workers="block",
         accept_downloads=False,
     ) as context:
         try:
-            async with asyncio.timeout(seconds + _PATIENCE):
+            async with asyncio.timeout(seconds + _GRACE_SECONDS):
                 drawn = await _page(context, url, seconds)
         except TimeoutError:
             raise _undrawn(url, "it took too long") from None
-        except Exception as error:  # noqa: BLE001  # the boundary of this process: the caller waits for a reply
+        except Exception as error:  # noqa: BLE001  # the caller waits for a reply
             raise _undrawn(url, next(iter(str(error).splitlines()), type(error).__name__)) from None
-        talk.say({"drawn": asdict(drawn)})
+        connection.say({"drawn": asdict(drawn)})
 
 
 async def _page(context: BrowserContext, url: str, seconds: float) -> Drawn:
@@ -174,28 +174,28 @@ async def _page(context: BrowserContext, url: str, seconds: float) -> Drawn:
     page = await context.new_page()
     statuses = [200]
 
-    def hear(response: Response) -> None:
-        """Scripts may redirect: the last answer belongs to the page that is shown."""
+    def keep_status(response: Response) -> None:
+        """Keep the status of the last response, since scripts may redirect."""
         if response.request.is_navigation_request() and response.frame == page.main_frame:
             statuses.append(response.status)
 
-    page.on("response", hear)
+    page.on("response", keep_status)
     await page.goto(url, wait_until="domcontentloaded", timeout=seconds * 1000)
     await _settled(page, until)
-    return Drawn(page.url, await page.evaluate(_HTML, _MOST), statuses[-1])
+    return Drawn(page.url, await page.evaluate(_HTML, _MAX_CHARS), statuses[-1])
 
 
 async def _settled(page: Page, until: float) -> None:
-    """Waits until scripts have written what they write, or the time is over."""
+    """Wait until the text stops changing or the time is over."""
     from playwright.async_api import Error
 
     begun, seen, same = time.monotonic(), -1, 0
-    while time.monotonic() < until and same < _STILL:
+    while time.monotonic() < until and same < _STABLE_CHECKS:
         await asyncio.sleep(0.15)
         try:
             size = await page.evaluate(_TEXT)
-        except Error:  # the page is being exchanged for another
+        except Error:  # the page is navigating
             size = -1
-        patient = size < _LITTLE and time.monotonic() < begun + _LITTLE_SECONDS
+        patient = size < _FEW_CHARS and time.monotonic() < begun + _FEW_CHARS_SECONDS
         same = same + 1 if size == seen and not patient else 0
         seen = size

@@ -1,4 +1,4 @@
-"""The source of a page made ready for conversion: hidden text out, what gets lost in order; links as numbers."""
+"""Prepares HTML for conversion: removes hidden text and repairs what converters misread. Also numbers links."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _DATES = (
     "//article//time/@datetime",
 )
 _DATE = re.compile(r"(?:\A|\"datePublished\"\s*:\s*\")\s*(\d{4})[-/](\d\d)[-/](\d\d)")
-# A page may try to block its reader, so every loop here has a limit.
+# A hostile page could make regexes slow, so every repetition is bounded.
 _TEXT = r"(?:\\.|[^\[\]\\]|\[[^\[\]]{0,400}\]){0,800}"
 _TO = r"<[^<>\n]{0,2000}>|[^\s()]{0,2000}(?:\([^\s()]{0,400}\)[^\s()]{0,400}){0,20}"
 _TITLE = r"\s{1,20}(?:\"[^\"]{0,400}\"|'[^']{0,400}')"
 LIKE_LINKS = re.compile(r"\]\(link (\d{1,7})\)")
-"""Text of the page that has the form of our links: `[text](link 3)`."""
+"""Text of a page that imitates our links: `[text](link 3)`."""
 _LINK = re.compile(rf"(?P<picture>!?)(?<!\\)\[(?P<text>{_TEXT})\]\(\s{{0,20}}(?P<to>{_TO})(?:{_TITLE})?\s{{0,20}}\)")
 
 
 def parse(source: str) -> Any:
-    """The tree of a page; None for a text without elements."""
+    """Parse HTML; return None for text without elements."""
     from lxml import etree, html  # type: ignore[import-untyped]  # it has no stubs
 
     parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
@@ -46,7 +46,7 @@ def parse(source: str) -> Any:
         tree = html.document_fromstring(source.encode("utf-8", "replace"), parser=parser)
     except (etree.LxmlError, ValueError, AssertionError):
         return None
-    # The parser takes elements that are newer than it for a part of the head.
+    # The parser puts elements that it does not know into the head.
     strays = [one for head in tree.iterfind("head") for one in head if one.tag not in _IN_HEAD]
     body = tree.find("body")
     if strays and body is None:
@@ -57,21 +57,21 @@ def parse(source: str) -> Any:
 
 
 def title_of(tree: Any) -> str:
-    """The page's own title."""
+    """Return the page's title."""
     found = (one_line(" ".join(tree.xpath(path)), 300) for path in _TITLES)
     return next((title for title in found if title), "")
 
 
 def date_of(tree: Any) -> str:
-    """When it was published, as it says to machines: an ISO date, or empty."""
+    """Return the publication date in the page's metadata as an ISO date; empty if there is none."""
     told = (_DATE.search(value) for path in _DATES for value in tree.xpath(path)[:3])
     return next(("-".join(found.groups()) for found in told if found), "")
 
 
 def drop_hidden(tree: Any) -> int:
-    """Removes what a browser does not show: it is where instructions for models are hidden.
+    """Remove text that a browser does not show, since instructions for models are hidden there.
 
-    Text that a button opens is kept, since it is for readers.
+    Text that a button opens is kept.
 
     Returns:
         Number of removed characters.
@@ -90,9 +90,9 @@ def drop_hidden(tree: Any) -> int:
 
 
 def put_in_order(tree: Any) -> None:
-    """Prepare elements that a converter misreads: captions of tables and pictures, boxes within the text, choices.
+    """Rearrange elements that a converter misreads: captions, floating boxes and options.
 
-    Scripts are removed, since their text is invisible; styles move to the front, since they mark struck-through text.
+    Scripts are removed, since their text is invisible. Styles move to the front, since they mark struck-through text.
     """
     from lxml import etree, html
 
@@ -124,7 +124,7 @@ def put_in_order(tree: Any) -> None:
 
 
 def texts_of(root: Any) -> Iterator[str]:
-    """The texts that can be seen, in order. Without recursion: pages are nested as deeply as somebody likes."""
+    """Yield the visible texts in order. Not recursive, since pages can be nested to any depth."""
     waiting: list[Any] = [root]
     while waiting:
         one = waiting.pop()
@@ -138,7 +138,7 @@ def texts_of(root: Any) -> Iterator[str]:
 
 
 def absolute(base: str, href: str) -> str:
-    """The address that a link leads to; empty if it is not a page of the web."""
+    """Return the absolute address of a link; empty if it is not http or https."""
     try:
         target = urljoin(base, printable(href).strip().replace("\n", ""))
         parts = urlsplit(target)
@@ -148,14 +148,18 @@ def absolute(base: str, href: str) -> str:
 
 
 def number_links(markdown: str, base: str) -> tuple[str, tuple[str, ...]]:
-    """The text with `[text](link n)` for each link, and the absolute addresses: link n is at n - 1.
+    """Return the text with links as `[text](link n)`, and the absolute addresses. Link n has index n - 1.
 
-    The same address has one number. A picture keeps its words; a link within the page, and one that no page is
-    behind, keeps its text.
+    Equal addresses get the same number. Images become their alternative text. Links within the page, and those that do
+    not lead to a page, become plain text.
 
     Args:
-        markdown: With links as `[text](address)`.
-        base: The address of the page.
+        markdown: Markdown with links as `[text](address)`.
+        base: Address of the page.
+
+    Example:
+        >>> number_links("The [Elbe](/elbe).", "https://a.example/")
+        ('The [Elbe](link 1).', ('https://a.example/elbe',))
     """
     numbers: dict[str, int] = {}
 

@@ -1,4 +1,4 @@
-"""Videos of YouTube as text: what is said, with its times."""
+"""Reads YouTube videos as transcripts with times."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ _MEANINGS: dict[str, tuple[Reason, str]] = {
     "RequestBlocked": ("captcha", "the site takes us for a robot"),
     "PoTokenRequired": ("captcha", "the site takes us for a robot"),
 }
-"""By the package's class of the error, or one that it is derived from."""
+"""Reason and message, by name of the package's exception class or a base class."""
 
 
 async def read_video(number: str, http: Http, youtube: str = YOUTUBE) -> Page:
-    """Return the transcript of a video: its makers' own, else the site's automatic one, English first.
+    """Return the transcript of a video: the authors' own, or else the automatic one; English first.
 
     Args:
-        number: Its id.
+        number: Id of the video.
         http: Sends the requests.
         youtube: Address of YouTube.
 
     Raises:
-        WebProblem: There is no such video, it has no transcript (`no_result`), or the site refuses.
+        WebProblem: The video does not exist, has no transcript (`no_result`), or YouTube refuses the request.
     """
     address = f"{YOUTUBE}/watch?v={number}"
 
     async def about() -> tuple[str, str]:
-        """Return title and channel; empty if they are unavailable."""
+        """Return title and channel; empty if unknown."""
         try:
             told = await http.ask_json(f"{youtube}/oembed?url={quote(address, safe='')}&format=json")
             return one_line(str(told["title"]), 300), one_line(str(told["author_name"]), 100)
@@ -112,14 +112,14 @@ def _time(seconds: float) -> str:
 
 
 def _session(http: Http, loop: asyncio.AbstractEventLoop, base: str) -> requests.Session:
-    """A session for the package's HTTP library that sends every request through ours, guarded and limited."""
+    """Return a session for the package that sends every request through our guarded client."""
     import requests
 
     class Session(requests.Session):  # type: ignore[misc]  # it has no types
-        """Hands requests over."""
+        """Passes requests to our client."""
 
         def send(self, request: requests.PreparedRequest, **_: Any) -> requests.Response:
-            """Sends one request from the package's thread."""
+            """Send a request from the package's thread."""
             url = (request.url or "").replace(YOUTUBE, base, 1)
             body = request.body.encode() if isinstance(request.body, str) else request.body
             headers = {name: value for name, value in request.headers.items() if name.lower() not in _OURS}
