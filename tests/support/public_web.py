@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 
-from agent.web.http import MOST, Http
+from agent.web.http import MAX_PAGE_BYTES, Http
 from agent.web.response import Response, response_of
 from support.web_server import WebServer
 
@@ -25,6 +25,6 @@ def public_client(web: WebServer, tls: ssl.SSLContext) -> Http:
     return client
 
 
-async def get(client: Http, url: str, limit: int = MOST) -> Response:
+async def get(client: Http, url: str, limit: int = MAX_PAGE_BYTES) -> Response:
     """Fetch a page of at most `limit` bytes."""
     return await client.fetch(url, lambda opened: response_of(opened, limit))

@@ -68,7 +68,7 @@ async def operate(task: BrowserTask, ask: AskModel, tell: Tell, blocks: Blocks |
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(task.seconds + _GRACE_SECONDS):
                 await process.say({"task": as_plain(task), "chrome": str(chrome)})
-                while outcome is None and (message := await process.receive()) is not None:
+                while outcome is None and (message := await process.hear()) is not None:
                     if "id" in message:  # the task's own time limit started before its first request
                         ends = ends or time.monotonic() + task.seconds
                     match message:

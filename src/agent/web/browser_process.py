@@ -47,9 +47,9 @@ _LONGEST_FOR_SOCKETS = 60
 class Driver(Worker):
     """Handle of the process, which runs in the browser's empty profile."""
 
-    async def receive(self) -> dict[str, Any] | None:
+    async def hear(self) -> dict[str, Any] | None:
         """Return the next message, or None if the process ended."""
-        message = await super().receive()
+        message = await super().hear()
         if message is not None and (problem := message.get("problem")):
             raise WebProblem(**problem)
         return message

@@ -59,9 +59,7 @@ def wall_of(text: str, url: str, *, html: str = "", asked: str = "", status: int
     asks, has_widget = _CAPTCHA_WORDS.search(words), _CAPTCHA_SOURCE.search(html)
     if has_password and was_led:
         return _wants_login(asked)
-    if (is_refused and (has_widget or asks)) or (
-        asks and (len(words) <= _MAX_CAPTCHA_CHARS or (is_short and has_widget))
-    ):
+    if (is_refused and (has_widget or asks)) or (asks and (is_tiny or (is_short and has_widget))):
         return WebProblem("captcha", f"{one_line(url, 200)} is behind a CAPTCHA.")
     if (is_short and _PAYWALL_WORDS.search(words)) or (_PAYWALL_SOURCE.search(html) and _SUBSCRIBERS.search(words)):
         said = f"{one_line(url, 200)} shows its text to subscribers only."

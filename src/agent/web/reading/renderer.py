@@ -125,7 +125,7 @@ class Renderer:
                 asyncio.timeout(_START_SECONDS + seconds),
             ):
                 await process.say({"chrome": str(chrome), "proxy": proxy.url, "url": url, "seconds": seconds})
-                while (message := await process.receive()) is not None:
+                while (message := await process.hear()) is not None:
                     if "drawn" in message:
                         return Drawn(**message["drawn"])
                     if message["note"] not in self._noted:
