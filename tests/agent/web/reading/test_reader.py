@@ -118,7 +118,7 @@ async def test_a_download_that_breaks_is_begun_anew_and_one_that_is_given_up_lea
 async def test_too_large_a_file_leaves_nothing(
     web: WebServer, reader: WebReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.web.reading.reader._LARGEST_FILE", 2**20)
+    monkeypatch.setattr("agent.web.reading.reader._MAX_FILE_BYTES", 2**20)
     web.route("/a.bin", lambda _: Answer(200, (bytes(2**20) for _ in range(200))))
     assert (await _fails(reader, f"{web.url}/a.bin")).reason == "too_large"
     assert (_files(tmp_path), web.sent < 20 * 2**20) == ([], True)
