@@ -571,13 +571,13 @@ class ActiveRun:
         async def perform() -> dict[str, str]:
             from agent.material.folder import listing
 
-            told = ""
+            note = ""
             if self._copies and self._copy is not None:
-                told = self._copy.left_out(await asyncio.to_thread(self._copy.make))
+                note = self._copy.left_out(await asyncio.to_thread(self._copy.make))
             path = root if self._copy is None else str(self._copy.folder)
             said = (str(message.get("content")) for turn in earlier.turns for message in turn)
             names = "" if any(path in text for text in said) else await asyncio.to_thread(listing, Path(path))
-            return {"path": path, "listing": names, "told": told}
+            return {"path": path, "listing": names, "told": note}
 
         found = await self.calls.call(FOLDER, {"folder": root, "writes": bool(copy)}, perform)
         if found["told"]:

@@ -258,12 +258,12 @@ class Alita:
                 Note(f"answered from the cache (run {known.run_id}); to ask again: --no-cache, or /retry in a session")
             )
             return self._finish(replace(known, tools_created=(), steps=0, usage=Usage(), seconds=0.0, waited=0.0))
-        told = configuration | values_to_resume(self.settings) | follows | place
-        told |= {} if purpose is Purpose.ANSWER else {PURPOSE: str(purpose)}
-        told |= {AROUND: around} if around else {}
+        stored = configuration | values_to_resume(self.settings) | follows | place
+        stored |= {} if purpose is Purpose.ANSWER else {PURPOSE: str(purpose)}
+        stored |= {AROUND: around} if around else {}
         if self.settings.use_cache and not around and not follows and not place:
             earlier = await asyncio.to_thread(self._from_store, partial(self._programs.get, question))
-            told |= {EARLIER: earlier} if earlier else {}
+            stored |= {EARLIER: earlier} if earlier else {}
         # Syncing and removing take time; other questions of this process continue.
         if not self._store_problem and (removed := await asyncio.to_thread(prune_daily, self.settings)):
             self._tell(Note(removed))
@@ -273,7 +273,7 @@ class Alita:
             question,
             model=self.settings.model,
             files=files,
-            configuration=told,
+            configuration=stored,
             note=self._own_runs.note,
         )
         journal = Journal.create(

@@ -269,8 +269,8 @@ class Room:
 
     def fold_earlier(self, count: int, summary: DataText) -> None:
         """Replace the oldest turns by a summary."""
-        told = {"role": "user", "content": f"The conversation before this, in short:\n{summary}"}
-        self.earlier[:count] = [[told, {"role": "assistant", "content": "Understood."}]]
+        message = {"role": "user", "content": f"The conversation before this, in short:\n{summary}"}
+        self.earlier[:count] = [[message, {"role": "assistant", "content": "Understood."}]]
         self._has_summary = True
 
 

@@ -92,9 +92,9 @@ class HandOvers:
             await own.python.aclose()
         text = found.get("text", "")
         self._learn(found)
-        told = one_line(text or "no answer")
+        summary = one_line(text or "no answer")
         context.emit(
-            ToolCalled("ask", {"question": question, "agent": agent}, bool(text), told, time.monotonic() - begun)
+            ToolCalled("ask", {"question": question, "agent": agent}, bool(text), summary, time.monotonic() - begun)
         )
         return bool(text), text or "No answer was found."
 

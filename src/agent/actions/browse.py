@@ -79,9 +79,9 @@ class Browse(Action):
         for event in outcome.apart:
             context.set_apart(event)
         downloads = await with_files(outcome.files, state, context, source=outcome.url)
-        pictures, told = await _seen(outcome, state["question"], context)
+        pictures, description = await _seen(outcome, state["question"], context)
         number = source_number(outcome.url, state.get("sources", []))
-        finding = _finding(outcome, told, number)
+        finding = _finding(outcome, description, number)
         if not outcome.ok:
             seen = outcome.url if outcome.url.startswith(("http://", "https://")) else url
             now = cast(State, {**state, **downloads})
@@ -112,8 +112,8 @@ async def _seen(outcome: BrowserOutcome, question: str, context: Context) -> tup
     if not picture or not (context.sight.is_shown or _ABOUT_LOOKS.search(question)):
         return [], ""
     place = Place(f"the screen at {outcome.url}", Path(picture))
-    pictures, told = await seen_pictures([place], context, question, is_read=False)
-    return pictures, "" if context.guard is not None and context.guard.blocks(outcome.url, told) else told
+    pictures, description = await seen_pictures([place], context, question, is_read=False)
+    return pictures, "" if context.guard is not None and context.guard.blocks(outcome.url, description) else description
 
 
 def begins_at(url: str, task: str, state: State, origins: Origins) -> str:

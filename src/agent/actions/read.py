@@ -93,8 +93,8 @@ class Read(Action):
             said = await watched(Path(file["path"]), file["kind"], context, state["question"])
         places = [] if decision.find or said else places_in(file, part, decision.page)
         is_read = file["kind"] in _READ_BY_OCR
-        pictures, told = await seen_pictures(places, context, state["question"], is_read=is_read)
-        return {"steps": [step(state, ok=True, finding=_finding(file, part, said or told), pictures=pictures)]}
+        pictures, description = await seen_pictures(places, context, state["question"], is_read=is_read)
+        return {"steps": [step(state, ok=True, finding=_finding(file, part, said or description), pictures=pictures)]}
 
     async def _read_page(self, state: State, context: Context) -> Update:
         decision = resolved(decision_of(state), state)
@@ -113,11 +113,11 @@ class Read(Action):
             return failed(at, context, stopped.message)
 
 
-def _finding(file: AttachedFile, part: dict[str, Any], told: str) -> str:
+def _finding(file: AttachedFile, part: dict[str, Any], description: str) -> str:
     lines = [
         f"read_file {file['name']} ({part['where']}): {printable(file['summary'])}",
         part["text"],
-        told,
+        description,
         f"Not shown: {' '.join(part['lost'])}" if part["lost"] else "",
         f"Notes: {' '.join(part['notes'])}" if part.get("notes") else "",
         f"To read on: {part['more']}" if part["more"] else "",
@@ -156,8 +156,8 @@ async def _read(decision: Decision, state: State, context: Context, before: str 
     )
     quotes = [seen.text] if seen.text else []
     places = [Place(page.path.name, page.path)] if page.path is not None and page.kind in PICTURES else []
-    pictures, told = await seen_pictures(places, context, state["question"], is_read=True)
-    finding = "\n".join(filter(None, [f"{before}{seen.finding}", told]))
+    pictures, description = await seen_pictures(places, context, state["question"], is_read=True)
+    finding = "\n".join(filter(None, [f"{before}{seen.finding}", description]))
     return {
         **brought,
         "steps": [step(state, ok=True, finding=finding, note=seen.note, pictures=pictures)],

@@ -108,8 +108,8 @@ async def run_in_session(state: State, context: Context) -> Update:
         return {"steps": [step(state, ok=False, finding=stopped.message)]}
     printed = outcome.stdout.strip()
     text = printed or _without_quotes(outcome.value)
-    told = one_line(text or (outcome.problem.message if outcome.problem else "nothing"))
-    context.emit(ToolCalled("program", {}, outcome.ok, told, outcome.seconds))
+    summary = one_line(text or (outcome.problem.message if outcome.problem else "nothing"))
+    context.emit(ToolCalled("program", {}, outcome.ok, summary, outcome.seconds))
     result = outcome.result if outcome.ok else None
     value = text if outcome.ok and text else None
     value = value if result is None or result.said is None else result.said

@@ -142,7 +142,7 @@ async def call_external(context: Context, name: str, arguments: dict[str, Json],
     """
     shown = call_text(name, arguments, longest=_LONGEST_ARGUMENT)
     reply = await context.external.call(name, arguments, context.budget.seconds_left)
-    text = "\n".join(filter(None, [reply.text, *[await _heard(file, context, question) for file in reply.files]]))
+    text = "\n".join(filter(None, [reply.text, *[await _transcript(file, context, question) for file in reply.files]]))
     context.emit(ToolCalled(name, arguments, reply.ok, one_line(text), reply.seconds, name.partition("__")[0]))
     pictures = [Path(file.path) for file in reply.files if file.kind.startswith("image/")]
     places = tuple(Place(path.name, path) for path in pictures[:MOST_OF_ONE])
@@ -152,7 +152,7 @@ async def call_external(context: Context, name: str, arguments: dict[str, Json],
     return CallResult(True, reply.value, f"{shown} = {text}", text, places, reply.returned)
 
 
-async def _heard(file: ReplyFile, context: Context, question: str) -> str:
+async def _transcript(file: ReplyFile, context: Context, question: str) -> str:
     """Return the speech in a sound or film; empty for other files, or without a transcriber."""
     if not file.kind.startswith(("audio/", "video/")):
         return ""

@@ -59,10 +59,10 @@ class UseTool(Action):
                 return failed(state, context, str(gone), gone.message)
             arguments, doubts = with_paths(decision.arguments, state), doubts_of(state, context, programs=False)
             result = await call_tool(context, tool, arguments, read=granted(state, context), doubts=doubts)
-        pictures, told = await seen_pictures(result.places, context, state["question"], is_read=False)
+        pictures, description = await seen_pictures(result.places, context, state["question"], is_read=False)
         note = " ".join(filter(None, [kept_whole(state, context, result.text), listing(result.files)]))
-        finding = f"{result.finding}\n{told}" if told else result.finding
+        finding = f"{result.finding}\n{description}" if description else result.finding
         done = step(state, ok=result.ok, finding=finding, value=result.value, note=note, pictures=pictures)
         done = with_files_of(done, result.files)
-        text = f"{result.text}\n{told}" if told else result.text
+        text = f"{result.text}\n{description}" if description else result.text
         return {"steps": [done | {"result": text}], "used": [*(result.called or [decision.tool])] if result.ok else []}

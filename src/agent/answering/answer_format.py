@@ -239,12 +239,14 @@ async def in_schema(text: str, question: str, schema: dict[str, Any], context: C
     asked = f"Question: {question}\n\n{data_block('answer', text)}\n\nAs it is, it does not fit: {problem}."
     messages: list[Message] = [{"role": "system", "content": _SYSTEM}, {"role": "user", "content": asked}]
     for _ in range(ATTEMPTS if problem else 0):
-        told = await context.complete(Role.COORDINATOR, messages, schema=schema, temperature=0, max_tokens=_TOKENS)
-        value = told.parsed
+        completion = await context.complete(
+            Role.COORDINATOR, messages, schema=schema, temperature=0, max_tokens=_TOKENS
+        )
+        value = completion.parsed
         if not (problem := misfit(value, schema, lengths=True)):
             break
         wrong = {"role": "user", "content": f"It does not fit: {problem}. Write it again."}
-        messages += [{"role": "assistant", "content": told.text}, wrong]
+        messages += [{"role": "assistant", "content": completion.text}, wrong]
     if problem:
         raise ModelOutputError(f"no answer fits the schema: {problem}")
     return json.dumps(value, ensure_ascii=False)

@@ -200,15 +200,15 @@ async def _outcome(call: Awaitable[T], as_json: Callable[[T], dict[str, Json]]) 
     try:
         return as_json(await call)
     except WebProblem as problem:
-        told = {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}
+        details = {"reason": problem.reason, "message": problem.message, "remedy": problem.remedy}
         path = str(problem.path) if problem.path else None
-        return {"problem": told | {"retry_after": problem.retry_after, "path": path}}
+        return {"problem": details | {"retry_after": problem.retry_after, "path": path}}
 
 
 def _raise_problem(output: dict[str, Any]) -> None:
-    if told := output.get("problem"):
-        path = Path(told["path"]) if told.get("path") else None
-        known = {name: told[name] for name in ("reason", "message", "remedy", "retry_after") if name in told}
+    if details := output.get("problem"):
+        path = Path(details["path"]) if details.get("path") else None
+        known = {name: details[name] for name in ("reason", "message", "remedy", "retry_after") if name in details}
         raise WebProblem(**known, path=path)
 
 

@@ -319,11 +319,11 @@ def _for_programs(file: AttachedFile, *, is_whole: bool) -> str:
     made = [path for path in file["data"] if path != file["path"] and not (is_whole and path.endswith(_TEXT_COPY))]
     tables = [path for path in made if Path(path).parent.name == TABLES_FOLDER]
     made = [path for path in made if path not in tables]
-    told = {path: next((what for end, what in _SIDE_FILES.items() if path.endswith(end)), "") for path in made}
-    others = [path for path, what in told.items() if not what]
+    descriptions = {path: next((what for end, what in _SIDE_FILES.items() if path.endswith(end)), "") for path in made}
+    others = [path for path, what in descriptions.items() if not what]
     lines = [
         f"For programs also{f' ({what})' if what else ''}: {path}"
-        for path, what in told.items()
+        for path, what in descriptions.items()
         if what or len(others) <= 3
     ]
     if tables:

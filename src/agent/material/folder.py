@@ -343,6 +343,6 @@ class FolderCopy:
         """Return a sentence about files that were not copied; empty if all were."""
         if not (names := manifest.left_out):
             return ""
-        told = ", ".join(f"{shown_name(name)} ({why})" for name, why in names[:10])
+        shown = ", ".join(f"{shown_name(name)} ({why})" for name, why in names[:10])
         more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
-        return f"{count_of(len(names), 'name')} not copied: {told}{more}"
+        return f"{count_of(len(names), 'name')} not copied: {shown}{more}"

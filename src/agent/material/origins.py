@@ -24,11 +24,13 @@ def origins_of(state: State, context: Context) -> Origins:
         files.append(folder["listing"])
     steps, known = state.get("steps", []), state.get("known", KnownTexts(foreign=[], private=[]))
     own = [done["finding"] for done in steps if is_private(done, state)]
-    told = [json.dumps([tool.description, tool.input_schema]) for tool in state.get("tools", []) if tool.is_external]
+    described = [
+        json.dumps([tool.description, tool.input_schema]) for tool in state.get("tools", []) if tool.is_external
+    ]
     return Origins(
         wanted=words_of_user(state),
         foreign=[*known["foreign"], *files, *(done["finding"] for done in steps), *context.web.texts],
-        described=told,
+        described=described,
         private=[*known["private"], *files, *own],
         answers=[state["question"]] if "said" in state else [],
         sent=[*(parts_of_input(done["input"]) for done in steps), *context.python.sent],

@@ -124,8 +124,8 @@ def cut_for_program(text: str, rest: str = "") -> str:
     """Return the text; if it is too long, its beginning with a last line that says so."""
     if len(text) <= _LONGEST_TEXT:
         return text
-    told = "; ".join(filter(None, [f"the first {_LONGEST_TEXT:,} characters", rest]))
-    return f"{text[:_LONGEST_TEXT]}\n[Cut here: {told}]"
+    kept = "; ".join(filter(None, [f"the first {_LONGEST_TEXT:,} characters", rest]))
+    return f"{text[:_LONGEST_TEXT]}\n[Cut here: {kept}]"
 
 
 def means_page(decision: Decision) -> bool:

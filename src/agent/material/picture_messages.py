@@ -39,7 +39,7 @@ class Sight:
     """True if the role `media` has a model that takes films and sounds."""
     watched: dict[tuple[str, str], str] = field(default_factory=dict)
     """Its text, by place and question."""
-    told: dict[str, str] = field(default_factory=dict)
+    descriptions: dict[str, str] = field(default_factory=dict)
     """Texts in place of pictures that the answering model should have seen, by their paths."""
 
     @property
@@ -104,9 +104,9 @@ class PicturesOfSteps:
 
 def not_shown(picture: Picture, sight: Sight) -> str:
     """Return the text in place of a picture that could not be shown."""
-    name, told = _shown_name(picture), sight.told.get(picture["path"], "")
+    name, text = _shown_name(picture), sight.descriptions.get(picture["path"], "")
     head = f"{name} could not be shown to you"
-    return f"{head}, but this is known:\n{data_block(name, told)}" if told else f"{head}."
+    return f"{head}, but this is known:\n{data_block(name, text)}" if text else f"{head}."
 
 
 def _bytes(pictures: Sequence[Picture]) -> int:

@@ -60,8 +60,8 @@ async def seen_pictures(
         pictures = [picture for place in places if (picture := await prepared(place, context)) is not None]
         if sight.is_shown:
             return pictures, ""
-        if told := await _described(pictures, context, question):
-            return [], f"What a model sees in it: {told}"
+        if description := await _described(pictures, context, question):
+            return [], f"What a model sees in it: {description}"
     elif is_read:
         names = ", ".join(place.name for place in places)
         context.emit(Note(f"{names} is known only by its text: name a model for `vision` to have it described"))
@@ -132,8 +132,8 @@ async def tell_instead(state: State, context: Context, why: str) -> None:
     pictures = {picture["path"]: picture for holder in holders for picture in holder.get("pictures", [])}
     for path, picture in pictures.items():
         place = Place(picture["name"], Path(path))
-        _, told = await seen_pictures([place], context, state["question"], is_read=False)
-        context.sight.told[path] = told
+        _, description = await seen_pictures([place], context, state["question"], is_read=False)
+        context.sight.descriptions[path] = description
 
 
 _FILM_TOKENS = 2_000

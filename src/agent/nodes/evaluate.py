@@ -41,10 +41,10 @@ async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     )
     status = "limit" if state.get("limit") else "answered" if text else "no_answer"
     quality = judge(text, state, cited)
-    told: dict[str, Any] = {"cited": [asdict(source) for source in cited], "quality": asdict(quality)}
+    update: dict[str, Any] = {"cited": [asdict(source) for source in cited], "quality": asdict(quality)}
     if quality.is_doubtful and (again := _handed_back(text, quality, state, runtime.context)):
-        return told | again
-    return {**told, "text": text, "status": status, "again": False}
+        return update | again
+    return {**update, "text": text, "status": status, "again": False}
 
 
 def _handed_back(text: str, quality: Quality, state: State, context: Context) -> dict[str, Any]:

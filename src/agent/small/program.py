@@ -169,11 +169,11 @@ async def program_task(state: State, context: Context) -> Task:
             Job(source, None, read=read, modules=modules, packages=packages, limits=_LIMITS)
         )
 
-    told = await run_with(
+    outcome = await run_with(
         f"import {MODULE}\nprint(', '.join({MODULE}._named))\nprint({MODULE}.tell({MODULE}._named))\n"
     )
-    names, _, described = told.stdout.strip().partition("\n")
-    material = [data_block("variables", described if told.ok else _failure_of(told))] if opened else []
+    names, _, described = outcome.stdout.strip().partition("\n")
+    material = [data_block("variables", described if outcome.ok else _failure_of(outcome))] if opened else []
     material += [files_text(others, context.strategy(Role.WRITER).limits.files)] if others else []
     *messages, last = _messages("program_over_files", [*material, *shown], state)
     head = f"from {MODULE} import {names}\n" if names else ""

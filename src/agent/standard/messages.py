@@ -168,8 +168,8 @@ def _servers(state: State, room: Room) -> list[str]:
     if not tools:
         return []
     module, name = module_names(tools[0])
-    told = [data_block(server, "\n".join(lines)) for server, lines in servers.items()]
-    return ["", _CONNECTED.format(module=module, name=name), data_blocks(told)]
+    blocks = [data_block(server, "\n".join(lines)) for server, lines in servers.items()]
+    return ["", _CONNECTED.format(module=module, name=name), data_blocks(blocks)]
 
 
 def _observation(

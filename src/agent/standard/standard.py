@@ -96,8 +96,8 @@ class Standard(Strategy):
             return NextActions([end])
         why = why_replan(state, context.replan_steps)
         plans = [await replan(state, context, _names(state), why)] if why else []
-        told = await context.new_messages(state.get("turns", 0)) if state["purpose"].is_users else []
-        said = [Interjection(replies=len(state.get("replies", [])), text=text) for text in told]
+        sent = await context.new_messages(state.get("turns", 0)) if state["purpose"].is_users else []
+        said = [Interjection(replies=len(state.get("replies", [])), text=text) for text in sent]
         state = {
             **state,
             "plans": [*state.get("plans", []), *plans],
