@@ -37,7 +37,7 @@ from agent.configuration.settings import (
     SCHEMA,
     purpose_of,
 )
-from agent.configuration.specialists import not_for
+from agent.configuration.specialists import forbidden_actions
 from agent.consent.consent import Consent
 from agent.consent.hosts import HostGrants
 from agent.consent.policy import Policy
@@ -557,7 +557,7 @@ class ActiveRun:
         without: list[str] = [_ACTION_OF.get(name, name) for name in self.settings.without]
         if agent := self.settings.agent:
             start["agent"] = agent
-            without += not_for(agent)
+            without += forbidden_actions(agent)
         if without:
             start["without"] = list(dict.fromkeys(without))
         return start

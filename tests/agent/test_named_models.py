@@ -81,7 +81,7 @@ def test_speech_is_written_down_by_a_model_that_hears(place) -> None:
     assert (speech.engine, speech.model, speech.base_url) == ("api", "whisper-1", "https://b.example/v1")
     assert speech.api_key == KEYS["BIG_KEY"]
     place.user(f'speech_model = "ear"\n{entry}')
-    with pytest.raises(SettingsError, match="does not say `hears = true`"):
+    with pytest.raises(SettingsError, match="does not have `hears = true`"):
         place.read()
 
 

@@ -119,10 +119,10 @@ def test_a_project_may_not_redirect_or_weaken(place, text, named):
     [
         ("10.0.0.5/8", "neither a host"),
         ("intranet.example/wiki", "neither a host"),
-        ("http://intranet.example/wiki", "more than a host"),
+        ("http://intranet.example/wiki", "must be only a host"),
         ("http://127.0.0.1:99999", "not an address"),
         ("127.1", "write that one"),
-        ("*.intranet.example", "names no host"),
+        ("*.intranet.example", "is not a host"),
     ],
 )
 def test_an_entry_of_allow_addresses_that_means_nothing_is_an_error(place, entry, said):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from agent.actions.action import TEXT, Action, FunctionCall, function_form
-from agent.configuration.specialists import SHARE, SPECIALISTS, not_for
+from agent.configuration.specialists import SHARE, SPECIALISTS, forbidden_actions
 from agent.context import Context, Update
 from agent.conversation import Room
 from agent.events import ToolCalled
@@ -110,7 +110,7 @@ class HandOvers:
             files=state.get("files", []),
             agent=agent,
             most_turns=allowed,
-            without=list(dict.fromkeys([*state.get("without", []), *not_for(agent)])),
+            without=list(dict.fromkeys([*state.get("without", []), *forbidden_actions(agent)])),
             sources=state.get("sources", []),
             links=state.get("links", {}),
             known={

@@ -1,4 +1,4 @@
-"""Entries of the setting `allow_addresses`: private addresses that may be opened."""
+"""The setting `allow_addresses`: private addresses that may be opened."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class AllowedAddress(NamedTuple):
-    """One entry: a network or a host name, at one port or at all ports."""
+    """One entry: a network or a host name, with or without a port."""
 
     network: IPv4Network | IPv6Network | None
     name: str
     port: int | None
 
     def covers(self, address: IPv4Address | IPv6Address, host: str, port: int) -> bool:
-        """Return True if the entry names this address or the requested host, at this port."""
+        """Return True if the entry allows this address or requested host, at this port."""
         if self.port not in (None, port):
             return False
         return address in self.network if self.network is not None else self.name == host.lower()
 
 
 def read_allowed(text: str) -> AllowedAddress:
-    """Read an entry: `intranet.example`, `10.0.0.5`, `10.0.0.5:8080`, `10.1.0.0/16` or `http://127.0.0.1:8000`.
+    """Parse an entry: `intranet.example`, `10.0.0.5`, `10.0.0.5:8080`, `10.1.0.0/16` or `http://127.0.0.1:8000`.
 
     Raises:
         ValueError: The entry has another form.
@@ -42,15 +42,15 @@ def read_allowed(text: str) -> AllowedAddress:
     try:
         parts = urlsplit(f"//{rest}")
         host, port = (parts.hostname or "").rstrip(".").encode("idna").decode(), parts.port or _PORTS.get(scheme)
-    except ValueError as error:  # of a port, a bracket or a name
+    except ValueError as error:
         raise ValueError(f"{text} is not an address: {error}") from None
     if parts.path.strip("/") or parts.query or parts.fragment or "@" in rest:
-        raise ValueError(f"{text} is more than a host and a port, and only these are checked: leave out the rest")
+        raise ValueError(f"{text} must be only a host and a port: leave out the rest")
     with suppress(ValueError):
         return AllowedAddress(ip_network(host), "", port)
     with suppress(OSError):
         plain = socket.inet_ntoa(socket.inet_aton(host))
         raise ValueError(f"{text} is an unusual form of {plain}: write that one")
     if not _NAME.fullmatch(host):
-        raise ValueError(f"{text} names no host")
+        raise ValueError(f"{text} is not a host")
     return AllowedAddress(None, host, port)

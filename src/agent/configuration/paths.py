@@ -1,4 +1,4 @@
-"""alita's folders: the user's usual ones, or one folder for everything if ALITA_HOME is set."""
+"""alita's folders: the platform's usual ones, or one folder for everything if ALITA_HOME is set."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ TOOLS_FOLDER = "generated_tools"
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """Folders of the settings and of everything that alita makes, except tools."""
+    """The folders with settings and all of alita's files, except created tools."""
 
     config: Path
     data: Path
     cache: Path
     runtime: Path
-    """Sockets and locks; emptied by the system when the user logs out."""
+    """Sockets and locks. The system deletes it when the user logs out."""
 
     @property
     def config_file(self) -> Path:
@@ -30,7 +30,11 @@ class Folders:
 
 
 def find_folders(environment: Mapping[str, str]) -> Folders:
-    """Return the folders for an environment."""
+    """Return the folders for this environment.
+
+    Raises:
+        SettingsError: The user has no home folder.
+    """
     if config := environment.get("ALITA_CONFIG_DIR", "").strip():
         others = find_folders({**environment, "ALITA_CONFIG_DIR": ""})
         return replace(others, config=Path(config).expanduser().absolute())
@@ -44,13 +48,13 @@ def find_folders(environment: Mapping[str, str]) -> Folders:
     try:
         runtime = Path(session) / "alita" if session and Path(session).is_dir() else dirs.user_cache_path / "runtime"
         return Folders(dirs.user_config_path, dirs.user_data_path, dirs.user_cache_path, runtime)
-    except RuntimeError as error:  # as in containers that run as any user id
+    except RuntimeError as error:  # in containers that run under an arbitrary user id
         raise SettingsError(
             "this user has no home folder", remedy="Set ALITA_HOME to a folder that this user owns."
         ) from error
 
 
 def default_tools_folder(data: Path, current: Path) -> Path:
-    """Return `generated_tools` in the current folder if it exists, else the one in the data folder."""
+    """Return `generated_tools` in the current folder if it exists, else in the data folder."""
     here = current / TOOLS_FOLDER
     return here if here.is_dir() else data / TOOLS_FOLDER

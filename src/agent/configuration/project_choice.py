@@ -1,8 +1,8 @@
-"""The model and services that a project's files choose, and the user's decision about them.
+"""Models and services that a project's files choose, and the user's decision about them.
 
-The `alita.toml` or `.env` of a cloned folder could name a stranger's model or endpoint, which would read questions and
-files, and control the user's servers. So the user is asked once, as for a server that a project defines. The decision
-applies to exactly these values in this folder.
+The `alita.toml` or `.env` of a cloned project could name a stranger's model or endpoint. It would then read questions
+and files, and control external servers. So the user is asked once. The decision applies to exactly these values in this
+folder.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProjectChoice:
-    """A project's settings that decide which model answers, or who receives searches and recordings."""
+    """The settings of a project's files that choose a model, a search engine or a speech service."""
 
     project: Path
     settings: tuple[Explained, ...]
-    """The chosen values with their files; keys are masked."""
+    """The chosen values with their file. Keys are masked."""
     digest: str
     """SHA-256 of the values. After a change, the user is asked again."""
     verdict: Verdict | None
 
     @classmethod
     def of(cls, settings: Settings) -> ProjectChoice | None:
-        """Return the choice of the project in which the settings were read; None if its files choose nothing."""
+        """Return the choice of the project whose settings were read; None if it makes none."""
         chosen = [line for line in settings.explain() if line.name in settings.chosen_by_project]
         if not chosen:
             return None
@@ -48,21 +48,21 @@ class ProjectChoice:
 
     @property
     def decides_model(self) -> bool:
-        """True if it chooses the model that decides on actions, not only a service for search or speech."""
+        """True if it chooses a model, which decides on actions, and not only search or speech."""
         deciding = {"model", "fallback", "base_url", *ROLES}
         return any(line.name in deciding or line.name.startswith("models.") for line in self.settings)
 
     @property
     def in_one_line(self) -> str:
-        """The choice in one line."""
+        """The choice on one line."""
         return one_line("; ".join(f"{line.name} = {line.value} ({line.source})" for line in self.settings), 600)
 
 
 def require_allowed(settings: Settings) -> None:
-    """Raise unless the user has allowed the model, endpoint or account that a project chose.
+    """Stop if a model, endpoint or account would be used that only a project chose.
 
     Raises:
-        SettingsError: The user has not allowed the choice.
+        SettingsError: The user has not allowed it.
     """
     choice = ProjectChoice.of(settings)
     if choice is not None and choice.verdict != "trusted":

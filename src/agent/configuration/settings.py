@@ -1,7 +1,7 @@
-"""The settings of one invocation: one typed object, read once and passed down.
+"""The settings of one process: a typed object that is read once and passed on.
 
-Defaults < user file < project file < environment (with `.env` below it) < flags. The settings remember the source of
-every value. The layers are read in `agent.configuration.settings_sources`.
+Defaults < user file < project file < `.env` < environment < flags. Each value remembers its source.
+`agent.configuration.settings_sources` reads the sources.
 """
 
 from __future__ import annotations
@@ -51,16 +51,20 @@ UNSET = "—"
 
 
 def split_names(value: Any) -> Any:
-    """Split a text at commas; return other values unchanged."""
+    """Split a text at its commas; return any other value unchanged."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
 
 
 def require_header_text(key: str) -> None:
-    """Raise ValueError for a key that no HTTP header can contain. The message does not show the key."""
+    """Check that a key can be sent in an HTTP header. The error does not show the key.
+
+    Raises:
+        ValueError: The key contains an impossible character.
+    """
     if strange := next((c for c in key if not (c.isascii() and c.isprintable())), ""):
-        raise ValueError(f"it contains the character {strange!a}, which no key contains; paste it again")
+        raise ValueError(f"it contains the character {strange!a}, which cannot be part of a key; paste it again")
 
 
 def _usable(key: SecretStr | None) -> SecretStr | None:
@@ -85,7 +89,7 @@ def seconds_of(period: str) -> float:
 
 
 def start_of(text: str, now: float) -> float:
-    """Return the start of a period in seconds since 1970: `7d` before now, or a day such as `2026-11-01`, local time.
+    """Return the start of a period, in seconds since 1970: `7d` ago, or a date such as `2026-11-01` in local time.
 
     Raises:
         ValueError: The text is neither.
@@ -101,7 +105,7 @@ def start_of(text: str, now: float) -> float:
 
 
 def _retention(value: object) -> str:
-    """Return the value of the setting `keep_runs`: a period, a number of runs, or `all`."""
+    """Check a value of `keep_runs`."""
     text = str(value).strip().lower()
     if text != "all" and not text.isdecimal() and not _PERIOD.fullmatch(text):
         raise ValueError(f"{text!r} is not a period such as 90d, a number of runs, or all")
@@ -109,7 +113,7 @@ def _retention(value: object) -> str:
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
-"""Names; separated by commas in a variable or a flag."""
+"""A list. In variables and flags, separated by commas."""
 Address = Annotated[str | None, AfterValidator(endpoint_address)]
 Key = Annotated[SecretStr | None, AfterValidator(_usable)]
 Count = Annotated[int, Field(ge=1, le=1000)]
@@ -117,24 +121,26 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Traits(NamedTuple):
-    """Facts about a setting besides its type, default and description, given in its annotation."""
+    """Facts about a setting besides its type, default and description. Part of its annotation."""
 
     variables: tuple[str, ...] = ()
-    """Other programs' variables that also set it. `ALITA_` and the setting's name takes precedence."""
+    """Variables of other programs that also set it. `ALITA_` and the setting's name takes precedence."""
     not_for_projects: str = ""
     """Why a project's files may not set it; empty if they may. Keys and folders are never for projects."""
     decides: bool = False
-    """It decides which model answers, or who receives questions, searches or recordings. A value from a project's file
-    is used only after the user has allowed it."""
+    """It chooses a model, or who receives questions, searches or recordings.
+
+    A project's value is used only after the user has allowed it.
+    """
     recorded: bool = False
-    """Answers depend on it: it is part of a run's configuration, and so of the answer cache's key."""
+    """Answers depend on it. It is recorded with a run, and is part of the answer cache's key."""
 
 
 ModelNames = Annotated[Names, Traits(decides=True)]
 
 
 class Explained(NamedTuple):
-    """One setting as `alita config show` prints it; keys are masked."""
+    """A setting as `alita config show` prints it. Keys are masked."""
 
     name: str
     value: str
@@ -207,7 +213,7 @@ class _FixedSettings(BaseModel):
     approval: Annotated[
         Literal["ask", "auto", "never"],
         Traits(not_for_projects="it would choose which tools are kept without asking you"),
-    ] = Field("auto", description="Whether to keep a new tool: ask, auto (always) or never.")
+    ] = Field("auto", description="Whether to keep a new tool: ask, auto (always keep it) or never.")
     packages: Annotated[
         Literal["ask", "auto", "never"],
         Traits(not_for_projects="it would choose which packages are installed without asking you"),
@@ -219,16 +225,16 @@ class _FixedSettings(BaseModel):
         Traits(not_for_projects="it would choose which hosts are reached without asking you"),
     ] = Field(
         "ask",
-        description="Whether tools and programs may reach the hosts that they declare: ask, auto (always, but a key is "
-        "asked about) or never.",
+        description="Whether tools and programs may reach the hosts that they declare: ask, auto (yes, but ask before "
+        "a stored key is sent) or never.",
     )
-    servers: Names = Field(("all",), description="MCP servers to use, by name: all, none, or some of them.")
+    servers: Names = Field(("all",), description="MCP servers to use: names, all or none.")
     download: Annotated[
         Literal["terminal", "always", "never"],
         Traits(not_for_projects="it would choose what is downloaded to your machine"),
     ] = Field(
         "terminal",
-        description="When to download missing models and browsers: if there is a terminal (terminal), always or never.",
+        description="When to download missing models and browsers: at a terminal only (terminal), always or never.",
     )
     gaps: Literal["auto", "reviewed", "off"] = Field(
         "auto", description="Gap records that the planner sees: all but rejected (auto), approved (reviewed), or none."
@@ -253,7 +259,7 @@ class _FixedSettings(BaseModel):
         str,
         BeforeValidator(_retention),
         Traits(not_for_projects="it would choose which of your runs are removed"),
-    ] = Field("90d", description="Runs to keep: those of the last 90d, 12w …, this many of the newest, or all.")
+    ] = Field("90d", description="Runs to keep: a period such as 90d or 12w, a number of runs, or all.")
 
     log_days: Annotated[int, Traits(not_for_projects="it would choose which of your logs are removed")] = Field(
         14, ge=0, description="Days to keep logs; 0 writes none."
@@ -287,7 +293,7 @@ class _FixedSettings(BaseModel):
     browser_seconds: Seconds = Field(300.0, description="Time limit for one browser action, in seconds.")
 
     speech: Annotated[Literal["auto", "faster-whisper", "openai-whisper", "api", "none"], Traits(decides=True)] = Field(
-        "auto", description="What transcribes speech in audio and video."
+        "auto", description="Program or service that transcribes speech in audio and video."
     )
     speech_model: Annotated[str, Traits(decides=True)] = Field(
         "", description="Model for transcription, if there are several."
@@ -306,11 +312,11 @@ class _FixedSettings(BaseModel):
     models_dir: Path = Field(Path(), description="Folder for the embedded model's weights.")
     gaps_file: Path = Field(Path(), description="File with the gap records, in the form of the store.")
     database_url: Annotated[Key, Traits(not_for_projects="it would move alita's data")] = Field(
-        None, description="Address of a PostgreSQL database that keeps the store (default: a file in `data_dir`)."
+        None, description="Address of a PostgreSQL database for the store (default: a file in `data_dir`)."
     )
 
     gemini_api_key: Annotated[Key, Traits(variables=("GEMINI_API_KEY",), decides=True)] = Field(
-        None, description="API key for Gemini; defines the model `gemini`, which watches films."
+        None, description="API key for Gemini; defines the model `gemini`, which takes video and audio."
     )
     gemini_model: Annotated[str, Traits(decides=True)] = Field(
         "gemini-flash-latest", min_length=1, description="Model that `gemini` asks."
@@ -329,7 +335,7 @@ class _FixedSettings(BaseModel):
     def _hears(cls, value: str, info: ValidationInfo) -> str:
         named = info.data.get("models", {}).get(value)
         if named is not None and not named.hears:
-            raise ValueError(f"[models.{value}] does not say `hears = true`")
+            raise ValueError(f"[models.{value}] does not have `hears = true`")
         return value
 
     @field_validator("engines", "agent", "without")
@@ -364,7 +370,7 @@ class _FixedSettings(BaseModel):
     def remember(
         self, sources: Mapping[str, str], project: Path, chosen: Iterable[str], keys: Mapping[str, SecretStr]
     ) -> Self:
-        """Return these settings after storing the source of each value; see the properties with these names."""
+        """Store the source of each value, and return these settings. See the properties with the same names."""
         self._keys.update(keys)
         self._sources.update(sources)
         self._project = project
@@ -373,16 +379,16 @@ class _FixedSettings(BaseModel):
 
     @property
     def project(self) -> Path:
-        """Folder of the `alita.toml` and `.env` that were read."""
+        """The folder whose `alita.toml` and `.env` were read."""
         return self._project
 
     @property
     def chosen_by_project(self) -> frozenset[str]:
-        """A project's settings that decide which model answers; see `agent.configuration.project_choice`."""
+        """The settings with `decides` that come from a project's file; see `agent.configuration.project_choice`."""
         return self._chosen_by_project
 
     def models_for(self, role: str) -> tuple[str, ...]:
-        """Return the models of a role in the order of use. Only the role for films may have none."""
+        """Return the models of a role, in order of preference. Only the role `media` may have none."""
         own: tuple[str, ...] = getattr(self, role)
         general = (self.model, *self.fallback)
         if role != Role.MEDIA:
@@ -391,7 +397,7 @@ class _FixedSettings(BaseModel):
         return own or tuple(sorted(watching, key=lambda name: name not in general))
 
     def strategy_of(self, model: str) -> StrategyName:
-        """Return the configured strategy for a model: its own, else the run's."""
+        """Return the configured strategy of a model."""
         named = self.models.get(model)
         return self.strategy if named is None or named.strategy == "auto" else named.strategy
 
@@ -400,7 +406,7 @@ class _FixedSettings(BaseModel):
         return all(map(self.model_sees, self.models_for(role)))
 
     def model_sees(self, name: str) -> bool:
-        """Return True if a model reads pictures: by its role, its table or its name."""
+        """Return True if a model reads pictures, according to its role, its table or its name."""
         named = self.models.get(name)
         if name in self.vision or (named and named.sees is not None):
             return name in self.vision or bool(named and named.sees)
@@ -408,17 +414,17 @@ class _FixedSettings(BaseModel):
 
     @property
     def keys(self) -> Mapping[str, str]:
-        """Keys of the named models in clear text, by the names of their variables."""
+        """The keys of the named models, by their variables."""
         return {variable: key.get_secret_value() for variable, key in self._keys.items()}
 
     @property
     def logs_dir(self) -> Path:
-        """Folder of the logs of runs."""
+        """Folder of the logs."""
         return self.data_dir / "logs"
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """All keys in clear text, for the redactor."""
+        """All keys and passwords, for redaction."""
         values = (getattr(self, name) for name in type(self).model_fields)
         found = (*(v.get_secret_value() for v in values if isinstance(v, SecretStr)), *self.keys.values())
         password = urlsplit(self.database_url.get_secret_value()).password if self.database_url else None
@@ -431,12 +437,12 @@ class _FixedSettings(BaseModel):
 
     @property
     def by_flag(self) -> set[str]:
-        """Settings from the command line."""
+        """Names of the settings that came from the command line."""
         return {name for name, source in self._sources.items() if source.startswith("flag")}
 
     @property
     def may_download(self) -> bool:
-        """True if models and browsers may be downloaded."""
+        """True if models and browsers may be downloaded now."""
         at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
         return self.download == "always" or (self.download == "terminal" and at_terminal)
 
@@ -445,19 +451,19 @@ class _FixedSettings(BaseModel):
         return self._sources.get(name, "default")
 
     def explain(self) -> list[Explained]:
-        """Return each setting with its value and source."""
+        """Return all settings with their values and sources."""
         values = {name: _shown(getattr(self, name)) for name in type(self).model_fields if name != "models"}
         values |= {f"models.{name}": named.shown for name, named in self.models.items()}
         return [Explained(name, value, self.source_of(name)) for name, value in values.items()]
 
 
 def _engine_fields() -> dict[str, Any]:
-    """Return the settings of each search engine: the address of the user's own server, and an API key."""
+    """Return the settings of each search engine: the URL of the user's own server, and an API key."""
     fields: dict[str, Any] = {}
     for engine in ENGINES:
         if engine.url:
-            to_whom = "it would choose who receives your searches and your key"
-            traits = Traits(variables=(engine.url.upper(),), not_for_projects=to_whom)
+            reason = "it would choose who receives your searches and your key"
+            traits = Traits(variables=(engine.url.upper(),), not_for_projects=reason)
             url = Field(None, description=f"URL of your own {engine.title} server.")
             fields[engine.url] = Annotated[Address, traits], url
         if engine.key:
@@ -491,7 +497,7 @@ def _shown(value: Any) -> str:
 
 
 def implied_model(values: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the default model and the reason for it. At any endpoint but OpenAI's, it is `auto`."""
+    """Return the model if none is configured, and the reason. At any endpoint but OpenAI's it is `auto`."""
     url = str(values.get("base_url") or "")
     if url and not _OPENAI.match(url):
         return FIRST_LISTED, "default with an endpoint"
@@ -501,38 +507,37 @@ def implied_model(values: Mapping[str, Any]) -> tuple[str, str]:
 
 
 PURPOSE = "wish"
-"""In a run's configuration: its purpose, if that is not an answer."""
+"""Key in a run's configuration: its purpose, unless it is to answer."""
 AROUND = "around"
-"""In a run's configuration: the requirement of the package to make a tool around."""
+"""Key in a run's configuration: the package that the tool should wrap, as a requirement."""
 SCHEMA = "schema"
-"""In a run's configuration: the JSON Schema of its answer, as JSON."""
+"""Key in a run's configuration: the JSON Schema of its answer."""
 RULES = "rules"
-"""In a run's configuration: a benchmark's rules for the form of answers."""
+"""Key in a run's configuration: a benchmark's rules for the form of answers."""
 EARLIER = "earlier"
-"""In a run's configuration: the program that answered an earlier question of the same form."""
+"""Key in a run's configuration: the program that answered a question of the same form before."""
 FOLLOWS = "follows"
-"""In a run's configuration: the run of the turn before it. The run's journal has the conversation."""
+"""Key in a run's configuration: the run of the previous turn, whose journal has the conversation."""
 HOME = "home"
-"""In a run's configuration: the first run of its conversation; its folder has the files of all turns."""
+"""Key in a run's configuration: the first run of its conversation, whose folder has the files of all turns."""
 FOLDER = "folder"
-"""In a run's configuration: the user's folder that programs may read; empty after the grant was withdrawn."""
+"""Key in a run's configuration: the user's folder that programs may read; empty if the permission was withdrawn."""
 COPY = "folder_copy"
-"""In a run's configuration: the run with the copy of the folder; `new` for the run itself, empty without a copy."""
+"""Key in a run's configuration: the run with the copy of the folder. `new` means this run, and empty no copy."""
 NEW_COPY = "new"
 TRAITS = {
     name: next((fact for fact in field.metadata if isinstance(fact, Traits)), Traits())
     for name, field in Settings.model_fields.items()
 }
-"""The traits of each setting."""
 _LIMITS = ("max_steps", "max_tokens", "max_seconds", "max_cost")
 _RECORDED = tuple(name for name, traits in TRAITS.items() if traits.recorded)
 _AS_IN_PROCESS = {*_LIMITS, "engines", "browser_hosts", "allow_private", "allow_addresses"}
-"""Recorded settings that come from this process if a run's configuration lacks them. Others then count as unset."""
+"""If a run's configuration lacks these, the settings of this process apply. Other recorded settings count as unset."""
 _UNSET_IF_MISSING = tuple(name for name in _RECORDED if name not in _AS_IN_PROCESS)
 
 
 def configuration_of(settings: Settings) -> dict[str, str]:
-    """Return everything that an answer depends on besides question and files: models, endpoint and limits."""
+    """Return everything that answers depend on besides question and files: models, endpoint and limits."""
     configuration = {"model": settings.model, "base_url": settings.base_url or ""}
     for name in _RECORDED:
         value = getattr(settings, name)
@@ -550,22 +555,22 @@ def configuration_of(settings: Settings) -> dict[str, str]:
 
 
 def values_to_resume(settings: Settings) -> dict[str, str]:
-    """Return values that a later process needs to resume a run, because it does not have this process's flags."""
+    """Return the values that another process needs to resume a run, because it does not have this one's flags."""
     endpoint = {"endpoint": "by flag"} if "base_url" in settings.by_flag else {}
     return {"tools_dir": str(settings.tools_dir), "approval": settings.approval, **endpoint}
 
 
 def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Settings:
-    """Return the settings with the models, the limits and the library of a run, to match its journal.
+    """Return the settings with the models, limits and library of a run, to match its journal.
 
     Args:
         run: The run.
         settings: The settings of this process.
-        goes_on: True if the run will make new calls. Then limits from the command line apply, and this process may
-            raise the limit that ended the run.
+        goes_on: True if it makes new calls. Then limits from the command line apply, and the settings may raise
+            the limit that ended the run.
 
     Raises:
-        RunError: An earlier version made the run with a setting that this version does not have.
+        RunError: The run has a setting that this version does not support.
     """
     configuration = run.configuration
     written = {
@@ -592,5 +597,5 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
 
 
 def purpose_of(run: Run) -> Purpose:
-    """Return the purpose of a run. Resumed and replayed runs keep it."""
+    """Return the purpose of a run. A resumed or repeated run keeps it."""
     return Purpose.CREATE if run.configuration.get(PURPOSE) == "create" else Purpose.ANSWER

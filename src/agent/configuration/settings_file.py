@@ -1,4 +1,4 @@
-"""The user's settings file. A setting is checked before it is written, and comments are kept."""
+"""Changing the user's settings file. A value is checked before it is written, and comments are kept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class SettingsFile:
-    """A settings file, which may not exist yet."""
+    """A settings file. It may not exist yet."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -28,10 +28,13 @@ class SettingsFile:
     def set(self, name: str, text: str, check: Callable[[dict[str, Any]], object]) -> None:
         """Write a setting.
 
+        Example:
+            >>> SettingsFile(path).set("max_steps", "20", check=read_settings)
+
         Args:
-            name: Its name.
-            text: Its value as in TOML (`12`, `true`, `["a", "b"]`), or plain text.
-            check: Reads all settings with the given one, so that an invalid value is reported before it is written.
+            name: The setting's name.
+            text: The value as in TOML (`12`, `true`, `["a", "b"]`), or plain text.
+            check: Reads all settings with the new one, and raises if its value is invalid.
 
         Raises:
             UsageError: The setting is a key.
@@ -58,7 +61,7 @@ class SettingsFile:
         """Remove a setting.
 
         Raises:
-            UsageError: The file does not have it.
+            UsageError: The file does not contain it.
             SettingsError: The file cannot be read.
             StorageError: The file cannot be written.
         """

@@ -32,9 +32,9 @@ from mcp_tools.small_files import SETTINGS, read_small, toml_of
 from mcp_tools.text import one_line
 
 Layer = dict[str, tuple[Any, str]]
-"""Values of one source, each with the source's name for messages."""
+"""The values of one source, each with the name of the source for messages."""
 _MODELS = "models."
-"""Prefix of a model that a layer defines. Each is a separate setting, so layers override it by name."""
+"""Prefix of named models. Each is a separate value, so that a later source can replace it."""
 _GEMINI_KEY = "ALITA_GEMINI_API_KEY"
 _WORDS = {
     **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "it is not a whole number"),
@@ -49,16 +49,16 @@ NOT_FOR_PROJECTS: dict[str, str] = {
     **dict.fromkeys(_FOLDERS, "it would move alita's data"),
     **{name: traits.not_for_projects for name, traits in TRAITS.items() if traits.not_for_projects},
 }
-"""Settings that a project's files may not set, each with the reason."""
+"""Settings that a project's files may not contain, each with the reason."""
 _FOR_DOTENV = ("base_url", *(name for name in KEYS if name != "database_url"))
-"""Exceptions that a project's `.env` may set."""
+"""The ones among them that a project's `.env` may contain."""
 _DECIDING = tuple(name for name, traits in TRAITS.items() if traits.decides)
 SERVE_TOKEN = "ALITA_SERVE_TOKEN"  # noqa: S105 - a variable's name
-"""Variable with the bearer token of `alita serve --http`. It is not a setting, so projects cannot choose it."""
+"""The bearer token of `alita serve --http`. It is not a setting, so that no project file can choose it."""
 
 
 def variables(setting: str) -> tuple[str, ...]:
-    """Return the variables that set a setting, the strongest first; none for a table."""
+    """Return the variables for a setting, in order of precedence; none for tables."""
     return () if setting == "models" else (f"ALITA_{setting.upper()}", *TRAITS[setting].variables)
 
 
@@ -68,12 +68,17 @@ def read_settings(
     environment: Mapping[str, str] | None = None,
     current: Path | None = None,
 ) -> Settings:
-    """Read and merge all layers.
+    """Read all sources and merge them.
+
+    Example:
+        >>> settings = read_settings({"max_steps": 5})
+        >>> settings.source_of("max_steps")
+        'flag --max-steps'
 
     Args:
-        flags: Values of the command line; None means not given.
-        environment: Environment variables; by default those of the process.
-        current: The folder with the `alita.toml` and `.env` to read; by default the current one.
+        flags: Values from the command line. None means not given.
+        environment: The variables; by default those of this process.
+        current: The folder with `alita.toml` and `.env`; by default the current folder.
 
     Raises:
         SettingsError: A file cannot be read, a setting is unknown, or a value is invalid.
@@ -128,7 +133,7 @@ def read_settings(
 
 
 def _chosen(sources: Mapping[str, str], theirs: set[tuple[str, str]]) -> list[str]:
-    """Return the deciding settings that come from a project's files and are not overridden by the user."""
+    """Return the deciding settings whose final value comes from a project's file."""
     models = [name for name in sources if name.startswith(_MODELS)]
     chosen = [name for name in (*_DECIDING, *models) if (name, sources.get(name)) in theirs]
     implied = ["model"] if {"base_url", "api_key"} & {*chosen} and sources["model"].startswith("default") else []
@@ -136,7 +141,7 @@ def _chosen(sources: Mapping[str, str], theirs: set[tuple[str, str]]) -> list[st
 
 
 def _keys(settings: Settings, environment: Mapping[str, str]) -> dict[str, SecretStr]:
-    """Return the keys of the named models. A project's `.env` is not read: the owner of its keys would be unknown."""
+    """Return the keys of the named models. They cannot come from a project's `.env`, whose author is unknown."""
     keys = {}
     for name, named in settings.models.items():
         if key := environment.get(named.key, "").strip():
@@ -149,7 +154,7 @@ def _keys(settings: Settings, environment: Mapping[str, str]) -> dict[str, Secre
 
 
 def _require_harmless(project: Layer, dotenv: Layer, current: Path) -> None:
-    """Refuse settings that a project's files may not set."""
+    """Reject settings that a project's files may not contain."""
     for layer, allowed in ((project, ()), (dotenv, _FOR_DOTENV)):
         for name, (value, source) in layer.items():
             if name in NOT_FOR_PROJECTS and name not in allowed:
@@ -176,7 +181,7 @@ def _require_harmless(project: Layer, dotenv: Layer, current: Path) -> None:
 
 
 def _refuse_borrowed_keys(project: Layer, own: Layer) -> None:
-    """Refuse a project's model with a key, unless the user's own settings use that key at the same endpoint."""
+    """Allow a project's models to use a key only at an endpoint where the user's own settings use that key."""
     models = [value for name, (value, _) in own.items() if name.startswith(_MODELS)]
     used = {(_address(value.get("base_url")), value.get("key")) for value in models}
     key_source = own["api_key"][1] if "api_key" in own else ""
@@ -196,7 +201,7 @@ def _address(url: object) -> str:
 
 
 def _refuse_redirected_key(merged: Layer, dotenv: Layer) -> None:
-    """Refuse to send a key to an endpoint from `.env`, unless the key is from `.env`, too."""
+    """Make sure that an endpoint from `.env` only receives a key from `.env`."""
     url, key = merged.get("base_url"), merged.get("api_key")
     if url and key and url == dotenv.get("base_url") and key != dotenv.get("api_key"):
         raise SettingsError(
@@ -220,7 +225,7 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
 
 
 def _file_layer(path: Path) -> Layer:
-    """Return the settings of a file; each named model is a separate setting."""
+    """Return the settings in a file. Named models become separate values."""
     with os_errors_as(SettingsError, f"{path} cannot be read"):
         try:
             values = toml_of(read_small(path, SETTINGS))
@@ -244,7 +249,7 @@ def _file_layer(path: Path) -> Layer:
 
 
 def _variables_layer(environment: Mapping[str, str], origin: str = "variable {}") -> Layer:
-    """Return the settings from variables. An empty variable counts as unset; a misspelt one is an error."""
+    """Return the settings in variables. An empty variable counts as unset, and a misspelt one is an error."""
     layer: Layer = {}
     for setting in Settings.model_fields:
         for variable in variables(setting):
@@ -266,7 +271,7 @@ def _dotenv_layer(path: Path) -> Layer:
     from dotenv import dotenv_values
 
     with os_errors_as(SettingsError, f"{path} cannot be read"):
-        # No interpolation: it would let the file copy the environment's secrets into other values.
+        # With interpolation, the file could copy secrets from the environment into other values.
         text = read_small(path, SETTINGS).decode()
         found = dotenv_values(stream=io.StringIO(text), interpolate=False)
     if "ALITA_HOME" in found:
@@ -278,10 +283,10 @@ def _dotenv_layer(path: Path) -> Layer:
 
 
 def require_known(values: Iterable[str], path: Path | None = None) -> None:
-    """Refuse unknown settings, in a file or typed by the user.
+    """Check that settings exist, in a file or as the user typed them.
 
     Raises:
-        SettingsError: A name is unknown. The message suggests the nearest one.
+        SettingsError: A name is unknown. The message suggests a similar one.
     """
     for name in values:
         said = f"{path} sets {name}" if path else f"There is no setting {name}"

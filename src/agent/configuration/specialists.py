@@ -1,4 +1,4 @@
-"""The specialists: agents for one kind of task. They answer a whole question, or one that a run hands over."""
+"""The specialists: agents for one kind of task. They answer a whole question, or a part that another run hands over."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Specialist:
-    """A specialist. All agents share the tools of the library and of servers."""
+    """A specialist. All specialists share the tools of the library and of external servers."""
 
     summary: str
-    """For people."""
+    """Description for users."""
     prompt: str
-    """Follows the standard prompt."""
+    """Appended to the standard prompt."""
     actions: tuple[str, ...]
-    """Actions that it may use."""
+    """The actions that it may use."""
     share: float
-    """Share of the run's limit of steps for a handed-over question."""
+    """Part of the run's step limit for a question that is handed over."""
 
 
 SPECIALISTS = {
@@ -62,16 +62,16 @@ SPECIALISTS = {
     ),
 }
 SHARE = 0.5
-"""Share of the run's steps for a question without a specialist."""
+"""Part of the run's step limit for a question that is handed over without a specialist."""
 _ACTIONS = ("search", "browse", "read_file", "create_tool", "run_code", "ask")
 
 
 def prompt_of(agent: str) -> str:
-    """Return the text after the standard prompt; empty for an agent that is not a specialist."""
+    """Return the text to append to the standard prompt; empty without a specialist."""
     return SPECIALISTS[agent].prompt if agent else ""
 
 
-def not_for(agent: str) -> list[str]:
-    """Return the actions that a specialist lacks. No specialist hands questions over."""
+def forbidden_actions(agent: str) -> list[str]:
+    """Return the actions that an agent may not use. Agents that were handed a question cannot hand over questions."""
     own = SPECIALISTS[agent].actions if agent else _ACTIONS[:-1]
     return [action for action in _ACTIONS if action not in own]

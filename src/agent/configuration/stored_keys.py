@@ -1,4 +1,4 @@
-"""API keys that alita stores for the user: in the system's keyring if there is one, else in a private file."""
+"""Stored API keys: in the system keyring if there is one, else in a private file."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from agent.user_files import writing
 from mcp_tools.data_files import JsonFile
 
 FILE = "keys.json"
-"""File in the config folder: each key by its variable; null for a key in the keyring."""
+"""In the config folder. Maps each variable to its key, or to null if the key is in the keyring."""
 OF_HOST = "@"
-"""Separator between a key's name and the host to which tools may send it: `WEATHER@api.example.com`."""
+"""Separates name and host of a key that tools may send to that host: `WEATHER@api.example.com`."""
 _SERVICE = "alita"
 
 
 class StoredKeys:
-    """The stored keys, by their environment variables.
+    """The stored keys, by the environment variables that they replace.
 
     Args:
         folder: The config folder.
@@ -31,7 +31,7 @@ class StoredKeys:
         self._file = JsonFile(self.path, dict[str, str | None], empty={})
 
     def places(self) -> dict[str, str]:
-        """Return the place of each key: `keyring` or `file`.
+        """Return where each key is stored: `keyring` or `file`.
 
         Raises:
             SettingsError: The file is damaged.
@@ -39,7 +39,7 @@ class StoredKeys:
         return {name: "keyring" if value is None else "file" for name, value in self._read().items()}
 
     def values(self) -> dict[str, str]:
-        """Return the keys, without those that are missing from the keyring.
+        """Return the keys. A key that is missing from the keyring is left out.
 
         Raises:
             SettingsError: The file is damaged, or the keyring cannot be read.
@@ -48,11 +48,11 @@ class StoredKeys:
         return {name: value for name, value in found.items() if value}
 
     def keep(self, name: str, value: str) -> str:
-        """Store a key, and return its place.
+        """Store a key, and return where: `keyring` or `file`.
 
         Raises:
-            SettingsError: The file is damaged, or the keyring cannot be written.
-            StorageError: It cannot be written.
+            SettingsError: The file is damaged, or the keyring refuses the key.
+            StorageError: The file cannot be written.
         """
         keyring = _keyring()
         with self._changing() as kept:
@@ -63,11 +63,11 @@ class StoredKeys:
         return "file" if keyring is None else "keyring"
 
     def drop(self, name: str) -> bool:
-        """Remove a key. Return False if it was not stored.
+        """Delete a key. Return False if it was not stored.
 
         Raises:
-            SettingsError: The file is damaged, or the keyring cannot be changed.
-            StorageError: It cannot be written.
+            SettingsError: The file is damaged, or the keyring refuses.
+            StorageError: The file cannot be written.
         """
         if name not in self._read():
             return False
@@ -94,7 +94,7 @@ class StoredKeys:
 
 
 def _keyring() -> Any:
-    """Return the system's keyring; None without one, or without the package for it."""
+    """Return the system's keyring; None if there is none, or the package `keyring` is not installed."""
     if find_spec("keyring") is None:
         return None
     import keyring
