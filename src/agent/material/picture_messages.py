@@ -36,7 +36,7 @@ class Sight:
     has_vision: bool = False
     """True if the role `vision` has a model that reads pictures."""
     watches: bool = False
-    """True if the role `media` has a model that takes films and sounds."""
+    """True if the role `media` has a model that takes video and audio."""
     watched: dict[tuple[str, str], str] = field(default_factory=dict)
     """Its text, by place and question."""
     descriptions: dict[str, str] = field(default_factory=dict)

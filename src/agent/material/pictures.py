@@ -1,7 +1,7 @@
 """The pictures and films of a run.
 
 Pictures are shown to the answering model if it sees, else described by `vision`, else read by OCR. A model of the role
-`media` watches films and sounds with the question.
+`media` gets video and audio with the question.
 """
 
 from __future__ import annotations
