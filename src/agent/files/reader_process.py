@@ -89,7 +89,7 @@ class ReadingProcess(Worker):
         Args:
             request: The request as JSON.
             limits: The limits of this request.
-            read: Files and folders that the process may read. Those of the first request apply to all later ones.
+            read: Files and folders that the process may read. The first request's paths apply to all later requests.
             write: Folders that it may write to, in addition to its own.
             serve: Answers questions of the process; None if it asks none.
 

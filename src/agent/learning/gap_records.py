@@ -221,7 +221,7 @@ class GapRecords:
         return None
 
     def get(self, name: str) -> GapRecord:
-        """Return a record by its id or the beginning of it.
+        """Return a record by its id or the beginning of its id.
 
         Raises:
             UsageError: There is no such record, or several match.
@@ -421,7 +421,7 @@ class GapRecords:
 
 
 def known_records(settings: Settings) -> GapRecords | None:
-    """Open the gap records; None if there are none.
+    """Open the gap records. Return None if nothing was stored yet.
 
     Raises:
         StorageError: The store cannot be used.

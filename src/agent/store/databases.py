@@ -1,7 +1,7 @@
 """The store's database: SQLite in the user's data folder, or PostgreSQL at `database_url`.
 
-Statements use SQL that both understand, with named values. SQLite is used without SQLAlchemy, whose import takes longer
-than everything that a question does with the store.
+Statements use SQL that both understand, with named values. SQLite is used without SQLAlchemy, because importing that
+takes longer than everything that a question does with the store.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ FILE = "alita.sqlite"
 _BUSY_SECONDS = 10.0
 _CONNECT_SECONDS = 5
 _MIN_FREE_BYTES = 100_000  # with less, a disk counts as full
-_OF_FILE = "Make it and its folder writable, free some space, or move it away: runs are taken anew from their folders."
+_OF_FILE = (
+    "Make it and its folder writable, free some space, or move it away: runs are indexed again from the folders."
+)
 Values = Mapping[str, object]
 Row = Sequence[Any]
 
@@ -259,10 +261,10 @@ def address_of(url: str) -> URL:
     try:
         address = make_url(url)
     except (ArgumentError, ValueError):
-        raise SettingsError("ALITA_DATABASE_URL is no address of a database.", remedy=remedy) from None
+        raise SettingsError("ALITA_DATABASE_URL is not the address of a database.", remedy=remedy) from None
     if address.drivername not in ("postgres", "postgresql", "postgresql+psycopg"):
         name = one_line(address.drivername, 40)
-        raise SettingsError(f"ALITA_DATABASE_URL names {name}; only postgresql is possible.", remedy=remedy)
+        raise SettingsError(f"ALITA_DATABASE_URL names {name}, but only postgresql is supported.", remedy=remedy)
     return address.set(drivername="postgresql+psycopg")
 
 
@@ -311,7 +313,7 @@ class Postgres:
             import psycopg  # noqa: F401
         except ImportError:
             raise StorageError(
-                "PostgreSQL needs a package that is missing.", remedy="pip install 'alita[postgres]'"
+                "The package for PostgreSQL is not installed.", remedy="pip install 'alita[postgres]'"
             ) from None
         engine = create_engine(
             self._address,

@@ -213,7 +213,7 @@ class Journal:
         return journal
 
     async def call(self, kind: str, request: dict[str, Json], perform: Callable[[], Awaitable[Any]]) -> Json:
-        """Return the recorded output of this request. If there is none, call `perform` and record its output.
+        """Return the recorded output of this request. Otherwise, call `perform` and record its output.
 
         The request must contain everything that the output depends on.
 
@@ -354,7 +354,7 @@ class Journal:
     def _forget_failures(self, *, ended: bool) -> None:
         """Drop calls that a limit stopped, since it may be higher now. With `ended`, drop the last failures too.
 
-        Those are the last calls, among successful calls of the last step that ran in parallel.
+        The failures are at the end of the journal, among successful calls that ran in parallel.
         """
         stopped = [key for key, r in self._by_key.items() if r.error and r.error["type"] == StoppedError.__name__]
         for key in stopped:

@@ -94,7 +94,7 @@ class OwnRuns:
         require_no_links(self.runs / run.run_id)
         if not self.has(run):
             raise RunError(
-                f"The run {run.run_id} was not made here, or by an older version. {what_it_would_do(run)}",
+                f"The run {run.run_id} was not made here, or is from an older version. {what_it_would_do(run)}",
                 remedy=f"To see it: alita traces show {run.run_id}. If you trust it: alita runs trust {run.run_id}",
             )
 
@@ -112,8 +112,8 @@ def what_it_would_do(run: Run) -> str:
     )
     endpoint = configuration.get("base_url") or "your own endpoint"
     return one_line(
-        f"Going on with it asks {run.model} at {endpoint}, with your key, {run.question!r:.300}{files}, uses the tools "
-        f"in {configuration.get('tools_dir', 'your library')}, and takes the decisions in its journal for yours"
+        f"Resuming it asks {run.model} at {endpoint}, with your key, {run.question!r:.300}{files}, uses the tools "
+        f"in {configuration.get('tools_dir', 'your library')}, and treats the decisions in its journal as yours"
         + (f" ({', '.join(others)})." if others else "."),
         2000,
     )
@@ -130,7 +130,7 @@ def require_no_links(folder: Path) -> None:
         place = places.pop()
         try:
             if place.is_symlink():
-                raise RunError(f"{place} is a link: nothing is written there.", remedy="Remove it.")
+                raise RunError(f"{place} is a link, so nothing is written to it.", remedy="Remove it.")
             if place.is_dir():
                 places += place.iterdir()
         except OSError as error:

@@ -63,7 +63,7 @@ def prune(
     dry_run: bool = False,
     seconds: float | None = None,
 ) -> Pruned:
-    """Remove runs. Those that are running, can be resumed, or are needed by a session or another run are kept.
+    """Remove runs, except those that are running, can be resumed, or are needed by a session or another run.
 
     Args:
         settings: The folder of runs, and the store with the sessions.

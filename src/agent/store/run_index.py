@@ -59,7 +59,7 @@ _SEARCH = {
 
 
 class Notes:
-    """Notes about runs whose rows in the store may be outdated."""
+    """Notes about runs that changed, so that their rows in the store may be outdated."""
 
     def __init__(self, settings: Settings) -> None:
         place = hashlib.sha256(os.fsencode(settings.runs_dir.resolve())).hexdigest()[:24]
@@ -92,7 +92,7 @@ class RunIndex:
         self._notes = Notes(settings)
         self._redactor = Redactor(settings.secrets)
         self.place = f"{socket.gethostname()}:{settings.runs_dir.resolve()}"
-        """Machine and folder, which distinguish these runs from those of other machines."""
+        """Machine and folder of these runs. Other machines may use the same store."""
 
     def catch_up(self, *, whole: bool = True) -> list[RunError]:
         """Update the index with the runs that were noted as changed.

@@ -38,7 +38,7 @@ def require_known(place: str, revision: str | None, tables: Sequence[str]) -> bo
         )
     if revision is not None and revision not in REVISIONS:
         raise StorageError(
-            f"A later version of alita made the store {place}: its version is {one_line(revision, 40)}, and this alita "
+            f"A newer version of alita made the store {place}: its version is {one_line(revision, 40)}, and this alita "
             f"knows {REVISIONS[-1]}.",
             remedy="Use that version, or name another database in ALITA_DATABASE_URL.",
         )

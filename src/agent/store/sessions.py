@@ -165,8 +165,8 @@ def require_own(session: StoredSession) -> StoredSession:
         return session
     questions = count_of(len(session.turns), "question")
     raise SessionError(
-        f"The session {session.id} was not saved here, or by an older version. "
-        f"Continuing it takes its {questions} for yours.",
+        f"The session {session.id} was not saved here, or is from an older version. "
+        f"Continuing it treats its {questions} as yours.",
         remedy=f"To see it: alita sessions show {session.id}. If you trust it: alita sessions trust {session.id}",
     )
 
@@ -241,7 +241,7 @@ def _session_of(
 def _store(settings: Settings) -> Iterator[tuple[Database, list[SessionError]]]:
     """Open the store and import sessions from files. Also return sentences about files that cannot be imported.
 
-    Such files are from earlier versions, or were written while the store was unavailable.
+    Earlier versions wrote these files, or the store was unavailable.
     """
     with open_store(settings) as database:
         flaws = []

@@ -15,13 +15,13 @@ from support.contents import Open
 
 @pytest.fixture(autouse=True)
 def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody writes down speech unless the test says who."""
+    """No speech engine runs unless a test chooses one."""
     monkeypatch.setattr(speech, "_engine", (speech.Speech(engine="none"), None))
 
 
 @pytest.fixture
 def open_file(tmp_path: Path) -> Open:
-    """Opens content, or a file that is there, with the reader of a kind."""
+    """Opens content, or an existing file, with the reader of a kind."""
 
     def opened(kind: str, content: bytes | Path, *, name: str = "", limits: ReadLimits | None = None) -> Contents:
         path = content if isinstance(content, Path) else tmp_path / f"file.{kind}"
@@ -34,7 +34,7 @@ def open_file(tmp_path: Path) -> Open:
 
 @pytest.fixture(scope="session")
 def speech_models() -> Path:
-    """The folder of models, with the weights of speech in it."""
+    """The folder of models, which contains the speech weights."""
     from agent.configuration.paths import find_folders
     from agent.errors import WeightsError
     from agent.models.embedded.weights import speech_weights

@@ -46,7 +46,7 @@ def mail_bytes() -> bytes:
 
 
 def open_document(kind: str) -> bytes:
-    """Words, and where the kind has them cells, as other programs write them."""
+    """A small document, written by another library."""
     cell = "<table:table-cell office:value-type='string'><text:p>hello</text:p></table:table-cell>"
     sheet = f"<table:table table:name='S'><table:table-row>{cell}</table:table-row></table:table>"
     return odf(kind, {"odt": "<text:p>hello</text:p>" + sheet, "ods": sheet}.get(kind, PAGE.format(frame(sheet))))
@@ -86,7 +86,7 @@ def test_noise(open_file: Open, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["docx", "pptx", *OPEN])
 def test_locked_by_a_password(open_file: Open, kind: str) -> None:
-    """Office puts a locked document into a container of the old format."""
+    """Office stores a locked document in an OLE container."""
     found = problem(open_file, kind, OLE)
     assert found.reason == "encrypted"
     assert "password" in found.remedy
@@ -102,7 +102,7 @@ def test_encrypted_members(open_file: Open, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ZIPPED)
 def test_bombs(open_file: Open, kind: str) -> None:
-    """Sizes are taken from the directory: nothing is unpacked."""
+    """Sizes come from the directory, so nothing is unpacked."""
     out = io.BytesIO(whole(kind))
     with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("filler.xml", b" " * (8 << 20))

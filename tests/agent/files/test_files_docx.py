@@ -43,7 +43,6 @@ def run(inner: str) -> str:
 
 
 def test_a_document_of_python_docx(open_file: Open, tmp_path: Path) -> None:
-    """Headings, a table, a comment, header and footer, and a picture that is saved apart."""
     document = docx.Document()
     document.core_properties.title = "Yearly report"
     document.add_heading("Costs", 1)
@@ -170,7 +169,7 @@ def test_other_kinds_of_documents(open_file: Open, kind: str) -> None:
 
 @pytest.mark.parametrize("entity", ['SYSTEM "file:///etc/passwd"', '"x"'], ids=["a file", "a word"])
 def test_entities_are_not_opened(open_file: Open, entity: str) -> None:
-    """Neither a bomb of entities nor a file of this machine gets into the text."""
+    """Neither an entity bomb nor a local file gets into the text."""
     body = paragraph(run("<w:t>before &it; after</w:t>"))
     evil = docx_bytes(body, doctype=f"<!DOCTYPE d [<!ENTITY it {entity}>]>")
     assert "root" not in text_of(open_file("docx", evil))

@@ -61,7 +61,7 @@ def test_each_page_of_a_scan_and_each_text_of_a_moving_picture(open_file: Open, 
 
 @pytest.mark.parametrize("mode", ["RGBA", "LA", "L", "1", "P", "CMYK", "I;16"])
 def test_every_mode_is_read(open_file: Open, mode: str) -> None:
-    """Text on transparent paper is not black on black."""
+    """Black text on a transparent background stays readable."""
     if mode in ("RGBA", "LA"):
         picture = written("Clear", paper=(0, 0, 0, 0), mode="RGBA").convert(mode)
     elif mode == "I;16":

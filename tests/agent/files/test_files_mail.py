@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - mails are easier to read on one line
-"""Mail: headers, both bodies, and attachments that are read by their own readers."""
+"""Mail: headers, plain and HTML text, and attachments."""
 
 from __future__ import annotations
 

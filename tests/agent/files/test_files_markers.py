@@ -80,7 +80,7 @@ def test_parts_of_a_web_page(open_file: Open, page: str, named: str) -> None:
 
 
 def pdf(drawn: str = "", page: str = "", catalog: str = "", info: str = "", *objects: str) -> bytes:
-    """A page with this content; further objects have numbers from 10."""
+    """A PDF page with this content. Additional objects are numbered from 10."""
     content = f"BT /F1 11 Tf 72 700 Td (hello) Tj ET\n{drawn}"
     numbered = {
         1: f"<< /Type /Catalog /Pages 2 0 R {catalog} >>",

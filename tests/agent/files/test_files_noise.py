@@ -76,7 +76,7 @@ WHOLE |= {"ods": _workbook(), "xlsb": _workbook()}
 
 @st.composite
 def damaged(draw: st.DrawFn, kind: str) -> bytes:
-    """Noise, or a good file with a part cut off, changed or put in."""
+    """Random bytes, or a valid file that was cut, changed or extended."""
     whole = WHOLE[kind]
     if draw(st.booleans()):
         return draw(st.binary(max_size=400))

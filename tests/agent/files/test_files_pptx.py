@@ -17,7 +17,7 @@ from support.contents import Open, named, text_of
 
 @pytest.fixture
 def show() -> Presentation:
-    """A show of three slides, the second hidden."""
+    """A presentation with three slides. The second one is hidden."""
     show = Presentation()
     first = show.slides.add_slide(show.slide_layouts[1])
     first.shapes.title.text = "Plan"
@@ -62,7 +62,7 @@ def test_everything_on_the_slides(open_file: Open, show: Presentation) -> None:
 
 
 def test_the_order_of_the_show_counts(open_file: Open, show: Presentation) -> None:
-    """Slides that were moved come where they are shown, not where their files are."""
+    """Slides that were moved have file names in another order."""
     order = show.slides._sldIdLst
     order.insert(0, order[1])
     assert open_file("pptx", saved(show)).summary.endswith("1 Figures; 2 Plan; 3 (no title)")

@@ -75,7 +75,7 @@ def run(path):
 
 @pytest.fixture
 def odd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A reader that does what its file says, in a folder of its own."""
+    """A reader that does what its file says, in a separate folder."""
     for name in ("code", "written"):
         (tmp_path / name).mkdir()
     (tmp_path / "code" / "odd_reader.py").write_text(READER)
@@ -108,7 +108,6 @@ async def test_a_reader_that_is_taken_over_reaches_nothing(odd: Path) -> None:
 
 
 async def test_a_layer_that_the_kernel_refuses_is_a_problem(odd: Path) -> None:
-    """Never a read without it."""
     path = odd / "a.odd"
     path.write_text("print")
     request = {"name": "a.odd", "kind": "odd", "call": "odd_reader:run", "arguments": {"path": str(path)}}
@@ -140,7 +139,7 @@ async def test_a_read_that_is_cancelled_leaves_nothing(odd: Path) -> None:
 
 
 async def hanging(odd: Path) -> None:
-    """The process has begun to hang."""
+    """Wait until the process hangs."""
     for _ in range(400):
         await asyncio.sleep(0.05)
         if (odd / "written" / "pid").exists() and (odd / "written" / "pid").read_text():
@@ -148,7 +147,7 @@ async def hanging(odd: Path) -> None:
 
 
 async def gone(odd: Path) -> None:
-    """The process is no more."""
+    """Wait until the process has ended."""
     pid = int((odd / "written" / "pid").read_text())
     for _ in range(100):
         if not alive(pid):
@@ -171,7 +170,7 @@ async def test_more_memory_than_allowed_is_a_problem(odd: Path) -> None:
 
 
 async def test_many_files_count_together(odd: Path) -> None:
-    """The limit of a file alone would let a parser that was taken over fill the disk."""
+    """With only a limit per file, a hijacked parser could fill the disk."""
     with pytest.raises(FileProblem, match="took more than 20,000,000 bytes of disk space") as raised:
         await does(odd, "fill", ReadLimits(seconds=50, unpacked=10_000_000))
     assert raised.value.reason == "too_large"
@@ -227,7 +226,7 @@ asyncio.run(read_in_process(request, ReadLimits(seconds=100), read=[folder + "/a
 
 
 async def test_a_read_ends_with_alita(odd: Path) -> None:
-    """Even when that is killed without a word."""
+    """Even after a kill."""
     (odd / "a.odd").write_text("hang")
     asking = await asyncio.create_subprocess_exec(sys.executable, "-c", SCRIPT, str(odd))
     await hanging(odd)
@@ -237,7 +236,7 @@ async def test_a_read_ends_with_alita(odd: Path) -> None:
 
 
 def large(path: Path, beginning: bytes) -> Path:
-    """A gigabyte of which only the beginning takes space."""
+    """A sparse file of 1 GB."""
     path.write_bytes(beginning)
     os.truncate(path, 1 << 30)
     return path

@@ -75,7 +75,7 @@ def test_the_pictures_of_every_kind_of_film(open_file: Open, tmp_path: Path, kin
 def test_sections_are_ten_minutes_and_each_is_heard_alone(
     open_file: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Asking for the third section does not write down the first two."""
+    """Reading the third section does not transcribe the first two."""
     heard: list[int] = []
 
     def transcribe(sound: object) -> Transcript:
@@ -143,7 +143,7 @@ def test_missing_weights_are_told_with_the_command(open_file: Open, tmp_path: Pa
 def test_openai_whisper_speaks_when_it_is_chosen(
     open_file: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The package is large; a module in its place shows how it is called and what is made of its result."""
+    """The package is large, so a fake module records the call and returns a result."""
     (tmp_path / "whisper.py").write_text(
         "class Model:\n"
         "    def transcribe(self, sound, **options):\n"

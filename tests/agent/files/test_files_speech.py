@@ -110,7 +110,7 @@ def test_an_endpoint_writes_it_down_with_times(endpoint: Transcriber) -> None:
 
 
 def test_an_endpoint_without_times(endpoint: Transcriber) -> None:
-    """Models that refuse `verbose_json` are asked for plain text; that there are no times is told."""
+    """If a model rejects `verbose_json`, plain text is requested, and the missing times are reported."""
     refusal = {
         "error": {"message": "response_format 'verbose_json' is not compatible", "type": "invalid_request_error"}
     }
@@ -143,7 +143,7 @@ def test_what_goes_wrong_at_an_endpoint(endpoint: Transcriber, answer: tuple[int
 async def test_a_file_is_heard_by_the_endpoint_of_the_settings(
     endpoint: Transcriber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process that reads gets the endpoint and its key with the request, and no other key; it is asked once."""
+    """The process that reads gets the endpoint and its key with the request, and no other key; it is called once."""
     monkeypatch.setenv("ALITA_SPEECH_BASE_URL", endpoint.url)
     monkeypatch.setenv("ALITA_SPEECH_API_KEY", "sk-test-speech-key")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-another-key")
@@ -179,7 +179,7 @@ def test_the_settings_choose() -> None:
 
 
 async def test_weights_are_fetched_with_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They come before the file is read; that they cannot be had is told and ends nothing."""
+    """They are fetched before the file is read. A failure is reported, and the run continues."""
     files = (WeightsFile("model.bin", 4, hashlib.sha256(b"data").hexdigest(), "org/tiny"),)
     monkeypatch.setattr(resources, "speech_weights", lambda folder: Weights(folder / "tiny", files, model="speech"))
     told: list[Event] = []

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - XML is easier to read on one line
-"""Tables of documents as rows: what a program gets as CSV."""
+"""Tables in documents become CSV files for programs."""
 
 from __future__ import annotations
 

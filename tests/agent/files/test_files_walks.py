@@ -56,7 +56,7 @@ FULL: dict[str, tuple[Callable[[], bytes], dict[str, str]]] = {
 
 
 def markers_in(package: bytes) -> set[str]:
-    """The names behind `MARKER` in all members, also those of nested packages."""
+    """The names after `MARKER` in all members, including nested packages."""
     found = {one.decode() for one in re.findall(rb"MARKER(\w+)", package)}
     if not package.startswith(b"PK"):
         return found
@@ -84,7 +84,7 @@ def test_each_marker_is_shown_or_its_part_named(open_file: Open, kind: str) -> N
 
 
 def documented() -> dict[str, str]:
-    """The column of parts that are not read, by kind, of the table in the documentation."""
+    """The documented parts that are not read, by kind."""
     page = (Path(__file__).parents[3] / "docs" / "files.md").read_text()
     rows = [
         line.split("|") for line in page.split("## Parts of documents")[1].split("\n##")[0].splitlines() if "`" in line

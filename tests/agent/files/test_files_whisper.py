@@ -20,7 +20,7 @@ needs_whisper = pytest.mark.skipif(find_spec("whisper") is None, reason="openai-
 @pytest.fixture(autouse=True)
 def _forgotten() -> None:
     speech._openai_model.cache_clear()
-    if not hasattr(sys.modules.get("whisper"), "transcribe"):  # what stood in its place in another test
+    if not hasattr(sys.modules.get("whisper"), "transcribe"):  # a fake module from another test
         sys.modules.pop("whisper", None)
 
 
@@ -34,7 +34,7 @@ def checkpoint(speech_models: Path, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.mark.model
 @needs_whisper
 def test_a_sound_is_read_from_the_command_line(checkpoint: Path, tmp_path: Path) -> None:
-    """In the confined process that reads files, with a checkpoint of one's own."""
+    """In the confined process, with a custom checkpoint."""
     terminal = Terminal(tmp_path)
     named = {"ALITA_SPEECH": "openai-whisper", "ALITA_SPEECH_MODEL": str(checkpoint)}
     ended = terminal.call("files", "show", str(FOX), **named)
@@ -44,7 +44,7 @@ def test_a_sound_is_read_from_the_command_line(checkpoint: Path, tmp_path: Path)
 
 
 def test_whichever_is_used_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A module in the package's place shows what it is asked for."""
+    """A fake module records which model is loaded."""
     (tmp_path / "whisper.py").write_text(
         "def available_models():\n"
         "    return ['base', 'turbo']\n"

@@ -31,7 +31,7 @@ def saved(book: Any, path: Path) -> Path:
 
 
 def with_values(path: Path, values: dict[str, str]) -> Path:
-    """The workbook with these values saved for its formulas, as a spreadsheet program does."""
+    """Save these values for the formulas of a workbook, as a spreadsheet program does."""
     target = path.with_name(f"computed-{path.name}")
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(target, "w") as new:
         for name in old.namelist():
@@ -48,7 +48,7 @@ def with_values(path: Path, values: dict[str, str]) -> Path:
 
 @pytest.fixture
 def costs(tmp_path: Path) -> Path:
-    """A sheet with everything, a hidden one and an empty one."""
+    """A workbook with a full, a hidden and an empty sheet."""
     book = Workbook()
     sheet = book.active
     assert sheet is not None
@@ -228,7 +228,7 @@ async def test_a_workbook_cut_short_is_told(share: float, costs: Path) -> None:
 
 
 async def told_of(path: Path) -> str:
-    """Why it cannot be read, or what is lost of it."""
+    """The problem, or the content that is not shown."""
     try:
         return " ".join((await read(path)).lost)
     except FileProblem as problem:

@@ -71,7 +71,7 @@ def test_a_rejected_record_is_neither_shown_nor_written_again(records):
 
 
 def test_several_writers_lose_nothing(settings, monkeypatch):
-    # writers do not queue: on a busy disk one of them may be passed over for long
+    # writers do not queue, so on a busy disk one of them may wait long
     monkeypatch.setattr("agent.store.databases._BUSY_SECONDS", 120.0)
 
     def write(number: int) -> None:
@@ -86,7 +86,7 @@ def test_several_writers_lose_nothing(settings, monkeypatch):
 
 
 def earlier_file(path: Path) -> None:
-    """A file of the version before, with a record, where it came from, and how questions went."""
+    """A file of an earlier version with a record, its origins and scores."""
     path.parent.mkdir(parents=True, exist_ok=True)
     record = replace(SUBTOTALS, id="abc123", seen=4, created=5.0, updated=6.0, status="approved")
     values = (record.id, *(getattr(record, n) for n in ("kind", "situation", "pattern", "advice", "status", "seen")))
@@ -108,7 +108,7 @@ def test_what_the_version_before_left_is_taken(settings, is_own_file):
     path = settings.data_dir / ("mine.sqlite" if is_own_file else "gaps.sqlite")
     if is_own_file:
         settings = settings.model_copy(update={"gaps_file": path})
-    for _ in range(2):  # as if a kill came before the file was gone
+    for _ in range(2):  # as if alita was killed before the file was deleted
         if not is_own_file or not path.exists():
             earlier_file(path)
         with closing(known_records(settings)) as records:
@@ -164,7 +164,7 @@ def test_the_command_shows_reviews_and_moves_them(tmp_path):
     exported = terminal.call("gaps", "export")
     assert {json.loads(line)["advice"] for line in exported.out.splitlines()} == {"leave them out", "b"}
     assert terminal.call("gaps", "import", "-", stdin=exported.out).code == 0
-    assert terminal.call("gaps", "export").out == exported.out  # taken twice, a record counts once
+    assert terminal.call("gaps", "export").out == exported.out  # importing twice counts once
     elsewhere = Terminal(tmp_path / "elsewhere")
     assert elsewhere.call("gaps", "import", "-", stdin=exported.out).code == 0
     statuses = {row["pattern"]: row["status"] for row in elsewhere.call("gaps", "list", "--json").json}

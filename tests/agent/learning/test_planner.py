@@ -28,7 +28,7 @@ RECORD = GapRecord(
 
 
 class Talk:
-    """A model that plans when it is asked with a schema, and else makes one turn after the other."""
+    """A model that returns a plan if the request has a schema, else the next scripted turn."""
 
     def __init__(self, desk: Any, server: OpenAIServer) -> None:
         self.desk, self.server = desk, server

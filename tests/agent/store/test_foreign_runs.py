@@ -18,7 +18,7 @@ def edit(folder, **changes):
 
 @pytest.fixture
 async def foreign(desk, openai_server):
-    """A run of somebody else, interrupted, that names another endpoint and a file."""
+    """An interrupted run from elsewhere that names another endpoint and a file."""
     answer = await desk.plays(*STORY).ask(QUESTION)
     shutil.rmtree(desk.home / "data" / "own_runs")
     openai_server.default = reply
@@ -70,7 +70,6 @@ async def test_an_archive_that_takes_the_place_of_an_own_run_is_foreign(desk, ch
 
 
 async def test_an_id_in_the_file_is_not_followed(desk, tmp_path):
-    """The folder's name is the id of a run."""
     answer = await desk.plays(*STORY).ask(QUESTION)
     edit(desk.runs / answer.run_id, status="interrupted", answer=None, run_id="../../../outside")
     before = {*tmp_path.iterdir()}

@@ -18,7 +18,7 @@ from agent.store.redact import Redactor
 
 
 class Counter:
-    """A model that numbers its answers, and fails where it is told to."""
+    """A model that numbers its answers, and fails at a given call."""
 
     name = "counter"
 

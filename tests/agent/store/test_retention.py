@@ -28,7 +28,7 @@ DAY = 86_400.0
 
 
 def ended_run(runs: Path, *, days: float, status: str = "answered", parent: str | None = None) -> str:
-    """A run that began and ended so many days ago."""
+    """A run that began and ended this many days ago."""
     began = time.time() - days * DAY
     run = create_run(runs, "q", model="m", parent=parent)
     run_id = new_id(began)

@@ -62,7 +62,7 @@ def test_what_a_kill_left_is_caught_up(settings):
     killed = kept(settings, "the killed one", steps=("half a result",))
     assert newest(settings) == [(killed.run_id, "interrupted")]
     assert found(settings, "half") == [killed.run_id]
-    # It is resumed, ends, and that process is killed before the store has it.
+    # the run is resumed and ends, but its process is killed before the store is updated
     Notes(settings).add(killed.run_id)
     save_run(settings.runs_dir, Run(killed.run_id, "the killed one", "m", killed.started, status="answered",
                                     answer=Answer("whole", "answered")))  # fmt: skip

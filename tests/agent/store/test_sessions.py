@@ -160,7 +160,7 @@ def test_a_damaged_session_is_told_with_a_remedy_and_the_others_are_listed(setti
 
 
 def test_what_the_version_before_left_is_taken_whole(settings):
-    """A session file of that version, one of somebody else, and the same one twice, after a kill."""
+    """A session file of that version, one from elsewhere, and one that is imported twice after a kill."""
     own, foreign = StoredSession("261122-000000-aaaa", "m", 1.0, revision=3), new_session("m")
     for session in (own, foreign):
         session.conversation.add(replace(TURN, answer=session.id))
@@ -241,7 +241,7 @@ def test_an_export_fetches_nothing_when_it_is_opened(settings: Settings, answer:
 def test_a_follow_up_that_was_interrupted_and_resumed_stays_in_its_conversation(
     is_saved: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether the turn before it was asked in a session or alone."""
+    """The previous turn was either in a session or a single question."""
     note = OwnRuns(read_settings()).note
     settings, ids = read_settings(), iter(["261122-000000-aaaa", "261122-000001-aaaa"])
     monkeypatch.setattr("agent.store.runs.new_id", lambda: next(ids))

@@ -28,7 +28,7 @@ from support.postgres import PASSWORD, PostgresServer
 
 
 def raw(settings: Settings, *statements: str) -> None:
-    """Changes the database behind alita's back."""
+    """Changes the database without alita."""
     if settings.database_url is None:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         other = sqlite3.connect(settings.data_dir / FILE)
@@ -67,12 +67,12 @@ def test_a_store_of_a_later_version_is_left_alone(settings):
         pass
     database.disconnect()
     raw(settings, "UPDATE alita.alembic_version SET version_num = '9999'")
-    assert "A later version of alita made the store" in problem_of(settings).message
+    assert "A newer version of alita made the store" in problem_of(settings).message
     assert "its version is 9999" in problem_of(settings).message
 
 
 def next_version(folder: Path, statements: str) -> Path:
-    """The scripts of an alita with one more version of the schema."""
+    """Migration scripts of a newer alita, with one more version of the schema."""
     scripts = folder / "migrations"
     shutil.copytree(schema.SCRIPTS, scripts, ignore=shutil.ignore_patterns("__pycache__"))
     (scripts / "0002.sql").write_text(statements)
@@ -95,11 +95,11 @@ def test_a_store_of_an_earlier_version_is_migrated_with_what_it_holds(settings, 
     assert newest(settings) == [(run.run_id, "answered")]
     database.disconnect()
     monkeypatch.undo()
-    assert "A later version of alita made the store" in problem_of(settings).message
+    assert "A newer version of alita made the store" in problem_of(settings).message
 
 
 def made_by_many(settings: Settings) -> list[Exception]:
-    """Opens a store six times at the same time. Returns what went wrong."""
+    """Open a store six times at once. Returns the errors."""
     address = settings.database_url and database.address_of(settings.database_url.get_secret_value())
     together, failures = threading.Barrier(6), list[Exception]()
 
@@ -148,7 +148,7 @@ def test_a_new_store_is_made_once_by_many(settings):
 
 
 def test_sqlite_is_made_as_alembic_makes_it(settings, tmp_path):
-    """The two ways to a new store end in the same one."""
+    """Both ways of creating a store give the same schema."""
     if settings.database_url is not None:
         return
     from alembic.config import Config
@@ -287,7 +287,7 @@ def test_a_server_that_refuses_is_named_with_its_reason(
 
 
 def test_a_disk_of_the_server_that_is_full_loses_no_run(settings):
-    """The server says so with an error of its own, in the middle of a change."""
+    """The server reports it in the middle of a transaction."""
     if settings.database_url is None:
         return
     run = kept(settings, "before the trouble", "yes")

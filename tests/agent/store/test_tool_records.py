@@ -35,7 +35,7 @@ def tool(name: str = "twice") -> Tool:
 
 @pytest.fixture
 def machines(tmp_path: Path, postgres: PostgresServer):
-    """Two machines: homes of their own, one folder of tools and one database."""
+    """Two machines with separate homes, one folder of tools and one database."""
     address = postgres.database()
 
     def machine(name: str) -> Settings:
@@ -111,7 +111,7 @@ def test_calls_on_both_machines_are_counted_together(machines):
         (one if number % 2 else two).record_call("twice", False, "bug", arguments={"n": number})
     assert (trusts(one), trusts(two)) == ("quarantined", "quarantined")
     one.record_call("twice", True, version="f" * 64)  # of another version
-    one._calls.record("twice", True)  # as an alita counted that did not tell versions apart
+    one._calls.record("twice", True)  # as counted by an alita that did not distinguish versions
     two.approve("twice")
     stats = one.stats("twice")
     assert (stats.calls, stats.earlier, stats.questions, stats.bugs_lately) == (8, 2, 0, 0)

@@ -21,7 +21,7 @@ VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
 class Page(HTMLParser):
-    """What a browser would see: tags in balance, attributes, text."""
+    """Parses a page: checks that tags are balanced, and collects attributes and text."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -51,7 +51,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the one run of all these tests is kept."""
+    """The folder of the run that all these tests share."""
     return tmp_path_factory.mktemp("kept")
 
 

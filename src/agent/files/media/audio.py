@@ -140,7 +140,7 @@ def samples(path: Path, start: float, seconds: float) -> tuple[Samples, str]:
     """Decode a part of the first sound track: mono, 16,000 samples per second, each from -1 to 1.
 
     Returns:
-        The samples, and the error that ended the decoding; empty if there was none.
+        The samples, and the error that ended the decoding, or an empty text.
     """
     import numpy
 

@@ -1,4 +1,4 @@
-"""OCR with rapidocr, whose package includes its models, and the layout of text in columns."""
+"""OCR with rapidocr (its package includes the models), and the layout of text in columns."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Transcript(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """The speech engine and its settings. `asdict` of it can be sent to another process."""
+    """The speech engine and its settings. It is sent to reading processes with `asdict`."""
 
     engine: Engine = "auto"
     model: str = ""

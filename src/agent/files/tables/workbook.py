@@ -1,4 +1,4 @@
-"""Reader of workbooks. Of large workbooks, only values are read."""
+"""Reader of workbooks. In large workbooks, only values are read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from python_calamine import CalamineSheet
 
 MAX_FULL_BYTES = 8 << 20
-"""Of workbooks with larger sheets (unpacked), only values are read: openpyxl would take too long."""
+"""If the unpacked sheets are larger, only values are read: openpyxl would take too long."""
 _MAX_SPANNED_CELLS = 1 << 20  # by merged cells and links: openpyxl creates an object for each cell
 _SPAN = re.compile(
     rb"<(?:[\w.-]{1,40}:)?(?:mergeCell|hyperlink)\s[^<>]{0,400}?\bref\s*=\s*[\"']\$?([A-Z]{1,3})\$?(\d{1,7})"
