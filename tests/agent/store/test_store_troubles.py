@@ -238,9 +238,9 @@ def test_a_run_that_the_file_does_not_take_is_caught_up_later(
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        pytest.param("mysql://me:pass-word:42@host/db", "names mysql; only postgresql", id="another kind"),
-        pytest.param("pass-word:42", "is no address", id="no address"),
-        pytest.param("postgresql://me:pass-word:42@host:port/db", "is no address", id="no port"),
+        pytest.param("mysql://me:pass-word:42@host/db", "names mysql, but only postgresql", id="another kind"),
+        pytest.param("pass-word:42", "is not the address", id="no address"),
+        pytest.param("postgresql://me:pass-word:42@host:port/db", "is not the address", id="no port"),
     ],
 )
 def test_an_address_that_is_none_is_told_without_its_password(monkeypatch, url, message):
