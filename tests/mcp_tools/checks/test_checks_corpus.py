@@ -1,4 +1,4 @@
-"""Sound Python passes, whatever its style; broken and hostile sources are refused with a reason to act on."""
+"""Good Python passes in any style; broken and hostile sources are refused with a reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CASE = re.compile(
 
 
 def cases(name: str) -> dict[str, re.Match[str]]:
-    """The cases of a file by their titles."""
+    """Return the cases in a file by title."""
     text = Path(__file__).with_name(name).read_text()
     text = re.sub(r"⟨([0-9A-F]{4})⟩", lambda match: chr(int(match[1], 16)), text)
     found = {match["title"]: match for match in _CASE.finditer(text)}
@@ -30,12 +30,10 @@ REFUSED = cases("refused_tools.md")
 
 @pytest.mark.parametrize("case", SOUND.values(), ids=SOUND.keys())
 def test_a_sound_tool_passes(case: re.Match[str]) -> None:
-    """Not one finding."""
     assert check(case["source"]).findings == ()
 
 
 @pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED.keys())
 def test_a_broken_or_hostile_source_is_refused(case: re.Match[str]) -> None:
-    """The finding names its rule, and its message says what to do."""
     errors = check(case["source"]).findings
     assert any(error.rule == case["rule"] and case["reason"] in error.message for error in errors), errors

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - one case a line
-"""Each rule finds what it is for, at its line, and leaves honest code alone."""
+"""Each rule reports its faults with the right line, and accepts good code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcp_tools.tool import Capabilities
 
 
 def tool(body: str = "return n * 2", *, head: str = "", signature: str = "n: int", tail: str = "") -> str:
-    """A source that passes every check, but for what is put in."""
+    """Return a source that passes every check, except for the inserted parts."""
     lines = "\n".join(f"    {line}" if line else "" for line in body.splitlines())
     return f'{head}\ndef double({signature}) -> int:\n    """Return twice a number."""\n{lines}\n{tail}'
 
@@ -84,7 +84,6 @@ FAULTY = {
 
 @pytest.mark.parametrize("case", FAULTY.values(), ids=FAULTY.keys())
 def test_a_faulty_source_is_found_by_its_rule(case: Case) -> None:
-    """The finding names its rule, and its message says what to do."""
     report = check(case.source, capabilities=case.capabilities)
     messages = [finding.message for finding in report.findings if finding.rule == case.rule]
     assert not report.ok
@@ -122,7 +121,6 @@ HONEST = {
 
 @pytest.mark.parametrize("source", HONEST.values(), ids=HONEST.keys())
 def test_honest_code_raises_no_alarm(source: str) -> None:
-    """Not one finding."""
     assert check(source).findings == ()
 
 
@@ -133,7 +131,6 @@ def test_a_tool_with_hosts_may_import_what_sends_requests() -> None:
 
 
 def test_the_wanted_function_must_be_there_under_its_name() -> None:
-    """With a name given, another public function does not do."""
     assert check(tool(), function="double").ok
     report = check(tool(), function="triple")
     assert rules(report) == ["one-public-function"]
@@ -141,7 +138,6 @@ def test_the_wanted_function_must_be_there_under_its_name() -> None:
 
 
 def test_a_finding_tells_the_line() -> None:
-    """Lines count from one, in the order of the report."""
     report = check(tool("x = sqrt(n)\nreturn x + cos(n)"))
     assert [(finding.line, finding.rule) for finding in report.findings] == [
         (4, "undefined-name"),
@@ -151,7 +147,6 @@ def test_a_finding_tells_the_line() -> None:
 
 
 def test_the_table_of_rules_is_complete_and_clean() -> None:
-    """Ids are unique and kebab-case, descriptions are one sentence, and each rule has a faulty case here."""
     ids = [rule.id for rule in RULES]
     assert len(ids) == len(set(ids))
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.id) for rule in RULES)
@@ -160,7 +155,6 @@ def test_the_table_of_rules_is_complete_and_clean() -> None:
 
 
 def test_no_file_is_needed(tmp_path: Path) -> None:
-    """Checking executes nothing: a source that would write on import writes nothing."""
     mark = tmp_path / "mark"
     assert not check(tool(tail=f"open({str(mark)!r}, 'w').write('x')")).ok
     assert not mark.exists()

@@ -1,4 +1,4 @@
-"""What creating a tool needs: a real sandbox, a real library, and a writer that plays what the test says."""
+"""Fixtures for tool creation: a real sandbox, a real library, and a scripted author."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mcp_tools.sandbox.protocol import Sandbox
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def sandbox() -> AsyncIterator[Sandbox]:
-    """The strongest sandbox of this machine."""
+    """The strongest sandbox on this machine."""
     opened = await open_sandbox()
     yield opened
     await opened.aclose()

@@ -1,4 +1,4 @@
-"""Stand-ins for the tests of creation: what is told, a library as a store, an examiner's model."""
+"""Stand-ins for creation: a progress recorder, a library as a store, and a scripted examiner."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Memory:
 
 @dataclass
 class LibraryStore:
-    """A library as creation sees it."""
+    """A library behind the `ToolStore` interface."""
 
     library: Library
 
@@ -62,7 +62,7 @@ def written_test(
 
 @dataclass
 class Asked:
-    """An examiner's model that gives the next reply, and remembers what it was asked."""
+    """A scripted model for the examiner that records its prompts."""
 
     replies: list[Any]
     messages: list[str] = field(default_factory=list)

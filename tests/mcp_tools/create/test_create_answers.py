@@ -1,4 +1,4 @@
-"""Which results are the same answer, and which are not."""
+"""Tests when two results are the same answer."""
 
 from __future__ import annotations
 
@@ -103,7 +103,6 @@ def test_extreme_values_take_no_time(value: Any) -> None:
 
 
 def test_calls_differ_by_the_order_of_names_in_a_dict() -> None:
-    """Code may depend on it, as with the parts of a formula; the order of the arguments says nothing."""
     formula = TrialCall({"counts": {"C": 1, "H": 2}, "unit": "g"})
     assert formula.key != TrialCall({"counts": {"H": 2, "C": 1}, "unit": "g"}).key
     assert formula.key == TrialCall({"unit": "g", "counts": {"C": 1, "H": 2}}).key

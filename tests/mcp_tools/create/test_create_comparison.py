@@ -1,4 +1,4 @@
-"""A proposed tool is held against a slow version, drawn arguments, and what its docstring promises."""
+"""A proposed tool is compared with a slow version on random arguments, and with the limits in its docstring."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ ARGUMENTS: dict[str, Json] = {"values": [3.0, 9.0, 4.0, 12.0, 7.0, 8.0], "percen
 
 
 class Answers:
-    """An examiner's model: tests with a slow version, then what it works out for disputed calls."""
+    """A scripted model for the examiner: tests with a slow version, then rulings on disputed calls."""
 
     def __init__(self, reference: str, rulings: Sequence[str] = (), tests: dict[str, str] = TESTS) -> None:
         self.asked: list[str] = []

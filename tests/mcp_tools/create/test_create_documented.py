@@ -1,4 +1,4 @@
-"""What a signature and a docstring say."""
+"""A tool's spec is read from its signature and docstring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong versions of a source differ from it in the code that tests can reach."""
+"""Mutants change only code that tests can reach."""
 
 from __future__ import annotations
 

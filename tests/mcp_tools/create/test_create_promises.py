@@ -1,4 +1,4 @@
-"""Limits that a docstring states are read as they are meant."""
+"""Limits in a docstring are parsed correctly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A proposed tool is proved and kept as it was written, or answers the question and says what to mend."""
+"""A proposed tool is proved and kept unchanged, or the author learns what to fix."""
 
 from __future__ import annotations
 
@@ -410,7 +410,7 @@ def sales_tests(name: str, text: str) -> list[dict[str, Any]]:
 
 
 class Recording:
-    """A sandbox that remembers what it was asked to run."""
+    """A sandbox that records its jobs."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
@@ -517,7 +517,6 @@ async def test_an_archive_is_brought_as_the_texts_of_its_members(case: Case, tmp
 
 
 async def test_a_text_file_of_a_test_needs_no_package() -> None:
-    """Nor does a workbook: it is made outside, and is the same each time."""
     packages = ("openpyxl", "pandas", "python-calamine")
     for files in ({"a.csv": "x"}, {"b.xlsx": '{"S": [["x"], [1]]}'}):
         assert usable(files)

@@ -1,4 +1,4 @@
-"""Sound proposals of many fields become tools; unsound ones answer their question, and say what to mend."""
+"""Good proposals from many fields become tools; for bad ones the author learns what to fix."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CASE = re.compile(
 
 
 def cases(name: str) -> dict[str, re.Match[str]]:
-    """The cases of a file by their titles."""
+    """Return the cases in a file by title."""
     text = Path(__file__).with_name(name).read_text()
     found = {match["title"]: match for match in _CASE.finditer(text)}
     assert len(found) == len(re.findall(r"^## ", text, re.M)) >= 12
@@ -39,7 +39,7 @@ UNSOUND = cases("unsound_proposals.md")
 
 
 async def proved(case: re.Match[str], sandbox: Sandbox, store: LibraryStore) -> Creation:
-    """What becomes of a proposal, whose examiner gives the tests of the case, and its rulings."""
+    """Prove a proposal with the case's tests and rulings."""
     asked = json.loads(case["asked"])
     tests = [{"call": call, "because": "?", "result": result} for call, result in asked.get("tests", [])]
     rulings = [{"because": "?", "result": result} for result in asked.get("again", [])]

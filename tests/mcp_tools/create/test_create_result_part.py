@@ -1,4 +1,4 @@
-"""Tests that hold a part of a result, or the class of an exception: from docstrings, examiners and stored files."""
+"""Tests of a part of a result, or of an exception class, from docstrings, examiners and files."""
 
 from __future__ import annotations
 

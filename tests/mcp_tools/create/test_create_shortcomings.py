@@ -1,4 +1,4 @@
-"""Names, descriptions and code that say nothing, or fit one question only, are told."""
+"""Empty descriptions, and code that fits one question only, are reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FUNCTION = '''def convert_length(length_feet: float, digits: int = 2) -> float:
 QUESTION = "How long are 30 feet in metres, with two decimals, if a foot is 0.3048 m? Say only the number."
 
 
-def told(source: str, question: str = QUESTION, **arguments: Any) -> list[str]:
+def problems_of(source: str, question: str = QUESTION, **arguments: Any) -> list[str]:
     written = read_function(source, "", Capabilities())
     assert written is not None
     return list(shortcomings(written, question, arguments))
@@ -36,20 +36,20 @@ def told(source: str, question: str = QUESTION, **arguments: Any) -> list[str]:
     "name", ["number_1", "text_2", "arg1", "param", "value2", "string1", "parameter", "args", "foo", "num3", "data1"]
 )
 def test_placeholders_are_named(name: str) -> None:
-    assert any("placeholder" in each for each in told(FUNCTION.replace("digits", name)))
+    assert any("placeholder" in each for each in problems_of(FUNCTION.replace("digits", name)))
 
 
 @pytest.mark.parametrize("name", ["x1", "lat2", "text", "values", "number_of_days", "base64", "column_1st", "iso8601"])
 def test_meaningful_names_are_no_placeholders(name: str) -> None:
-    assert told(FUNCTION.replace("digits", name)) == []
+    assert problems_of(FUNCTION.replace("digits", name)) == []
 
 
 @pytest.mark.parametrize(
-    "said", ["", "Length feet.", "The length feet.", "length_feet", "The length_feet value (float)."]
+    "description", ["", "Length feet.", "The length feet.", "length_feet", "The length_feet value (float)."]
 )
-def test_descriptions_that_say_nothing_are_told(said: str) -> None:
-    source = FUNCTION.replace("Length in feet, not negative.", said)
-    assert any("'length_feet'" in each for each in told(source))
+def test_descriptions_that_say_nothing_are_reported(description: str) -> None:
+    source = FUNCTION.replace("Length in feet, not negative.", description)
+    assert any("'length_feet'" in each for each in problems_of(source))
 
 
 @pytest.mark.parametrize(
@@ -64,18 +64,18 @@ def test_descriptions_that_say_nothing_are_told(said: str) -> None:
     ],
 )
 def test_what_a_caller_would_miss_is_told(old: str, new: str, reason: str) -> None:
-    assert any(reason in each for each in told(FUNCTION.replace(old, new)))
+    assert any(reason in each for each in problems_of(FUNCTION.replace(old, new)))
 
 
 def test_what_a_helper_raises_is_documented_too() -> None:
     helper = "\n\ndef _checked(length: float) -> float:\n    if length < 0:\n        raise ValueError('negative')\n"
     used = FUNCTION.replace("length_feet * ", "_checked(length_feet) * ") + helper + "    return length\n"
-    assert any("the code raises ValueError" in each for each in told(used))
+    assert any("the code raises ValueError" in each for each in problems_of(used))
     documented = used.replace(
         'metres.\n    """', 'metres.\n\n    Raises:\n        ValueError: It is negative.\n    """'
     )
-    assert told(documented) == []
-    assert told(FUNCTION + helper) == [], "nobody calls it"
+    assert problems_of(documented) == []
+    assert problems_of(FUNCTION + helper) == [], "nobody calls it"
 
 
 @pytest.mark.parametrize(
@@ -90,4 +90,4 @@ def test_what_a_helper_raises_is_documented_too() -> None:
 )
 def test_a_name_holds_no_value_of_the_call(name: str, arguments: dict[str, Any], is_told: bool) -> None:
     source = FUNCTION.replace("convert_length", name)
-    assert any("name the general concept" in each for each in told(source, **arguments)) is is_told
+    assert any("name the general concept" in each for each in problems_of(source, **arguments)) is is_told

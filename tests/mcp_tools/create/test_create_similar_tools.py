@@ -1,4 +1,4 @@
-"""A new tool that repeats one of the library is merged with it, a better version replaces it, another stays apart."""
+"""A new tool is merged with an equal one, replaces one that it improves, or is kept separately."""
 
 from __future__ import annotations
 
@@ -117,7 +117,6 @@ async def decoder(case: Case) -> Tool:
 
 
 async def test_the_same_under_another_name_and_other_parameters_is_merged(case: Case) -> None:
-    """It is found, and called, by both names; nothing needs a new approval."""
     await triangle(case)
     again = await case.prove(HERON, {"side_1": 7.0, "side_2": 8.0, "side_3": 9.0})
     library = case.store.library
@@ -130,7 +129,6 @@ async def test_the_same_under_another_name_and_other_parameters_is_merged(case: 
 
 
 async def test_a_version_that_does_more_takes_the_place_of_the_old_one(case: Case) -> None:
-    """The old tests stay with it, the old version is kept and can be restored without a new approval."""
     old = await decoder(case)
     new = await case.prove(BETTER, {"text": "10/y/12", "errors": "skip"}, exam(*TEXTS, MORE))
     library = case.store.library
@@ -149,7 +147,6 @@ async def test_a_version_that_does_more_takes_the_place_of_the_old_one(case: Cas
 
 
 async def test_a_version_that_does_more_under_another_name_replaces_the_tool_and_keeps_its_name(case: Case) -> None:
-    """Tools and programs that import the old name go on; the new name is another of it."""
     await decoder(case)
     wider = BETTER.replace("decode_abr", "read_abr_numbers")
     new = await case.prove(wider, {"text": "10/y/12", "errors": "skip"}, exam(*TEXTS, MORE))
@@ -208,7 +205,6 @@ async def test_a_proved_tool_takes_the_name_of_a_draft_that_alita_wrote(case: Ca
 
 
 async def test_a_draft_of_the_user_keeps_its_name(case: Case) -> None:
-    """Whatever its file claims: only what this machine remembers counts."""
     old = await decoder(case)
     library = case.store.library
     library.delete("decode_abr")
@@ -240,7 +236,6 @@ async def test_a_tool_that_was_changed_while_a_new_version_was_proved_is_not_rep
 
 
 async def test_a_tool_that_imports_the_one_it_widens_does_not_replace_it(case: Case) -> None:
-    """In its place it would import itself."""
     old = await decoder(case)
     wraps = BETTER.replace("decode_abr", "read_lenient_abr").replace(
         '    return [int(part) for part in text.split("/")]',

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - one case a line
-"""A parameter is taken out of a source by its span, or not at all; values to try it with come from its schema."""
+"""Unused parameters are removed from a source; values to try a parameter come from its schema."""
 
 from __future__ import annotations
 

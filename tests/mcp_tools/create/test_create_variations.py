@@ -1,4 +1,4 @@
-"""Other arguments of the same shape, always the same ones."""
+"""Variations of arguments keep their shape and are repeatable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile and damaged archives, folders and registries: each is refused with its reason before anything is written."""
+"""Hostile and damaged archives, folders and registries are refused before anything is written."""
 
 from __future__ import annotations
 
@@ -92,7 +92,6 @@ def test_a_hostile_archive_is_refused_whole(tmp_path: Path, case: str) -> None:
 
 
 def test_an_entry_that_unpacks_to_more_than_it_says_is_damage(tmp_path: Path) -> None:
-    """The directory and the entry's own head claim a small size, and the data is a bomb."""
     made = io.BytesIO()
     with Archive(made, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("double.py", b"\0" * 20_000_000)

@@ -1,4 +1,4 @@
-"""What registries and modules bring: repairs that need no guess, and the functions of a module."""
+"""Registry entries are repaired without guessing; modules are split into functions."""
 
 from __future__ import annotations
 

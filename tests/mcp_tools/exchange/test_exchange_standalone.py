@@ -1,4 +1,4 @@
-"""The code that goes along with exported tools: what JSON lacks is converted as in the sandbox."""
+"""Exported tools convert types that JSON lacks in the same way as the sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's own code as a package: what is taken, what is refused, and what came from elsewhere."""
+"""The user's own code is packed into a wheel; unsuitable code and foreign wheels are refused."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def many(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "reason"),
     [
         (lambda here: write(here, "src/gauge/fast.pyx"), "gauge/fast.pyx has to be built"),
         (lambda here: write(here, "src/gauge/_fast.cpython-311-x86_64-linux-gnu.so"), "has to be built"),
@@ -161,19 +161,19 @@ def many(folder: Path) -> None:
     ],
 )
 def test_what_is_no_plain_python_is_refused_with_the_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, reason: str
 ) -> None:
     monkeypatch.setattr(local_code, "MAX_CODE_FILES", 50)
-    if said == "Permission denied" and os.geteuid() == 0:
+    if reason == "Permission denied" and os.geteuid() == 0:
         pytest.skip("root may read all files")
     change(write_repository(tmp_path / "needles"))
     with pytest.raises(UsageError) as refused:
         read_code(tmp_path / "needles")
-    assert said in str(refused.value)
+    assert reason in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "reason"),
     [
         ("empty", "contains a Python package or module"),
         ("note.txt", "it is not a Python file"),
@@ -185,13 +185,13 @@ def test_what_is_no_plain_python_is_refused_with_the_reason(
         ("os.py", "os is also the name of a module"),
     ],
 )
-def test_a_path_that_is_no_code_is_refused(tmp_path: Path, name: str, said: str) -> None:
+def test_a_path_that_is_no_code_is_refused(tmp_path: Path, name: str, reason: str) -> None:
     write(tmp_path, "empty/README.md")
     for file in ("note.txt", "a-b.py", "os.py", "try.py"):
         write(tmp_path, file)
     (tmp_path / "linked").symlink_to(tmp_path)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=reason):
         read_code(tmp_path / name)
 
 

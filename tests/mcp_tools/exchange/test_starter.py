@@ -1,4 +1,4 @@
-"""The tools that come with alita: each is whole, passes the checks, and its own tests in the sandbox."""
+"""Each tool that comes with alita passes the checks, and its own tests in the sandbox."""
 
 from __future__ import annotations
 

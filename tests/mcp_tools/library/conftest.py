@@ -1,4 +1,4 @@
-"""A library in a folder of its own."""
+"""Fixtures for library tests."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def make_tool(
     status: Status = Status.VERIFIED,
     **provenance: Any,
 ) -> Tool:
-    """A whole tool that takes an integer."""
+    """Return a complete tool with one integer parameter."""
     return Tool(
         name=name,
         description=description,

@@ -1,4 +1,4 @@
-"""What a library serves: tools that are approved as they stand, and nothing else."""
+"""A library serves only tools that are approved in their present state."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def reasons(library: Library) -> dict[str, str]:
 
 
 def place(library: Library, tool: Tool) -> None:
-    """Puts the files of a tool into the folder as somebody would who copies them there."""
+    """Copy a tool's files into the folder, without registering it."""
     library.folder.mkdir(exist_ok=True)
     tool_files.source_path(library.folder, tool.name).write_bytes(tool.source.encode())
     tool_files.object_path(library.folder, tool.name).write_bytes(tool_files.encoded(tool))
@@ -57,7 +57,6 @@ def edit(library: Library, name: str, change: Callable[[dict[str, Any]], object]
 
 
 def test_a_registered_tool_is_served(library: Library, approvals: Path) -> None:
-    """Whoever registers a tool has proved it; the hashes are those of source and definition."""
     tool = library.register(make_tool())
     assert names(library) == ["nth_fibonacci"]
     assert library.withheld() == []
@@ -81,7 +80,6 @@ def test_a_registered_tool_is_served(library: Library, approvals: Path) -> None:
 def test_only_a_draft_that_alita_wrote_here_gives_its_name_to_a_proved_tool(
     library: Library, approvals: Path, change: Callable[[dict[str, Any]], object], name: str
 ) -> None:
-    """What is odd among the drafts takes no approval away."""
     other = library.register(make_tool("other"))
     library.register(make_tool(run="a run"), is_draft=True)
     content = json.loads(approvals.read_text())
@@ -102,7 +100,6 @@ def test_a_tool_that_was_copied_into_the_folder_is_withheld_until_it_is_approved
 
 
 def test_a_folder_cannot_bring_its_own_approvals(library: Library, approvals: Path, tmp_path: Path) -> None:
-    """Approvals in a cloned folder count for nothing, and one user's approvals for no other."""
     other = Library(library.folder, tmp_path / "theirs")
     other.register(make_tool())
     shutil.copy(tmp_path / "theirs" / "approvals.json", library.folder / ".alita")
@@ -138,7 +135,6 @@ def test_a_changed_object_is_withheld_at_once(
 
 
 def test_source_and_object_changed_together_are_withheld(library: Library) -> None:
-    """Both fit each other, and neither is what was approved."""
     library.register(make_tool())
     place(library, make_tool(body="return n + 1"))
     assert names(library) == []
@@ -146,7 +142,6 @@ def test_source_and_object_changed_together_are_withheld(library: Library) -> No
 
 
 def test_what_is_served_is_the_text_that_was_hashed(library: Library) -> None:
-    """A tool that was handed out keeps the approved source, whatever becomes of the file meanwhile."""
     library.register(make_tool())
     [(tool, _)] = library.served()
     library.path("nth_fibonacci").write_text("import os")
@@ -156,7 +151,6 @@ def test_what_is_served_is_the_text_that_was_hashed(library: Library) -> None:
 
 
 def test_a_definition_with_unseen_characters_is_never_served(library: Library) -> None:
-    """Neither after a registration nor after an approval."""
     library.register(make_tool(description="Adds\u200b two."))
     assert names(library) == []
     assert "the rule hidden: description: it holds U+200B" in reasons(library)["nth_fibonacci"]
@@ -198,7 +192,6 @@ def test_a_deleted_tool_that_comes_back_is_not_approved(library: Library) -> Non
     ids=["empty", "cut", "list", "no libraries", "other kind", "other version", "deep"],
 )
 def test_a_damaged_file_approves_nothing_and_is_put_aside(library: Library, approvals: Path, damage: str) -> None:
-    """It is told, nothing is lost of it, and the next approval starts anew."""
     library.register(make_tool("one"))
     library.register(make_tool("two"))
     approvals.write_text(damage)
@@ -212,7 +205,6 @@ def test_a_damaged_file_approves_nothing_and_is_put_aside(library: Library, appr
 
 @pytest.mark.parametrize("entry", [None, 1, {}, {"source": 1, "definition": "x", "capabilities": "x"}, {"evil": "x"}])
 def test_a_damaged_entry_approves_nothing_and_spoils_no_other(library: Library, approvals: Path, entry: Any) -> None:
-    """Neither of this library nor of another one that shares the file, also once something else is approved."""
     other = Library(library.folder.with_name("other"), approvals.parent)
     for each in (library, other):
         each.register(make_tool())
@@ -237,7 +229,6 @@ def test_where_approvals_cannot_be_written_a_tool_is_registered_and_withheld(tmp
 
 
 def test_processes_that_approve_at_once_lose_no_approval(library: Library, approvals: Path) -> None:
-    """Three of them, in two libraries that share the file."""
     folders = [library.folder, library.folder, library.folder.with_name("other")]
 
     def register(folder: Path, mine: int) -> None:
@@ -253,7 +244,6 @@ def test_processes_that_approve_at_once_lose_no_approval(library: Library, appro
 
 
 def test_a_changed_record_of_its_origin_is_not_approved(library: Library) -> None:
-    """Its `asked` answers questions: whoever changed it would choose the answers."""
     library.register(make_tool())
     path = library.folder / "nth_fibonacci.json"
     document = json.loads(path.read_text())
@@ -268,7 +258,7 @@ def test_a_changed_record_of_its_origin_is_not_approved(library: Library) -> Non
 
 
 def registered_until(library: Library, moment: int, *, replace: bool) -> bool:
-    """Registers a tool in a process that is killed before its n-th change on the disk; whether it came to its end."""
+    """Register a tool in a process that is killed before its n-th disk change; return True if it finished."""
     child = os.fork()
     if child == 0:
         left = moment
@@ -292,7 +282,6 @@ def registered_until(library: Library, moment: int, *, replace: bool) -> bool:
 
 
 def test_a_kill_while_a_tool_is_replaced_withholds_nothing(library: Library) -> None:
-    """Killed before each change on the disk: the old tool or the new one is served."""
     sources, moment, is_done = set(), 0, False
     while not is_done:
         library.register(make_tool(body="return 1"), replace=True)
@@ -305,7 +294,6 @@ def test_a_kill_while_a_tool_is_replaced_withholds_nothing(library: Library) -> 
 
 
 def test_a_kill_while_a_tool_is_added_leaves_a_library_that_opens(library: Library) -> None:
-    """Killed before each change on the disk: the new tool is there whole, or not at all."""
     library.register(make_tool(body="return 1"))
     moment, is_done = 0, False
     while not is_done:

@@ -1,4 +1,4 @@
-"""Arguments and results against schemas, with messages that say what to change."""
+"""Arguments and results are validated, with messages that say what to change."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ GOOD = {"count": 2, "names": ["a"], "unit": "km", "point": {"x": 1, "y": 2.5}, "
     ],
 )
 def test_a_misfit_is_named_with_its_place_and_what_is_expected(change: dict[str, Any], says: str) -> None:
-    """And the whole signature is the remedy."""
     with pytest.raises(ArgumentsError) as caught:
         validate_arguments("tool", SCHEMA, GOOD | change)
     assert says in caught.value.message
@@ -57,7 +56,6 @@ def test_a_misfit_is_named_with_its_place_and_what_is_expected(change: dict[str,
 
 
 def test_all_misfits_are_told_at_once_but_not_endlessly() -> None:
-    """A model repairs in one turn what it is told in one."""
     with pytest.raises(ArgumentsError) as caught:
         validate_arguments("tool", SCHEMA, {"unit": 1, "other": 2})
     assert all(name in caught.value.message for name in ("count", "names", "other", "unit"))
@@ -103,13 +101,11 @@ def test_no_schema_and_no_value_take_for_ever(schema: dict[str, Any], value: Any
 
 
 def test_a_result_is_held_against_the_output_schema() -> None:
-    """The value stands under `result`."""
     assert validate_result(make_tool(), 5) == []
     assert validate_result(make_tool(), "5") == ["result: '5' is not of type 'integer'"]
 
 
 def test_a_reference_to_elsewhere_is_never_fetched() -> None:
-    """It fails as a misfit of the schema, without a request."""
     schema = {"type": "object", "properties": {"n": {"$ref": "http://127.0.0.1:9/schema.json"}}}
     with pytest.raises(ArgumentsError, match="schema"):
         validate_arguments("tool", schema, {"n": 1})
@@ -126,7 +122,6 @@ ALMOST = st.fixed_dictionaries({}, optional=dict.fromkeys(SCHEMA["properties"], 
 @given(ALMOST | st.dictionaries(st.text(), JSON), JSON)
 @settings(deadline=None)
 def test_whatever_does_not_fit_is_described(arguments: dict[str, Any], value: Any) -> None:
-    """In agreement with the validator, and never with another exception."""
     if jsonschema.Draft202012Validator(SCHEMA).is_valid(arguments):
         validate_arguments("tool", SCHEMA, arguments)
     else:
@@ -140,6 +135,5 @@ def test_whatever_does_not_fit_is_described(arguments: dict[str, Any], value: An
 @example({"required": [[]]})
 @settings(deadline=None, max_examples=50)
 def test_any_schema_of_a_file_gives_a_message(schema: dict[str, Any]) -> None:
-    """A schema that was edited into nonsense is told as such."""
     with contextlib.suppress(ArgumentsError):
         validate_arguments("tool", schema, {"n": 1})

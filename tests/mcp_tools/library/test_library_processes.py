@@ -1,4 +1,4 @@
-"""Several processes, killed processes, read-only folders and full disks: nothing is mixed and nothing is lost."""
+"""Concurrent or killed processes, read-only folders and full disks lose or mix no tools."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FORK = multiprocessing.get_context("fork")
 
 
 def started(folder: Path, me: str, *, replace: bool = False, turns: int = 1) -> ForkProcess:
-    """A process that registers one tool again and again."""
+    """Register one tool repeatedly in another process."""
 
     def write() -> None:
         library = Library(folder, folder.parent / "data")
@@ -43,12 +43,11 @@ def ended(processes: list[ForkProcess]) -> None:
 
 
 def is_whole(library: Library) -> bool:
-    """Each tool's source and object were written by the same turn of the same writer."""
+    """Check that both files of each tool come from the same write."""
     return all(f"return n + {tool.provenance['writer']}\n" in tool.source for tool in library.list())
 
 
 def test_processes_that_register_one_name_each_get_a_tool_of_their_own(library: Library) -> None:
-    """One has the name, the others the next ones, and none is a mixture."""
     ended([started(library.folder, str(number)) for number in (1, 2, 3)])
     assert [tool.name for tool in library.list()] == ["shared", "shared_2", "shared_3"]
     assert library.flaws() == []
@@ -56,7 +55,6 @@ def test_processes_that_register_one_name_each_get_a_tool_of_their_own(library: 
 
 
 def test_processes_that_replace_one_tool_leave_the_last_one_whole(library: Library) -> None:
-    """A reader beside them never sees a mixture, nor a moment without the tool."""
     library.register(make_tool("shared", writer="0", body="return n + 0"))
     library.close()
     processes = [started(library.folder, str(number), replace=True, turns=15) for number in (1, 2)]
@@ -112,7 +110,7 @@ print(library.stats("nth_fibonacci").calls)
 
 @pytest.fixture
 def open_library() -> Iterator[Library]:
-    """A library that every user can reach: pytest's own folders are closed, by each pytest that starts."""
+    """A library that other users can reach, outside pytest's private folders."""
     with tempfile.TemporaryDirectory(prefix="alita-test-") as name:
         Path(name).chmod(0o755)
         opened = Library(Path(name) / "generated_tools", Path(name) / "data")
@@ -122,7 +120,6 @@ def open_library() -> Iterator[Library]:
 
 @pytest.mark.parametrize("limit", ["full", "read-only"])
 def test_a_folder_that_cannot_be_written_still_reads(open_library: Library, limit: str) -> None:
-    """A full disk and a read-only folder: a clear error with a remedy, the tools as they were, and search works."""
     library = open_library
     before = library.register(make_tool())
     library.close()
@@ -143,7 +140,6 @@ def test_a_folder_that_cannot_be_written_still_reads(open_library: Library, limi
 
 
 def test_a_held_lock_is_told(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting has an end."""
     from filelock import FileLock
 
     library.register(make_tool())

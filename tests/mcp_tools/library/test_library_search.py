@@ -1,4 +1,4 @@
-"""What a search finds: acronyms, other names, words of like meaning, misspelt words, and each part of a question."""
+"""The search finds acronyms, aliases, similar meanings, misspelled words, and each part of a question."""
 
 from __future__ import annotations
 
@@ -113,7 +113,6 @@ def test_a_hostile_query_is_only_words_and_takes_no_time(filled: Index, query: s
 
 
 def test_a_tool_with_hostile_texts_harms_no_other(library: Library) -> None:
-    """Its other names, too, are only words; only an approved tool answers to another name."""
     library.register(make_tool("odd", description="Also known as: " + "nth_fibonacci, '; DROP TABLE tools; --, " * 500))
     library.register(make_tool())
     assert library.search("fibonacci")[0].tool.name == "nth_fibonacci"

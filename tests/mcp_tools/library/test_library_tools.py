@@ -1,4 +1,4 @@
-"""Tools are registered, found, replaced and deleted; what is damaged is told and never in the way."""
+"""Tools are registered, found, replaced and deleted; damaged files are reported and do no harm."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ def derived(library: Library) -> Path:
 
 
 def test_the_json_file_is_an_mcp_tool_object(library: Library) -> None:
-    """Made to be read by others, with what is ours under namespaced keys of _meta."""
     tool = library.register(make_tool(run="r1"))
     document = json.loads((library.folder / "nth_fibonacci.json").read_text())
     assert list(document) == ["name", "title", "description", "inputSchema", "outputSchema", "annotations", "_meta"]
@@ -37,7 +36,6 @@ def test_the_json_file_is_an_mcp_tool_object(library: Library) -> None:
 
 
 def test_another_source_of_the_same_name_stands_beside_with_its_function_renamed(library: Library) -> None:
-    """Uses of the function are renamed; a parameter, an attribute and a text of that name are not."""
     library.register(make_tool())
     body = "x = 'nth_fibonacci'\n    return n if n < 2 else nth_fibonacci(n - 1) + len(x.nth_fibonacci)"
     second = library.register(make_tool(body=body))
@@ -61,7 +59,6 @@ def test_another_source_of_the_same_name_stands_beside_with_its_function_renamed
     ids=["parameter", "exception", "variable", "method"],
 )
 def test_a_renamed_function_still_does_what_it_did(library: Library, body: str) -> None:
-    """Also where a name inside it is its own old one."""
     library.register(make_tool())
     tool = make_tool(body=body)
     results = []
@@ -84,7 +81,6 @@ def test_a_renamed_function_still_does_what_it_did(library: Library, body: str) 
     ],
 )
 def test_a_name_that_cannot_name_a_tool_is_refused(library: Library, name: str) -> None:
-    """Before anything is written; asking for it is asking for an unknown tool."""
     with pytest.raises(LibraryError, match="cannot name a tool"):
         library.register(make_tool(name))
     assert not library.folder.exists()
@@ -93,7 +89,6 @@ def test_a_name_that_cannot_name_a_tool_is_refused(library: Library, name: str) 
 
 
 def test_a_deleted_tool_is_gone_and_kept_among_the_versions(library: Library) -> None:
-    """Nothing is lost by a delete."""
     tool = library.register(make_tool())
     library.delete("nth_fibonacci")
     assert library.list() == []
@@ -106,7 +101,6 @@ def test_a_deleted_tool_is_gone_and_kept_among_the_versions(library: Library) ->
 
 
 def test_search_finds_by_description_name_and_parameters(library: Library) -> None:
-    """Other endings of a word are the same word; stop words and the question's numbers count nothing."""
     library.register(make_tool())
     library.register(make_tool("days_between", description="Count the days between two dates."))
     library.register(make_tool("count_primes", description="Count primes below a limit."))
@@ -119,7 +113,6 @@ def test_search_finds_by_description_name_and_parameters(library: Library) -> No
 
 
 def test_search_leaves_out_what_has_little_to_do_with_the_query(library: Library) -> None:
-    """A tool shares a word of its name or a fair part of the query, and is not far behind the best."""
     library.register(make_tool("days_between", description="Count the days from the first date to the last date."))
     library.register(make_tool("easter_date", description="The date of Easter Sunday in a year."))
     library.register(make_tool("molar_mass", description="Mass of a compound. " + "It has atoms. " * 400))
@@ -135,13 +128,11 @@ def test_search_leaves_out_what_has_little_to_do_with_the_query(library: Library
     ["", "   ", '"', "a AND OR NOT (", "name:*", "NEAR(a b)", "'; DROP TABLE tools", "\0", "é 漢字", "x" * 10**6],
 )
 def test_any_query_is_only_words(library: Library, query: str) -> None:
-    """No syntax of the search engine gets through."""
     library.register(make_tool())
     assert isinstance(library.search(query), list)
 
 
 def test_a_change_made_by_another_process_is_seen_at_once(library: Library) -> None:
-    """New, replaced and deleted tools."""
     other = Library(library.folder, library.folder.parent / "data")
     assert other.search("fibonacci") == []
     library.register(make_tool())
@@ -156,7 +147,6 @@ def test_a_change_made_by_another_process_is_seen_at_once(library: Library) -> N
 
 @pytest.mark.parametrize("damage", ["delete", "scribble", "truncate", "delete while open"])
 def test_the_index_may_be_lost_at_any_time(library: Library, damage: str) -> None:
-    """It is derived: the tools and the counts stand."""
     library.register(make_tool())
     library.record_call("nth_fibonacci", True)
     assert library.search("fibonacci")
@@ -197,7 +187,6 @@ def _edit(folder: Path, **changes: object) -> None:
 def test_a_damaged_tool_is_told_and_the_others_stand(
     library: Library, damage: Callable[[Path], object], kind: str, says: str
 ) -> None:
-    """It is not listed, not found, not given; its flaw has a remedy; its name stays its own until it is deleted."""
     library.register(make_tool("broken"))
     library.register(make_tool("whole"))
     damage(library.folder)
@@ -215,7 +204,6 @@ def test_a_damaged_tool_is_told_and_the_others_stand(
 
 
 def test_an_edit_in_place_is_noticed_without_reopening(library: Library) -> None:
-    """Neither the search nor a look-up gives what was never checked; checking again brings it back."""
     library.register(make_tool())
     library.register(make_tool("other", description="Something about Fibonacci and much else besides."))
     time.sleep(0.1)  # the folder's time stamp has settled
@@ -233,7 +221,6 @@ def test_an_edit_in_place_is_noticed_without_reopening(library: Library) -> None
 
 
 def test_calls_are_counted_by_kind(library: Library) -> None:
-    """Also for a second opener, and after the tool is gone."""
     library.register(make_tool())
     for _ in range(3):
         library.record_call("nth_fibonacci", True)
@@ -247,7 +234,6 @@ def test_calls_are_counted_by_kind(library: Library) -> None:
 
 
 def test_damaged_counts_are_put_aside(library: Library) -> None:
-    """Counting goes on, and the damaged file is kept."""
     library.register(make_tool())
     library.record_call("nth_fibonacci", True)
     library.close()
@@ -289,7 +275,6 @@ def test_what_is_no_file_is_not_read(tmp_path: Path, target: str) -> None:
     ],
 )
 def test_no_verb_writes_or_removes_through_a_link(tmp_path: Path, link: str) -> None:
-    """Whatever a cloned folder holds: each verb does its work beside the link, or says that it cannot."""
     mine = tmp_path / "mine"
     with sqlite3.connect(mine) as database:
         database.execute("CREATE TABLE places (name TEXT)")
@@ -345,7 +330,6 @@ def test_no_verb_writes_into_a_folder_behind_a_link(tmp_path: Path, link: str) -
 
 
 def test_a_tool_that_is_a_link_is_told_and_can_be_deleted(tmp_path: Path) -> None:
-    """The link goes; what it leads to stays."""
     (tmp_path / "mine.py").write_text("secret = 1\n")
     library = Library(tmp_path / "tools", tmp_path / "data")
     library.register(make_tool("other"))
@@ -360,7 +344,6 @@ def test_a_tool_that_is_a_link_is_told_and_can_be_deleted(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["../outside/mine", "sub/mine", "/etc/mine", "..", "Caps", "mine\0"])
 def test_every_verb_refuses_a_name_that_is_a_path(tmp_path: Path, name: str) -> None:
-    """Even where the path leads to something that looks like a tool."""
     outside = Library(tmp_path / "outside", tmp_path / "data")
     outside.register(make_tool("mine"))
     library = Library(tmp_path / "tools", tmp_path / "data")
@@ -384,7 +367,6 @@ def test_every_verb_refuses_a_name_that_is_a_path(tmp_path: Path, name: str) -> 
 
 
 def test_a_library_that_is_a_link_out_of_its_folder_is_refused(tmp_path: Path) -> None:
-    """One that leads to a folder beside it is not."""
     (tmp_path / "elsewhere").mkdir()
     project = tmp_path / "project"
     (project / "tools").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Versions of a tool: kept by their hash, listed, restored; merged names; what a kill or another process leaves."""
+"""Versions of tools are kept, listed and restored, also after a kill or next to another process."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ def test_versions_are_listed_oldest_first_also_of_a_deleted_tool(filled: Library
 
 
 def test_a_restored_version_is_approved_if_it_was_on_this_machine(filled: Library) -> None:
-    """Also after another process has opened the library; restoring is no new version."""
     assert filled.restore("nth_fibonacci", version(1).source_hash).status is Status.VERIFIED
     other = Library(filled.folder, filled.approvals.path.parent)
     assert other.get("nth_fibonacci").source == version(1).source
@@ -52,7 +51,6 @@ def test_a_restored_version_is_approved_if_it_was_on_this_machine(filled: Librar
 
 
 def test_a_version_that_came_with_the_folder_is_restored_as_a_draft(filled: Library, tmp_path: Path) -> None:
-    """Nobody vouched for it here, whatever its file says; the tool that stood there can be restored again."""
     elsewhere = Library(tmp_path / "elsewhere", tmp_path / "others")
     for number in (3, 4):
         elsewhere.register(version(number), replace=True)
@@ -90,7 +88,7 @@ def test_damaged_and_linked_versions_are_left_out(filled: Library, tmp_path: Pat
 
 
 def killed_at(moment: int, work: Any) -> bool:
-    """True if the work ended before its change number `moment` on the disk, at which its process is killed."""
+    """Run the work in a process that is killed before disk change `moment`; return True if it finished."""
     child = os.fork()
     if child == 0:
         left = moment
@@ -115,7 +113,6 @@ def killed_at(moment: int, work: Any) -> bool:
 
 @pytest.mark.parametrize("verb", ["restore", "merge"])
 def test_a_kill_at_any_moment_leaves_a_whole_library(filled: Library, verb: str) -> None:
-    """The old tool or the new one stands, approved."""
     work = {
         "restore": lambda: filled.restore("nth_fibonacci", version(1).source_hash),
         "merge": lambda: filled.merge(filled.get("nth_fibonacci"), "fib"),
@@ -147,9 +144,9 @@ def test_of_two_new_versions_at_once_one_takes_the_place_and_the_other_is_refuse
             return refused.message
 
     with ThreadPoolExecutor(4) as pool:
-        told = list(pool.map(put, range(5, 9)))
-    assert told.count("nth_fibonacci was changed in the meantime") == 3
-    assert filled.get("nth_fibonacci").source in told
+        results = list(pool.map(put, range(5, 9)))
+    assert results.count("nth_fibonacci was changed in the meantime") == 3
+    assert filled.get("nth_fibonacci").source in results
     assert len(filled.versions("nth_fibonacci")) == 4
     for library in libraries:
         library.close()

@@ -1,4 +1,4 @@
-"""The form of a question tells the same question with other values from every other one."""
+"""A question's template matches the same question with other values, and no other question."""
 
 from __future__ import annotations
 
@@ -98,6 +98,6 @@ def test_numbers_come_back_as_they_were(first: int, second: int, row: list[int])
     ],
 )
 def test_the_form_of_the_answer_is_kept_where_it_fits_other_values(final: str, kept: str) -> None:
-    told = question_record("How warm is it at a height of 11 km?", {"height": 11}, final)
-    assert told is not None
-    assert told["final"] == kept
+    record = question_record("How warm is it at a height of 11 km?", {"height": 11}, final)
+    assert record is not None
+    assert record["final"] == kept
