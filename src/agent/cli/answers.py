@@ -45,7 +45,7 @@ class Output:
     verbose: bool = False
     file: Path | None = None
     folder: Path | None = None
-    """Where to copy the files that programs made."""
+    """Folder for copies of the files that programs made."""
 
 
 def answer(flags: dict[str, Any], ask: AskAlita, output: Output, *, fetches: bool = False) -> int:
@@ -207,14 +207,14 @@ async def copy_files(files: Sequence[OutputFile], folder: Path) -> None:
     from agent.material.outputs import copied
 
     async def may_replace(target: Path) -> bool:
-        question = f"{shown_name(str(target))} is there already. Replace it?"
+        question = f"{shown_name(str(target))} already exists. Replace it?"
         return has_keyboard() and await choose(question, {"y": "yes", "n": "no"}) == "y"
 
     made, left = await copied(files, folder, may_replace)
     for path in made:
         print_note(f"Wrote {shown_name(str(path))}.")
     for path in left:
-        print_note(f"alita: {shown_name(str(path))} was there already and stays as it is.")
+        print_note(f"alita: {shown_name(str(path))} already exists and was not replaced.")
 
 
 def source_lines(answer: Answer) -> list[str]:

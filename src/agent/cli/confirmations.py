@@ -246,7 +246,7 @@ async def ask_user(asked: Asked, screen: Screen, *, always: bool) -> UserReply:
         screen.note(f"  {escaped(call)}")
     if chosen in {"a", "f"}:
         taken = asked.tool if chosen == "a" else asked.folders[0]
-        screen.note(f"To take it back: alita mcp forget {shlex.quote(escaped(taken))}")
+        screen.note(f"To revoke this: alita mcp forget {shlex.quote(escaped(taken))}")
     return await _reply(chosen)
 
 
@@ -255,7 +255,7 @@ async def _ask_about_packages(asked: PackagesToInstall, screen: Screen) -> UserR
         names = ", ".join(asked.unknown)
         screen.note(
             f"\nA program or tool wants the package {names}, which few people use. "
-            "Looking it up tells the index its name."
+            "Looking it up reveals the name to the package index."
         )
         return await _reply(await choose("Look it up?", CHOICES, spoken=screen.spoken))
     size = f" ({asked.size / 1e6:.0f} MB)" if asked.size else ""
@@ -293,7 +293,7 @@ async def ask_about_host(asked: HostToReach, note: Callable[[str], None], *, spo
     choices = dict(CHOICES) | ({"a": "always for this tool"} if asked.source else {})
     chosen = await choose("Allow it?", choices, spoken=spoken)
     if chosen == "a":
-        note(f"To take it back: alita tools hosts {asked.tool} --forget")
+        note(f"To revoke this: alita tools hosts {asked.tool} --forget")
     return await _reply(chosen)
 
 

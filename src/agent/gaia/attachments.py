@@ -132,7 +132,7 @@ def usual_attachments(
     """Return the attachments of a benchmark, from `attached`, `gaia_files/` and the questions' folder.
 
     Raises:
-        DatasetError: `attached` is no folder.
+        DatasetError: `attached` is not a folder.
     """
     if attached is not None and not attached.is_dir():
         raise DatasetError(

@@ -163,7 +163,7 @@ class Dataset:
     truths: Mapping[str, str] = field(repr=False)
     """True answers by task id, for the scorer only. A task without one cannot be scored."""
     origin: str
-    """Where the questions came from, for people: a path, or the hub's repository with split and revision."""
+    """Source of the questions, for people: a path, or the hub's repository with split and revision."""
     fingerprint: str
     """SHA-256 of ids, questions, levels and file names, in order."""
     problems: tuple[str, ...] = ()

@@ -85,7 +85,7 @@ def fingerprint_of(
 
 
 ExecutorName = Literal["local", "ray"]
-"""Where questions run: in this process, or on a Ray cluster."""
+"""The executor of questions: this process, or a Ray cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What all questions of a benchmark share: settings, time limit and answer rules."""
+    """Shared by all questions of a benchmark: settings, time limit and answer rules."""
 
     settings: Settings
     hard_seconds: float
@@ -165,7 +165,7 @@ class Setup:
 
 
 def setup_of(options: RunOptions, settings: Settings, at_once: int) -> Setup:
-    """Return what the questions share when `at_once` of them run in parallel."""
+    """Return the setup for `at_once` parallel questions."""
     assert settings.max_seconds is not None
     is_default = any(line.name == "concurrency" and line.source == "default" for line in settings.explain())
     own = {

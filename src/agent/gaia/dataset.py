@@ -286,7 +286,7 @@ def load_folder(folder: Path, config: str, split: str, cache: Path) -> Dataset:
         folder: The copy.
         config: Configuration such as `2023_level1`; ignored for a copy written by `save_to_disk`.
         split: Defaults to `validation`, or to the only split of the copy.
-        cache: Where `datasets` may write.
+        cache: Folder in which `datasets` may write.
 
     Raises:
         DatasetError: It does not exist, or contains no question.

@@ -85,7 +85,7 @@ class Records:
     chosen: CountedTasks | None = None
     """All questions that were ever selected, in the order of the newest selection; None if there are none."""
     attempts: tuple[Attempt, ...] = ()
-    """In the order of writing. Of several for a question and epoch, the last one counts."""
+    """In the order of writing. If a question and epoch has several, the last one counts."""
     begun: tuple[Begun, ...] = ()
     """Runs without an attempt yet: they are in progress, or their process was killed."""
     lessons: tuple[Lesson, ...] = ()

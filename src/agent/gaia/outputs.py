@@ -162,7 +162,7 @@ def read_submission(path: Path, dataset: Dataset) -> Taken:
         if not isinstance(task_id, str) or not isinstance(answer, str | int | float):
             problem = f"is damaged: it is not like {_FORM}"
         elif task_id not in known:
-            problem = f"answers {one_line(task_id, 80)!r}, which is none of the questions"
+            problem = f"answers {one_line(task_id, 80)!r}, which is not one of the questions"
         elif task_id in answers:
             problem = f"answers {task_id!r} a second time; the first answer is kept"
         elif not _is_answer(str(answer)):

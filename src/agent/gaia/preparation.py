@@ -48,7 +48,7 @@ class Choices(RunOptions):
 
 
 def library_mode(output: Path, *, resume: bool) -> LibraryMode:
-    """Return the library mode to use by default: that of the continued run, otherwise `warm`.
+    """Return the library mode to use by default: the mode of the continued run, otherwise `warm`.
 
     Raises:
         RunError: The ledger cannot be read.
@@ -96,7 +96,9 @@ class Prepared:
         )
         fresh = ""
         if choices.resume and not ledger.exists() and not taken.answers:
-            fresh = f"There is no ledger {ledger}: nothing is continued. To continue another one, name its --output."
+            fresh = (
+                f"There is no ledger {ledger}, so this is a new benchmark. To continue another one, give its --output."
+            )
         for problem in filter(None, (*self._dataset.problems, *taken.problems, fresh)):
             display.say(problem)
         self._choices, self._display = choices, display
@@ -182,7 +184,7 @@ def _taken(choices: Choices, dataset: Dataset) -> Taken:
         copy = next(copy for copy in copies if not copy.exists())
         with whole_file(copy) as file:
             file.write(read_small(path, JOURNAL))
-        notes.append(f"{path} as it was is kept as {copy}.")
+        notes.append(f"The old {path} is kept as {copy}.")
     if taken.answers:
         left = sum(task.task_id not in taken.answers for task in dataset.tasks)
         notes.append(f"{count_of(len(taken.answers), 'answer')} of {path} kept; {count_of(left, 'question')} left.")

@@ -15,7 +15,7 @@ _ANSWER_WIDTH = 60
 
 
 class Display:
-    """Prints a line for each attempt. Of several at a question and epoch, only the last counts."""
+    """Prints a line for each attempt. Only the last attempt at a question and epoch counts."""
 
     def __init__(self, *, verbose: bool = False) -> None:
         self._verbose = verbose

@@ -53,7 +53,7 @@ class Host:
     """Path of the project's settings file within the project, or None if the client has none."""
     entry: Callable[[ServerCommand, str], dict[str, Any]]
     afterwards: str
-    """What the user must do afterwards, so that the client notices."""
+    """Steps for the user, after which the client uses the new settings."""
     variable: str = ""
 
     def path(self, scope: Scope, project: Path) -> Path:

@@ -30,7 +30,7 @@ class AskTab:
         self.key = gr.Textbox(visible="hidden", label="Conversation")
         with gr.Column(visible=False) as self.asking:
             self.asked = gr.HTML(padding=False)
-            self.reason = gr.Textbox(label="If not, why? The model is told.", max_lines=3)
+            self.reason = gr.Textbox(label="If not, why? The model sees your reason.", max_lines=3)
             with gr.Row():
                 self.allow = {scope: gr.Button(scope, visible=False) for scope in _SCOPES}
                 self.refuse = gr.Button("Do not allow")

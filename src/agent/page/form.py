@@ -134,7 +134,7 @@ def arguments_of(fields: Sequence[Field], texts: Sequence[object]) -> dict[str, 
                 hint = '; write a text as "text"' if not field.kinds or "string" in field.kinds else ""
                 example = f", such as {field.example}" if field.example not in ("", "JSON") else ""
                 problems.append(
-                    f"{field.name}: {one_line(given, 60)!r} is no JSON{example} ({one_line(str(error))}){hint}"
+                    f"{field.name}: {one_line(given, 60)!r} is not valid JSON{example} ({one_line(str(error))}){hint}"
                 )
     if problems:
         raise ArgumentsError("\n".join(problems))
@@ -142,7 +142,7 @@ def arguments_of(fields: Sequence[Field], texts: Sequence[object]) -> dict[str, 
 
 
 def _refuse(constant: str) -> Json:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not valid JSON")
 
 
 def _json(value: Json) -> str:

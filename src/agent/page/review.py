@@ -92,9 +92,7 @@ class ToolReviewer:
                 back = approving.reject(library, name)
         except AlitaError as error:
             return bad(error)
-        effect = (
-            "as you approved it, it is in its place again" if back else "it is removed, and kept among its versions"
-        )
+        effect = "the approved version is restored" if back else "it is removed; its files are kept as an old version"
         return f'<p class="good">{text(f"{name} is rejected: {effect}.")}</p>'
 
 

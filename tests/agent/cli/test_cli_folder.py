@@ -154,7 +154,7 @@ def test_changes_of_a_run_from_elsewhere_are_not_applied(
     ("arguments", "said"),
     [
         (["--write", "Why?"], "--write needs a folder."),
-        (["--folder", "none", "Why?"], "none is no folder."),
+        (["--folder", "none", "Why?"], "none is not a folder."),
         (["changes"], "No run worked on a copy of a folder."),
         (["changes", "abcd"], "There is no run 'abcd'."),
     ],

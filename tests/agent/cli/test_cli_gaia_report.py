@@ -52,7 +52,7 @@ def test_the_page_shows_the_questions_of_the_file_that_the_ledger_names(gaia, tm
     elif state == "gone":
         questions.unlink()
     page = Path(gaia("report", path, "-f", "html").strip()).read_text()
-    told = {"changed": "has changed since the benchmark", "gone": "is not there"}.get(state, "")
+    told = {"changed": "has changed since the benchmark", "gone": "does not exist"}.get(state, "")
     shown = ["Colour 1?" in page, "Colour 2?" in page, "Colour 3?" in page]
     assert shown == ([False] * 3 if told else [True, True, False])
     assert (told in page, "--questions FILE" in page) == (True, bool(told))

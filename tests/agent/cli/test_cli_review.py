@@ -110,7 +110,7 @@ def test_a_draft_is_accepted_an_edit_rejected_and_nothing_lost(alita: Run, path:
     assert refused.code == 1
     assert "a test fails: times_two(n=4) gives 12, expected 8" in refused.err
     done = alita("review", "times_two", "--reject")
-    assert "as you approved it is in its place" in done.out
+    assert "the approved version is back" in done.out
     assert served(library) == [SOURCE]
     kept = library.folder / ".alita" / "versions" / "times_two"
     assert WRONG in [file.read_text() for file in kept.glob("*.py")]

@@ -74,9 +74,9 @@ def test_a_submission_file_alone_is_gone_on_with_and_details_and_traces_are_writ
     for told in (
         "Line 2 of mine.jsonl has no answer to 't1': 'ERROR: timeout'.",
         "Line 3 of mine.jsonl answers 't0' a second time; the first answer is kept.",
-        "Line 4 of mine.jsonl answers 'gone', which is none of the questions.",
+        "Line 4 of mine.jsonl answers 'gone', which is not one of the questions.",
         "Line 5 of mine.jsonl is damaged",
-        "mine.jsonl as it was is kept as mine.jsonl.before.",
+        "The old mine.jsonl is kept as mine.jsonl.before.",
         "2 answers of mine.jsonl kept; 2 questions left.",
     ):
         assert told in done.err
@@ -178,7 +178,7 @@ def test_killed_and_then_stopped_by_ctrl_c_it_goes_on_and_pays_for_nothing_twice
     code, out, err = finished(process, 20)
 
     assert code == 130
-    assert "Press Ctrl-C again to stop at once" in err
+    assert "Press Ctrl-C again to stop immediately" in err
     assert "Continue with the same command and --resume." in out
     first, second = read_ledger(tmp_path / "o.ledger.jsonl").attempts
     assert (first.run_id, first.status, second.status) == (begun.run_id, "ok", "interrupted")
@@ -196,8 +196,8 @@ def test_resume_without_a_ledger_says_that_nothing_is_continued(tmp_path, server
     questions = question_file(tmp_path, 2)
     first = called(questions, "--submission", "one.jsonl", folder=tmp_path, url=server.url)
     again = called(questions, "--submission", "two.jsonl", "--resume", folder=tmp_path, url=server.url)
-    assert "nothing is continued" not in first.err
-    assert "There is no ledger two.results.ledger.jsonl: nothing is continued." in again.err
+    assert "so this is a new benchmark" not in first.err
+    assert "There is no ledger two.results.ledger.jsonl, so this is a new benchmark." in again.err
     other = ["--submission", "three.jsonl", "--output", "one.results.json", "--resume"]
     called(questions, *other, folder=tmp_path, url=server.url)
     assert len((tmp_path / "three.jsonl").read_text().splitlines()) == 2

@@ -156,7 +156,7 @@ def test_a_form_is_made_from_the_parameters_and_nothing_in_it_is_markup(page: Pa
     expect(page.get_by_label("way: string, optional")).to_have_value("down")
     page.get_by_label("points: array, required").fill("[1, x]")
     page.get_by_role("button", name="Run", exact=True).click()
-    expect(page.locator("#result")).to_contain_text("points: '[1, x]' is no JSON, such as [1, 2]")
+    expect(page.locator("#result")).to_contain_text("points: '[1, x]' is not valid JSON, such as [1, 2]")
     picture(page, "form")
     page.get_by_label("points: array, required").fill('["x"]')
     page.get_by_role("button", name="Run", exact=True).click()

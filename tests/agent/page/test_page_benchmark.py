@@ -71,7 +71,7 @@ def test_a_benchmark_is_found_again_after_a_reload_started_once_stopped_and_cont
         second.goto(site.address)
         open_form(second, questions, results)
         second.get_by_role("button", name="Continue").locator("visible=true").click()
-        expect(second.locator("#benchmark-told")).to_contain_text("is under way")
+        expect(second.locator("#benchmark-told")).to_contain_text("is running")
         expect(second.locator("#benchmark-figures")).to_contain_text("Under way: 3 of 4")
     page.locator("#benchmark-stop").click()
     expect(figures).to_contain_text("Press Stop again")

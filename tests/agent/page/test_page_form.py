@@ -67,7 +67,7 @@ def test_texts_that_do_not_fit_are_all_named() -> None:
         arguments_of(fields, texts)
     lines = told.value.message.splitlines()
     assert [line.partition(" ")[0] for line in lines] == ["n", "deep:", "points:", "place:", "any:"]
-    assert "'[1, 2' is no JSON, such as [1, 2]" in lines[2]
+    assert "'[1, 2' is not valid JSON, such as [1, 2]" in lines[2]
     assert 'write a text as "text"' in lines[4]
 
 

@@ -79,7 +79,7 @@ async def test_a_tool_that_is_not_there_is_told(library: Library, name: str) -> 
     [
         pytest.param("21", "<pre>42</pre>", id="right"),
         pytest.param('"x"', "is not of type", id="of another type"),
-        pytest.param("x", "is no JSON", id="no JSON"),
+        pytest.param("x", "is not valid JSON", id="no JSON"),
         pytest.param("", "n is required", id="empty"),
         pytest.param(["21"], "n is required", id="no text"),
         pytest.param(ATTACK, "&lt;img", id="markup"),
@@ -177,7 +177,7 @@ def test_a_rejected_tool_is_as_it_was_approved(library: Library) -> None:
     path = library.path("double_number")
     path.write_text(path.read_text().replace("n * 2", "n + n"))
     reviewer = ToolReviewer(lambda: read_settings({}))
-    assert "in its place again" in reviewer.reject("double_number")
+    assert "the approved version is restored" in reviewer.reject("double_number")
     assert "n * 2" in path.read_text()
     assert 'class="bad"' in reviewer.reject(ATTACK)
 

@@ -129,7 +129,7 @@ async def folder(terminal: Terminal, argument: str) -> None:
         if not rows:
             terminal.screen.note("Programs have no folder. /folder DIR lets them read one.")
     elif not path.is_dir():
-        raise UsageError(f"{one_line(str(path))} is no folder.", remedy="Attach a file: @FILE")
+        raise UsageError(f"{one_line(str(path))} is not a folder.", remedy="Attach a file: @FILE")
     else:
         terminal.folder = FolderGrant(path, writes)
         what = "may change a copy of" if writes else "may read"
@@ -310,7 +310,7 @@ def show_turns(session: StoredSession, screen: Screen) -> None:
         if turn.answer:
             screen.answer(turn.answer)
     if session.turns and session.turns[-1].status == "interrupted":
-        screen.note("/continue goes on with it, /retry asks again, or type what to do instead.")
+        screen.note("/continue resumes it, /retry asks again, or type what to do instead.")
 
 
 async def continue_(terminal: Terminal, argument: str) -> None:
@@ -481,7 +481,7 @@ KEYS: tuple[tuple[str, str], ...] = (
     ("Ctrl-R", "search earlier entries"),
     ("Ctrl-O", "open the folded pastes of the entry"),
     ("Ctrl-X Ctrl-E", "write the entry in your editor ($VISUAL or $EDITOR)"),
-    ("Ctrl-C, Esc", "during a run: stop it at once; what is shown stays"),
+    ("Ctrl-C, Esc", "during a run: stop it immediately; partial output stays"),
     ("Ctrl-C", "at the prompt: clear the line; twice on an empty line: leave"),
     ("Ctrl-D", "on an empty line: leave"),
     ("@file", 'attach a file to the question; @"a name" if it has spaces'),
@@ -497,7 +497,7 @@ class Command(NamedTuple):
     run: Callable[[Terminal, str], Awaitable[None]]
     """The function that runs it. Its docstring is the help text."""
     completes: str = ""
-    """What its argument can be completed with: `commands`, `files`, `models`, `modes`, `runs`, `sessions`, `tools` or
+    """The kind of completions for its argument: `commands`, `files`, `models`, `modes`, `runs`, `sessions`, `tools` or
     `verbs`."""
 
     @property
@@ -508,7 +508,7 @@ class Command(NamedTuple):
 
     @property
     def usage(self) -> str:
-        """How to type it: `/name ARGUMENT`."""
+        """The command with its argument: `/name ARGUMENT`."""
         return f"/{self.name} {self.argument}".strip()
 
 

@@ -182,7 +182,7 @@ class Listed(Protocol):
 
     @property
     def completes(self) -> str:
-        """What its argument can be completed with."""
+        """The kind of completions for its argument."""
 
 
 def suggestions_of(settings: Settings, commands: Sequence[Listed]) -> Suggestions:

@@ -39,7 +39,7 @@ def session_files(settings: Settings, session: StoredSession) -> list[tuple[str,
 
 
 def outputs_of(settings: Settings, session: StoredSession) -> list[OutputFile]:
-    """Return the files that programs made for the user. Of two with the same name, return the newer."""
+    """Return the files that programs made for the user. If two have the same name, return the newer one."""
     folders = [settings.runs_dir / home / OUTPUTS for home in _homes(settings, session)]
     found = [file for folder in folders for file in Outputs(folder).written_since({})]
     found.sort(key=lambda file: Path(file.path).stat().st_mtime_ns)

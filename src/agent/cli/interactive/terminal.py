@@ -91,7 +91,7 @@ class Terminal:
         self.verbose = False
         self.attached: list[Path] = []
         self.folder: FolderGrant | None = None
-        """The folder that programs may use; None for that of the last turn."""
+        """The folder that programs may use; None for the folder of the last turn."""
         self.leaving = False
         self.undone: Turn | None = None
         """The turn removed by /undo, until another turn is added."""
@@ -195,7 +195,7 @@ class Terminal:
             if turn.result and not answer.text and not turn.has_shown:
                 self.screen.note("The tool was not kept. Its result:")
                 self.screen.answer(turn.result)
-            self.screen.note("Stopped. /continue goes on with it, /retry asks again, or type what to do instead.")
+            self.screen.note("Stopped. /continue resumes it, /retry asks again, or type what to do instead.")
         elif answer.status != "answered" and turn.failure is None:
             self.screen.note(explanation(answer))
         if answer.changes:

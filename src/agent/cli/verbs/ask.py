@@ -118,7 +118,7 @@ def _folder_grant(folder: Path | None, *, write: bool) -> FolderGrant | None:
             raise UsageError("--write needs a folder.", remedy='alita --folder DIR --write "…"')
         return None
     if not folder.is_dir():
-        raise UsageError(f"{one_line(str(folder))} is no folder.", remedy="Attach a file with --file.")
+        raise UsageError(f"{one_line(str(folder))} is not a folder.", remedy="Attach a file with --file.")
     return FolderGrant(folder, write)
 
 

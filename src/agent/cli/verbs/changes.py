@@ -68,7 +68,7 @@ def changes(
 
 
 def copy_of_run(settings: Settings, run_id: str | None) -> FolderCopy:
-    """Return the copy that a run worked on; without an id, that of the newest run that has one.
+    """Return the copy that a run worked on; without an id, the copy of the newest run that has one.
 
     Raises:
         RunError: There is no such run, it has no copy, or was not made here.

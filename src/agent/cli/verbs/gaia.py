@@ -244,7 +244,7 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
     def interrupt() -> None:
         nonlocal ends
         if prepared.benchmark.interrupt():
-            display.say("Finishing the current questions, then stopping. Press Ctrl-C again to stop at once.")
+            display.say("Finishing the current questions, then stopping. Press Ctrl-C again to stop immediately.")
         else:
             ends = min(ends, time.monotonic() + _CLOSING)
 

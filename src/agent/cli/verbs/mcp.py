@@ -261,7 +261,7 @@ def enable(name: Name, yes: Yes = False, as_json: options.AsJson = False) -> Res
 
 @app.command()
 def allowed(as_json: options.AsJson = False) -> Result:
-    """Lists the tools and folders that you allowed for good."""
+    """Lists the tools and folders that are always allowed."""
     grants = _configured().grants
     tools, folders = grants.tools, grants.folders
     rows = [
@@ -272,7 +272,7 @@ def allowed(as_json: options.AsJson = False) -> Result:
         "tools": [{"tool": one.tool, "reason": one.reason} for one in tools],
         "folders": [{"folder": one.folder, "server": one.name} for one in folders],
     }
-    return listing(form, rows, "Nothing is allowed for good. A session offers it when it asks about a call.")
+    return listing(form, rows, "Nothing is always allowed. A session offers this when it asks about a call.")
 
 
 @app.command()
@@ -280,9 +280,9 @@ def forget(
     what: Annotated[str, typer.Argument(metavar="TOOL|FOLDER", help="As `alita mcp allowed` lists it.")],
     as_json: options.AsJson = False,
 ) -> Result:
-    """Takes back what you allowed a tool, or in a folder, for good."""
+    """Revokes a tool or folder that is always allowed."""
     if not _configured().grants.forget(what):
-        raise UsageError(f"{one_line(what)} is not allowed for good.", remedy="`alita mcp allowed` lists what is.")
+        raise UsageError(f"{one_line(what)} is not always allowed.", remedy="`alita mcp allowed` lists what is.")
     return done(f"{one_line(what)} is asked about again.", forgotten=what)
 
 

@@ -173,7 +173,7 @@ def trust(
         if not is_confirmed("\nTrust it? [y/n] "):
             return Result({"ok": False, "run": found.run_id}, code=1)
     own.trust(found)
-    return done(f"Trusted. To go on with it: alita resume {found.run_id}", run=found.run_id)
+    return done(f"Trusted. To continue it: alita resume {found.run_id}", run=found.run_id)
 
 
 @app.command("export")

@@ -1,4 +1,4 @@
-"""What questions share: the tool library, allowed packages and hosts, and gap records.
+"""The state that questions share: the tool library, allowed packages and hosts, and gap records.
 
 The benchmark's machine has the authoritative copy. Each question gets a copy and sends its changes back.
 """
@@ -37,7 +37,7 @@ _TOOLS, _APPROVALS, _GAPS = "tools", "approvals.json", "gaps.json"
 _OF_DATA = (HOSTS, f"{ENVIRONMENTS}/allowed.json", f"{ENVIRONMENTS}/locks/*.toml", f"{ENVIRONMENTS}/{WRAPPED}/*.whl")
 """Files of the data folder to send. Nodes build environments from the lock files."""
 _BUILT = ("built", "cache")
-"""Folders of environments that a node's questions share. What is built there is named by the hash of its lock."""
+"""Folders of environments that a node's questions share. Each environment there is named by the hash of its lock."""
 
 
 class Call(NamedTuple):
@@ -51,7 +51,7 @@ class Call(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What a question changed."""
+    """Changes made by a question."""
 
     tools: Files
     """Files of new and changed tools."""

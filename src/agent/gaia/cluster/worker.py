@@ -51,7 +51,7 @@ _TOLD = (events.RunStarted, events.StepStarted, events.Note, events.Warned, even
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A question as it is sent to a node: without keys and without the true answer."""
+    """A question sent to a node, without keys and without the true answer."""
 
     holder: str
     """Identifies the question to `Coordinator`."""
@@ -71,7 +71,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """The result of a question as it is sent back."""
+    """The result that a node sends back."""
 
     result: AttemptResult
     run: Files

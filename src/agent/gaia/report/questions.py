@@ -22,7 +22,7 @@ def with_questions(results: Results, ledger: Path, settings: Settings) -> Result
     more = "To show the questions, add --questions FILE"
     if found is None:
         problem = (
-            f"the question file {source} is not there"
+            f"the question file {source} does not exist"
             if results.source
             else "the ledger does not name its question file"
         )

@@ -95,7 +95,7 @@ def report_of(results: Results) -> Report:
     tokens = f"{effort.input_tokens:,} read + {effort.output_tokens:,} written"
     waited = f", and {seconds_text(effort.waited)} waiting for endpoints" if effort.waited else ""
     time = f"{seconds_text(effort.seconds)} of work; median {seconds_text(effort.median_seconds)} a question{waited}"
-    again = f"{count_of(retried, 'attempt')}; tokens, cost and time hold the earlier ones too" if retried else ""
+    again = f"{count_of(retried, 'attempt')}; tokens, cost and time include the earlier ones" if retried else ""
     configured = " · ".join(f"{key} {said}" for key, said in header.configuration.items() if said)
     facts += [
         Fact("model", models, ", ".join(models)),

@@ -112,7 +112,7 @@ class PageBenchmarks:
         """
         ledger = choices.paths.ledger
         if (before := self._running.get(ledger)) and before.is_busy:
-            raise RunError(f"The benchmark with the ledger {ledger} is under way.", remedy="It is in the list.")
+            raise RunError(f"The benchmark with the ledger {ledger} is running.", remedy="It is in the list.")
         if ledger.exists() and not choices.resume:
             raise RunError(f"{choices.output} already exists.", remedy="Press Continue, or name other results.")
         own = {"use_cache": False, "servers": ("none",), "leak_guard": True}

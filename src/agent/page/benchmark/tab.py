@@ -112,7 +112,7 @@ def _form(gr: Any, settings: Settings) -> dict[str, Any]:
     form = {
         "source": gr.Textbox(label="Question file", placeholder="questions.jsonl, FOLDER:SPLIT or gaia-validation"),
         "sent": gr.File(label="Or upload one", file_types=[".jsonl"], type="filepath", height=110),
-        "attached": gr.Textbox(label="Folder with the questions' files", placeholder="beside the question file"),
+        "attached": gr.Textbox(label="Folder with the questions' files", placeholder="next to the question file"),
         "name": gr.Textbox(label="Results", placeholder="NAME.results.json"),
     }
     with gr.Row():
@@ -123,7 +123,7 @@ def _form(gr: Any, settings: Settings) -> dict[str, Any]:
         form["max_questions"] = gr.Number(0, label="Most questions (0: all)", precision=0)
         form["concurrency"] = gr.Number(0, label="In parallel (0: as usual)", precision=0)
         form["max_seconds"] = gr.Number(settings.max_seconds or USUAL_SECONDS, label="Seconds a question")
-        form["total_cost"] = gr.Number(0, label="Most cost in all, $ (0: no limit)")
+        form["total_cost"] = gr.Number(0, label="Total cost limit, $ (0: none)")
     return form
 
 

@@ -70,7 +70,7 @@ def test_a_turn_that_was_killed_at_an_approval_is_shown_and_goes_on(
         shown = terminal.screen()
         assert "Blue is first." in shown
         assert "And which is second?" in shown
-        assert "/continue goes on with it" in shown
+        assert "/continue resumes it" in shown
         terminal.enter("/continue")
         terminal.wait_for("Run it?")
         terminal.enter("n")

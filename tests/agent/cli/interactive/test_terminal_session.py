@@ -249,7 +249,7 @@ async def test_a_stopped_run_is_gone_on_with_in_its_turn(sitting: Any) -> None:
     pressing = asyncio.create_task(press_ctrl_c_in_a_run(sitting))
     shown = await sitting.plays(slow).types("a?", "/continue")
     await pressing
-    assert "/continue goes on with it" in shown
+    assert "/continue resumes it" in shown
     assert "Continuing:" in shown
     assert [(turn.question, turn.status, turn.answer) for turn in sitting.turns] == [("a?", "answered", "42")]
 

@@ -148,7 +148,7 @@ async def _reviewed(reviewer: _Reviewer, name: str, verdict: str, *, mutants: bo
             reviewer.accept(seen)
             return shown | {"verdict": "accepted", "outcome": f"Approved {name}."}
         if verdict == "n":
-            told = "as you approved it is in its place" if approving.reject(reviewer.library, name) else "removed"
+            told = "the approved version is back" if approving.reject(reviewer.library, name) else "removed"
             kept = reviewer.library.folder / ".alita" / "versions" / name
             return shown | {
                 "verdict": "rejected",
