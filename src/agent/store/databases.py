@@ -34,9 +34,7 @@ FILE = "alita.sqlite"
 _BUSY_SECONDS = 10.0
 _CONNECT_SECONDS = 5
 _MIN_FREE_BYTES = 100_000  # with less, a disk counts as full
-_OF_FILE = (
-    "Make it and its folder writable, free some space, or move it away: runs are indexed again from the folders."
-)
+_OF_FILE = "Make it and its folder writable, free some space, or move it away: runs are indexed again from the folders."
 Values = Mapping[str, object]
 Row = Sequence[Any]
 
