@@ -237,7 +237,7 @@ async def without_idle_parameters(
 
 
 async def wrong_examples(source: str, docstring: str, runner: ProposalRunner) -> list[str]:
-    """Run a docstring's examples unchanged, including those that cannot become tests, such as `print(f(2))`.
+    """Run a docstring's examples unchanged, including those that cannot become tests, such as loops.
 
     Returns:
         A message for the author about each wrong example.
