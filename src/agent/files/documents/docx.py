@@ -106,7 +106,7 @@ class _Reading:
         self.called: set[str] = set()
         """Marks of notes and comments that the text refers to."""
         self.changes: list[str] = []
-        self.told: list[str] = []
+        self.remarks: list[str] = []
         self.listed = defaultdict[str, list[str]](list)
         """Texts that are listed in notes about the reading, by topic."""
 
@@ -137,7 +137,7 @@ class _Reading:
         return [
             *self.drawings.lost,
             *(changes if self.changes else []),
-            *dict.fromkeys(self.told),
+            *dict.fromkeys(self.remarks),
             *(f"{what}: {first_of(list(dict.fromkeys(texts)), 20)}." for what, texts in self.listed.items()),
             "Fonts, colours, macros, page breaks, changes of format, separators of notes, names of bookmarks, "
             "form fields and controls, codes of fields, tags and settings are not shown.",
@@ -191,7 +191,7 @@ class _Part:
             elif name == "altChunk":
                 yield from self._chunk(child.get(f"{_R}id"))
             elif name == "subDoc":
-                self._reading.told.append(f"The subdocument {self._part.address(child.get(f'{_R}id'))} is not read.")
+                self._reading.remarks.append(f"The subdocument {self._part.address(child.get(f'{_R}id'))} is not read.")
             elif name not in _SKIPPED:
                 yield from self.blocks(child)
         if joined.strip():
@@ -206,7 +206,7 @@ class _Part:
                 path.write_bytes(related.content)
                 try:
                     source = Source(path, kind_of(path), depth=reading.depth + 1)
-                    with open_nested(source, reading.limits, reading.told) as opened:
+                    with open_nested(source, reading.limits, reading.remarks) as opened:
                         texts = [section.text for section in opened.sections()]
                         for saved in opened.save_data(Path(folder)):
                             kept = reading.drawings.named(saved.read_bytes(), saved.suffix[1:], "part")
@@ -214,7 +214,7 @@ class _Part:
                     yield from texts
                     return
                 except FileProblem as problem:
-                    reading.told.append(problem.message)
+                    reading.remarks.append(problem.message)
         yield reading.drawings.embedded(self._part, relation, "a part of the text", "text")
 
     def _rows(self, child: Any) -> list[list[str]]:
@@ -273,7 +273,7 @@ class _Part:
         if name == "AlternateContent":
             return self._chosen_content(node)
         if name == "oMath":
-            reading.told.append(
+            reading.remarks.append(
                 "Formulas are shown on a line: their fractions, powers and roots as `(a)/(b)`, `x^(2)`."
             )
         if name in _SIGNS or name in _SKIPPED:
@@ -342,7 +342,7 @@ class _Part:
 
     def _chosen(self, entries: list[str], chosen: str) -> str:
         if others := [entry for entry in entries if entry != chosen]:
-            self._reading.told.append(
+            self._reading.remarks.append(
                 f"Not chosen in a list{f' with {chosen}' if chosen else ''}: {', '.join(others)}."
             )
         return chosen
@@ -384,7 +384,7 @@ class _Part:
         if name in ("ins", "moveTo") and text.strip():
             self._changed("inserted" if name == "ins" else "moved to here", node, text)
         if name == "r" and text.strip() and node.find(f"{W}rPr/{W}vanish") is not None:
-            self._reading.told.append("Hidden text is shown like the rest.")
+            self._reading.remarks.append("Hidden text is shown like the rest.")
         if name == "r" and text.strip():
             marks = [node.find(f"{W}rPr/{W}{mark}") for mark in ("strike", "dstrike")]
             if any(mark is not None and mark.get(f"{W}val") not in _OFF for mark in marks):
@@ -435,7 +435,7 @@ class _Part:
                 self._changed("cell inserted", added, _all_text(cell))
             span = int(value_of(properties, "gridSpan") or 1)
             if merge is not None or span > 1:
-                self._reading.told.append("Some table cells are merged: their text is in the first cell.")
+                self._reading.remarks.append("Some table cells are merged: their text is in the first cell.")
             covered = merge is not None and merge.get(f"{W}val") != "restart"
             yield "" if covered else _Part(self._part, self._reading).line(cell)
             yield from [""] * min(span - 1, 100)

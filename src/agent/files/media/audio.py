@@ -39,8 +39,8 @@ def open_sound(source: Source, limits: ReadLimits) -> Contents:
         length, tags = length_of(source, container), tags_of(container)
         channels = {1: "mono", 2: "stereo"}.get(track.channels, f"{track.channels} channels")
         codec = track.name.removesuffix("float")
-        told = f"Sound of {duration(length)}, {channels}, {track.sample_rate:,} Hz, {codec}.{tags}"
-    return Sound(source, length, [], told)
+        summary = f"Sound of {duration(length)}, {channels}, {track.sample_rate:,} Hz, {codec}.{tags}"
+    return Sound(source, length, [], summary)
 
 
 class Sound(Contents):
@@ -58,8 +58,10 @@ class Sound(Contents):
             lines = [f"[{clock(one.start)}-{clock(one.end)}] {one.text}" for one in self._segments_in(number)]
             start = (number - 1) * SECTION_SECONDS
             name = f"transcript, {clock(start)} to {clock(min(start + SECTION_SECONDS, self._length))}"
-            heard = "no speech was recognised" if "transcript_by" in self.facts else "what is said was not written down"
-            yield Section(name, "\n".join(lines) or f"({heard})")
+            reason = (
+                "no speech was recognised" if "transcript_by" in self.facts else "what is said was not written down"
+            )
+            yield Section(name, "\n".join(lines) or f"({reason})")
 
     def save_data(self, folder: Path) -> list[Path]:
         """Save the transcript as JSON: the engine, and segments with start and end (seconds) and text."""
@@ -71,8 +73,12 @@ class Sound(Contents):
             self.lost.append(f"The transcript in the file ends after {clock(section_count * SECTION_SECONDS)}.")
         path = folder / f"{short_name(Path(self._source.name).stem)}.transcript.json"
         pieces = [{"start": round(one.start, 2), "end": round(one.end, 2), "text": one.text} for one in segments]
-        told = {"engine": self.facts["transcript_by"], "text": " ".join(one.text for one in segments), "pieces": pieces}
-        path.write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
+        content = {
+            "engine": self.facts["transcript_by"],
+            "text": " ".join(one.text for one in segments),
+            "pieces": pieces,
+        }
+        path.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
         return [path]
 
     def _segments_in(self, number: int) -> list[Segment]:
@@ -93,13 +99,15 @@ class Sound(Contents):
         if not len(sound):
             return []
         try:
-            told = transcribe(sound)
+            transcript = transcribe(sound)
         except FileProblem as problem:
             self.lost.append(str(problem).replace("\n", " "))
             return []
-        self.facts["transcript_by"] = told.engine
-        self.notes += told.lost
-        return [Segment(start + one.start, min(start + one.end, end), one.text) for one in told.segments if one.text]
+        self.facts["transcript_by"] = transcript.engine
+        self.notes += transcript.lost
+        return [
+            Segment(start + one.start, min(start + one.end, end), one.text) for one in transcript.segments if one.text
+        ]
 
 
 @contextlib.contextmanager

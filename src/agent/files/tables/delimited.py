@@ -49,14 +49,14 @@ class DelimitedFile(Contents):
             self._rows = widths.total()
         dialect, encoding = self._dialect, self._encoding
         counted = "rows not counted" if self._rows is None else f"{self._rows:,} rows"
-        said = [
+        summary = [
             f"{counted} × {self._columns} columns",
             f"{_NAMES.get(dialect.delimiter, dialect.delimiter)}-separated",
             encoding.codec_name,
         ]
-        said += ["decimal comma"] if dialect.decimal == "," else []
+        summary += ["decimal comma"] if dialect.decimal == "," else []
         header = "the first row is the header" if not dialect.above else f"row {self._skipped} is the header"
-        said.append(header if dialect.has_header else "no header")
+        summary.append(header if dialect.has_header else "no header")
         facts: dict[str, Json] = {
             "rows": self._rows,
             "header": self._header[:1000] if dialect.has_header else None,
@@ -68,7 +68,7 @@ class DelimitedFile(Contents):
             with self._encoding.open(source.path, newline="") as stream:
                 facts["lines_above"] = self._lines_above(stream)
         count = None if self._rows is None else max(1, -(-self._rows // self._per_page))
-        super().__init__(source.kind, f"Table: {', '.join(said)}", facts=facts, count=count)
+        super().__init__(source.kind, f"Table: {', '.join(summary)}", facts=facts, count=count)
         self.notes = [*encoding.notes, *self._oddities(widths, len(first))]
 
     def sections(self, first: int = 1) -> Iterator[Section]:
@@ -95,16 +95,18 @@ class DelimitedFile(Contents):
             rows = islice(self._records(stream), self._skipped, None)
             first = list(islice(rows, ROOM))
             more = islice(rows, max(0, rows_to_inspect(self._columns) - len(first)))
-            told = describe_columns(self._header, chain(first, more), total=self._rows, decimal=self._dialect.decimal)
+            columns = describe_columns(
+                self._header, chain(first, more), total=self._rows, decimal=self._dialect.decimal
+            )
         head = "\n".join(map(self._line, [*self._above, *([self._header] if self._dialect.has_header else [])]))
-        return preview_of_lists([ListPreview(map(self._line, first), self._rows, head=head, columns=told)])
+        return preview_of_lists([ListPreview(map(self._line, first), self._rows, head=head, columns=columns)])
 
     def _oddities(self, widths: Counter[int], names_in_header: int) -> list[str]:
         """Return warnings for a program that reads the rows as a table."""
         notes = []
         if self._above:
-            told = "; ".join(one_line(self._line(row), 80) for row in self._above[:3])
-            notes.append(f"{count_of(len(self._above), 'row')} above the table: {told}.")
+            beginning = "; ".join(one_line(self._line(row), 80) for row in self._above[:3])
+            notes.append(f"{count_of(len(self._above), 'row')} above the table: {beginning}.")
         names = Counter(name.strip() for name in self._header) if self._dialect.has_header else Counter[str]()
         if twice := [name for name, count in names.items() if name and count > 1]:
             notes.append(f"Names of several columns: {first_of(twice)}.")
@@ -153,6 +155,6 @@ class DelimitedFile(Contents):
     def _lines(self, stream: IO[str]) -> Iterator[str]:
         while line := stream.readline(_MAX_FIELD_CHARS):
             if len(line) == _MAX_FIELD_CHARS:
-                said = f"{self._name} has a line of more than {_MAX_FIELD_CHARS:,} characters: that is no table."
-                raise FileProblem("too_large", said)
+                message = f"{self._name} has a line of more than {_MAX_FIELD_CHARS:,} characters: that is no table."
+                raise FileProblem("too_large", message)
             yield line

@@ -144,7 +144,7 @@ def describe_values(values: Mapping[str, int], decimal: str = ".") -> str:
         plain = value.strip()
         by_kind["number" if is_number(plain) else "date" if is_date(plain) else "text"][value] = count
     usual, *others = sorted(by_kind.items(), key=lambda kind: -kind[1].total())
-    told = " and ".join(
+    description = " and ".join(
         f"{kind}{_range(kind, list(found), decimal)}{f' ({found.total():,})' if others else ''}"
         for kind, found in (usual, *others)
     )
@@ -153,13 +153,13 @@ def describe_values(values: Mapping[str, int], decimal: str = ".") -> str:
         counted = ", ".join(
             f"{_short(value)} ({count:,})" for value, count in sorted(there.items(), key=lambda one: (-one[1], one[0]))
         )
-        told += f"; {count_of(len(there), 'value')}: {counted}"
+        description += f"; {count_of(len(there), 'value')}: {counted}"
     else:
-        told += "; all different" if len(there) == total > 1 else f"; {len(there):,} different"
+        description += "; all different" if len(there) == total > 1 else f"; {len(there):,} different"
         if odd := sum((found for _, found in others), Counter[str]()):
             named = [f"{_short(value)}{f' ({n:,})' if n > 1 else ''}" for value, n in odd.most_common(_EXAMPLES)]
-            told += f"; not {usual[0]}: {', '.join(named)}{', …' if len(odd) > _EXAMPLES else ''}"
-    return told + (f"; {empty:,} empty" if empty else "")
+            description += f"; not {usual[0]}: {', '.join(named)}{', …' if len(odd) > _EXAMPLES else ''}"
+    return description + (f"; {empty:,} empty" if empty else "")
 
 
 def _range(kind: str, values: Sequence[str], decimal: str) -> str:
