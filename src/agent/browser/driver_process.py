@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Route
 
     Drive = Callable[[BrowserContext, BrowserTask, "Host", GuardedProxy], Awaitable[BrowserOutcome]]
-    """Carries out a task in a browser whose profile is the current folder."""
+    """Carries out a task in a browser with the current folder as its profile."""
 
 _STAYS = """(() => {
   const site = host => /^[\\d.:[\\]]+$/.test(host) ? host : host.split('.').slice(-2).join('.');
@@ -35,7 +35,7 @@ _STAYS = """(() => {
     } catch { /* an address that is none leads nowhere */ }
   }, true);
 })()"""
-"""Lets a form be submitted only to the site of its page."""
+"""Blocks forms that would be submitted to another site."""
 
 
 def drive_with(drive: Drive, **options: Any) -> None:

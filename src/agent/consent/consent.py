@@ -43,7 +43,7 @@ class Consent:
     """Asks the user. None if nobody can be asked."""
     calls: Recorder
     approval: ApprovalMode | None = None
-    """Whether proved tools are kept. None, in runs of old versions, keeps all."""
+    """Mode for keeping proved tools. Runs of earlier versions have None, which keeps all."""
     each_call: str = ""
     """Reason why every call of an external tool needs consent; empty if none does."""
     grants: Grants | None = None

@@ -90,7 +90,7 @@ class ConfiguredServers:
         return self._seen.contact(standing.entry)
 
     def servers(self) -> Servers | None:
-        """Return the servers, not started yet, or None if there are none."""
+        """Return the servers, not started yet, or None without any."""
         if not self.ready:
             return None
         from mcp_tools.clients.servers import Servers

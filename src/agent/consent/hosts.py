@@ -48,7 +48,7 @@ class HostToReach:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that rules can match: the tool's, empty for a program or new tool, then those of its imports."""
+        """Names that rules can match: the tool's, empty for a program or new tool, then the names of its imports."""
         return ("" if self.tool == NEW_TOOL else self.tool, *self.imports)
 
     @property

@@ -40,7 +40,7 @@ class ProgramText:
 
     def __init__(self) -> None:
         self.runs_data = ""
-        """The first name used that could run code from data; empty if there is none."""
+        """The first name used that could run code from data, or an empty string."""
         self._uses = ModuleUses()
         self._values: set[str] = set()
         self._names: defaultdict[str, Values] = defaultdict(frozenset)

@@ -13,7 +13,7 @@ from mcp_tools.tool import Json
 ApprovalMode = Literal["ask", "auto", "never"]
 """`ask` the user, `auto`matically allow, or `never` allow."""
 Scope = Literal["once", "always", "folder"]
-"""How far a permission reaches; see `UserReply.scope`."""
+"""Reach of a permission; see `UserReply.scope`."""
 
 
 @dataclass(frozen=True, slots=True)

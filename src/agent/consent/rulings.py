@@ -361,7 +361,7 @@ def judge_query(query: str, origins: Origins) -> Verdict:
 
 
 def judge_task(task: str, url: str, origins: Origins, *, has_logins: bool = True) -> Verdict:
-    """Return the ruling on a browser task, whose text may end up in a site's forms.
+    """Return the ruling on a browser task. Its text may end up in a site's forms.
 
     Args:
         task: The task in words.

@@ -74,7 +74,7 @@ _HARMLESS_DUNDER = words("""
 """)
 _OTHER_MODULES = sys.stdlib_module_names - MODULES - {"select", "trace"}
 _ATTRIBUTES = _OTHER_MODULES - words("code test token types site profile symbol cmd signal resource this chunk email")
-"""Unsafe modules whose names are rarely used for attributes."""
+"""Unsafe modules with names that are rarely used for attributes."""
 _STARS = words("math cmath itertools collections datetime decimal fractions statistics typing")
 _GUARDED = frozenset(_MEMBERS) | _DEEP
 """Modules that a program may not pass around as values, since their use could not be tracked."""
@@ -91,7 +91,7 @@ class ModuleUses:
         self._urls: set[str] = set()
 
     def unknown(self, nodes: Sequence[ast.AST], own: Collection[str] = ()) -> str:
-        """Return the first unsafe name that a program uses; empty if there is none.
+        """Return the first unsafe name that a program uses, or an empty string.
 
         Args:
             nodes: All nodes of the program's syntax tree.

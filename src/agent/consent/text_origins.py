@@ -44,7 +44,7 @@ _GENERIC_WORDS = words("""
 _ABOUT_RUN = re.compile(
     r"\b(?:user'?s?|question|conversation|chat|prompt|(?:this|the) (?:message|request))\b", re.IGNORECASE
 )
-"""Words for the run itself. A tool whose description asks for these may collect private data."""
+"""Words for the run itself. A tool with a description that asks for these may collect private data."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class Origins:
         return any(code in known and code not in self._wanted for code in map(normalized, written))
 
     def completes_key(self, now: Mapping[str, str]) -> bool:
-        """Return True if this action's parts, together with those of earlier actions, spell a private key."""
+        """Return True if this action's parts, together with the parts of earlier actions, spell a private key."""
         index, own = key_index(self._keys), ""
         for name, value in now.items():
             if index.is_completed(own, value):

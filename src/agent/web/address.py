@@ -90,7 +90,7 @@ def route_of(url: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """Return the host in lower case without `www.` or `m.`; empty if there is none."""
+    """Return the host in lower case without `www.` or `m.`, or an empty string."""
     host = (split_address(url.strip()).hostname or "").rstrip(".").lower()
     return _MOBILE_INSIDE.sub(r"\1.", _FRONT.sub("", host))
 

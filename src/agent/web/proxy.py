@@ -215,7 +215,7 @@ async def _answer(here: _Side, status: str, said: str) -> None:
 
 
 def proxy_for(scheme: str, host: str) -> str:
-    """Return the proxy from the environment for a host; empty if there is none or NO_PROXY excludes the host."""
+    """Return the proxy from the environment for a host; empty without one, or if NO_PROXY excludes the host."""
     proxies = getproxies()
     proxy = proxies.get(scheme) or proxies.get("all") or ""
     if not proxy or proxy_bypass(host):

@@ -101,7 +101,7 @@ class Service:
 
 
 def missing_package(engine: str) -> WebProblem:
-    """Return the problem of an engine whose package is not installed."""
+    """Return the problem of an engine without its package."""
     return WebProblem("no_key", f"the package of {engine} is not installed", remedy=INSTALL)
 
 

@@ -63,7 +63,7 @@ def title_of(tree: Any) -> str:
 
 
 def date_of(tree: Any) -> str:
-    """Return the publication date in the page's metadata as an ISO date; empty if there is none."""
+    """Return the publication date in the page's metadata as an ISO date, or an empty string."""
     told = (_DATE.search(value) for path in _DATES for value in tree.xpath(path)[:3])
     return next(("-".join(found.groups()) for found in told if found), "")
 
