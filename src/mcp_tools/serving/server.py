@@ -25,14 +25,13 @@ from pydantic import ValidationError
 
 from mcp_tools.library.library import Library
 from mcp_tools.sandbox.protocol import Sandbox
-from mcp_tools.serving.audit_log import AuditLog
 from mcp_tools.serving.builtin_tools import Agent, BuiltinTools
 from mcp_tools.serving.catalogue import Catalogue, ChangeNotifier
 from mcp_tools.serving.client_call import BuiltinTool, InMemoryMarkers, Markers, ServerLimits
 from mcp_tools.serving.propose_tool import ProposalRules
 from mcp_tools.serving.resources import Completions, Prompt, Prompts, ToolResources
 from mcp_tools.serving.served_files import ServedOutputs
-from mcp_tools.serving.tool_calls import ToolCalls, ToolRunner
+from mcp_tools.serving.tool_calls import AuditLog, ToolCalls, ToolRunner
 
 if TYPE_CHECKING:
     from mcp_tools.run import Carried

@@ -8,12 +8,16 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import secrets
 import sys
 import time
 import traceback
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +25,13 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from mcp_tools.atomic import private, private_folder
 from mcp_tools.errors import AlitaError, ArgumentsError, IsolationError, LibraryError, NotPermittedError, PolicyError
 from mcp_tools.hosts import NOT_ALLOWED, HostError
 from mcp_tools.library.arguments import aside, read_arguments, validate_arguments
 from mcp_tools.library.dependencies import needs_of
 from mcp_tools.run import Carried, limits_of, outcome_class, run_tool
 from mcp_tools.sandbox.protocol import Sandbox
-from mcp_tools.serving.audit_log import AuditLog
 from mcp_tools.serving.catalogue import Catalogue, page_of
 from mcp_tools.serving.client_call import (
     FRESH,
@@ -139,6 +143,64 @@ class ToolRunner:
             remedy = REMEDIES["denied"] if NOT_ALLOWED in problem.message else None
             return problem_reply(problem, who=tool.name, meta=meta, remedy=remedy)
         return value_reply({"result": outcome.value}, limit=self._limits.result_bytes, meta=meta, files=made)
+
+
+_MAX_TEXT_CHARS = 300
+
+
+class AuditLog:
+    """The audit log: one JSON line per call, without arguments, in a file that only its owner can read.
+
+    The file is rotated when it is full. A failed write never fails a call; it is reported once on stderr.
+
+    Args:
+        path: The file.
+        max_bytes: The size at which the file is renamed to `….1`, the previous `….1` to `….2`, and so on.
+        kept: Number of old files to keep.
+        redact: Removes API keys from a line before it is written.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        max_bytes: int = 5_000_000,
+        kept: int = 4,
+        redact: Callable[[str], str] = str,
+    ) -> None:
+        self.path = path
+        self._redact = redact
+        self._is_failure_reported = False
+        self._file = _PrivateFile(path, maxBytes=max_bytes, backupCount=kept, delay=True, encoding="utf-8")
+        self._file.failed = self._fail
+
+    def write(self, **entry: Json) -> None:
+        """Append one line with these fields and the time. Empty strings are left out."""
+        moment = datetime.now(UTC).isoformat(timespec="milliseconds")
+        fields = {k: one_line(v, _MAX_TEXT_CHARS) if isinstance(v, str) else v for k, v in entry.items() if v != ""}
+        line = self._redact(json.dumps({"time": moment, **fields}))
+        self._file.handle(logging.makeLogRecord({"msg": line}))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _fail(self) -> None:
+        if not self._is_failure_reported:
+            self._is_failure_reported = True
+            text = f"alita: the audit log {self.path} cannot be written: {sys.exc_info()[1]}"
+            print(text, file=sys.stderr, flush=True)
+
+
+class _PrivateFile(RotatingFileHandler):
+    failed: Callable[[], None]
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name that logging calls
+        self.failed()
+
+    def _open(self) -> TextIOWrapper:
+        private_folder(Path(self.baseFilename).parent)
+        return open(self.baseFilename, "a", encoding="utf-8", opener=private)
 
 
 class _UnknownToolError(MCPError):

@@ -13,8 +13,8 @@ from mcp.client import Client
 
 from mcp_tools.library.library import Library
 from mcp_tools.sandbox.protocol import Sandbox
-from mcp_tools.serving.audit_log import AuditLog
 from mcp_tools.serving.server import ToolServer, build_server
+from mcp_tools.serving.tool_calls import AuditLog
 from mcp_tools.tool import Status, Tool
 
 INTEGER = {"type": "integer"}

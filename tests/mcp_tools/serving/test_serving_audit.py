@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from desk import Desk, tool
 
-from mcp_tools.serving.audit_log import AuditLog
+from mcp_tools.serving.tool_calls import AuditLog
 from mcp_tools.tool import Json
 
 

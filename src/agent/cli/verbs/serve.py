@@ -141,10 +141,10 @@ async def _serve(
         from agent.cli.serving import ServedAlita
         from agent.store.redact import Redactor
         from agent.store.tool_records import open_library, open_markers
-        from mcp_tools.serving.audit_log import AuditLog
         from mcp_tools.serving.propose_tool import ProposalRules
         from mcp_tools.serving.served_files import ServedOutputs
         from mcp_tools.serving.server import build_server, serve_stdio
+        from mcp_tools.serving.tool_calls import AuditLog
 
         warn_of_isolation(settings, sandbox.isolation)
         served = own.library if own else open_library(settings)
