@@ -11,6 +11,10 @@ from mcp_tools.tool import Json, call_text
 
 ActionName = str
 """Name of an action in steps, journals and settings; `actions/registry.py` has them all."""
+COMPUTING_ACTIONS: frozenset[ActionName] = frozenset({"use_tool", "create_tool", "run_code"})
+"""Their results need no source."""
+LOOKING_ACTIONS: frozenset[ActionName] = frozenset({"search", "browse", "read_file"})
+"""Their results are texts from the web or from files."""
 
 
 @dataclass(frozen=True, slots=True)

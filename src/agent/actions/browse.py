@@ -20,7 +20,7 @@ from agent.material.attached import present, with_files
 from agent.material.origins import origins_of
 from agent.material.pictures import Place, seen_pictures
 from agent.models.protocol import Role
-from agent.state import CitedSource, Decision, Picture, State, Step
+from agent.state import LOOKING_ACTIONS, CitedSource, Decision, Picture, State, Step
 from agent.steps import decision_of, step
 from agent.web.address import addresses_in, host_of
 from agent.web.page import WebProblem
@@ -131,7 +131,7 @@ def begins_at(url: str, task: str, state: State, origins: Origins) -> str:
 
 
 def _found(steps: Sequence[Step]) -> list[Step]:
-    return [s for s in reversed(steps) if s["ok"] and s["action"] in {"search", "browse", "read_file"}]
+    return [s for s in reversed(steps) if s["ok"] and s["action"] in LOOKING_ACTIONS]
 
 
 def _sites_in(text: str) -> list[str]:

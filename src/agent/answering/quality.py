@@ -9,7 +9,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from agent.answer import Citation, has_words
-from agent.state import State, Step
+from agent.state import COMPUTING_ACTIONS, LOOKING_ACTIONS, State, Step
 
 Confidence = Literal["high", "medium", "low"]
 Basis = Literal["computed", "file", "web", "model", "none"]
@@ -20,8 +20,6 @@ _HEDGE = re.compile(
     r"|best guess|uncertain|no (?:reliable )?(?:source|information) (?:was|could be) found)",
     re.IGNORECASE,
 )
-_COMPUTING = frozenset({"use_tool", "create_tool", "run_code"})
-_LOOKING = frozenset({"search", "browse", "read_file"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +78,14 @@ def judge(text: str, state: State, cited: Sequence[Citation]) -> Quality:
 
 def _basis(steps: Sequence[Step], text: str, sites: set[str | None]) -> Basis:
     done = [step for step in steps if step["ok"]]
-    if done and done[-1]["action"] in _COMPUTING:
+    if done and done[-1]["action"] in COMPUTING_ACTIONS:
         return "computed"
     if sites:
         return "web"
-    if any(step["action"] in _COMPUTING and has_words(step["finding"], text) for step in done):
+    if any(step["action"] in COMPUTING_ACTIONS and has_words(step["finding"], text) for step in done):
         return "computed"
-    return "file" if any(step["action"] in _LOOKING and has_words(step["finding"], text) for step in done) else "model"
+    return (
+        "file"
+        if any(step["action"] in LOOKING_ACTIONS and has_words(step["finding"], text) for step in done)
+        else "model"
+    )

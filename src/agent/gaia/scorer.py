@@ -11,6 +11,7 @@ import string
 from typing import Literal, NamedTuple
 
 from agent.gaia.attempt import Attempt
+from agent.state import LOOKING_ACTIONS
 
 Mode = Literal["gaia", "course"]
 
@@ -100,5 +101,5 @@ def resolution_of(attempt: Attempt, truth: str | None) -> str:
         return "server_tool_use"
     if attempt.status in {"limit", "timeout"} or attempt.tools_failed:
         return "tool_limit"
-    is_found = attempt.answer or not {"search", "browse", "read_file"} & set(attempt.routes)
+    is_found = attempt.answer or not LOOKING_ACTIONS & set(attempt.routes)
     return "reasoning_gap" if is_found and attempt.status != "missing-file" else "retrieval_failure"

@@ -15,13 +15,11 @@ from agent.context import Context
 from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note
 from agent.models.protocol import Role
-from agent.state import State
+from agent.state import COMPUTING_ACTIONS, State
 from agent.web.quoting import sentences_of
 from mcp_tools.text import printable
 
 _LEAD = re.compile(r"^\s*(?:the\s+)?(?:final\s+)?answer\s*(?:is)?\s*:\s*", re.IGNORECASE)
-
-_COMPUTING = frozenset({"use_tool", "create_tool", "run_code"})
 
 
 async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -30,7 +28,7 @@ async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     A doubtful answer goes back once for another attempt, if the limits allow it. After that it is accepted.
     """
     steps = state.get("steps", [])
-    computed = bool(steps) and steps[-1]["ok"] and steps[-1]["action"] in _COMPUTING
+    computed = bool(steps) and steps[-1]["ok"] and steps[-1]["action"] in COMPUTING_ACTIONS
     sources = state.get("sources", [])
     if (schema := state.get("schema")) and state.get("text"):
         return await _in_schema(state, schema, runtime.context)

@@ -14,7 +14,7 @@ from agent.events import InstructionFound, Note
 from agent.material.research import Quotes, research
 from agent.material.research_request import ResearchRequest
 from agent.models.protocol import Role
-from agent.state import ActionName, State, Step
+from agent.state import LOOKING_ACTIONS, State, Step
 from agent.steps import reading_of
 from agent.web.evidence import Evidence
 from agent.web.queries import queries_by_rule
@@ -40,7 +40,6 @@ _ATTEMPTS = 2
 _SENTENCE = re.compile(r"(?<=[.!?;:…。])\s+")
 _VALUE = re.compile(r"\S*\d\S*|(?:[A-ZÀ-ÖØ-Þ][\w'’-]+ ?)+")
 """A number or a name."""
-_FINDING: frozenset[ActionName] = frozenset({"search", "browse", "read_file", "use_tool"})
 
 
 def found_steps(state: State) -> list[Step]:
@@ -50,8 +49,10 @@ def found_steps(state: State) -> list[Step]:
         step
         for step in state.get("steps", [])
         if step["ok"]
-        and step["action"] in _FINDING
-        and (step["action"] != "use_tool" or (step["value"] is None and step["input"].partition("(")[0] in external))
+        and (
+            step["action"] in LOOKING_ACTIONS
+            or (step["action"] == "use_tool" and step["value"] is None and step["input"].partition("(")[0] in external)
+        )
     ]
 
 

@@ -17,7 +17,7 @@ from agent.context import Context, Update, failed
 from agent.events import ToolCalled
 from agent.material.attached import TABLES_AND_DATA, TEXTS, file_named, files_text, granted, is_missing, readable
 from agent.models.protocol import Message, Role
-from agent.state import ActionName, AttachedFile, State
+from agent.state import LOOKING_ACTIONS, AttachedFile, State
 from agent.steps import decision_of, preview, reading_of, step, value_text
 from mcp_tools.errors import StoppedError
 from mcp_tools.packages import file_packages, imported
@@ -39,7 +39,6 @@ _NOTHING = re.compile(r"nan|NaN|NaT|None|<NA>|Empty DataFrame\n.*|Series\(\[\], 
 _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception)[:(]|Traceback \(")
 _MAX_ANSWER_CHARS = 2_000
-_TEXT_ACTIONS: frozenset[ActionName] = frozenset({"read_file", "search", "browse"})
 _MAX_TEXT_CHARS = 6_000
 """Characters of all texts together."""
 
@@ -147,7 +146,7 @@ async def run_script(state: State, context: Context) -> Update:
 
 async def program_task(state: State, context: Context) -> Task:
     """Return the task for the attached files, for the texts that were read, or for the question alone."""
-    texts = [done for done in state.get("steps", []) if done["ok"] and done["action"] in _TEXT_ACTIONS]
+    texts = [done for done in state.get("steps", []) if done["ok"] and done["action"] in LOOKING_ACTIONS]
     room = _MAX_TEXT_CHARS // max(len(texts), 1)
     shown = [data_block(done["input"], preview(reading_of(done), room)) for done in texts]
     opened = openable(state)
