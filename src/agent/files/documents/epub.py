@@ -82,7 +82,7 @@ def open_epub(source: Source, limits: ReadLimits) -> Contents:
 
 
 def _names(archive: ZipFile, items: list[tuple[str, Any]]) -> dict[str, str]:
-    """Return names of chapters by path, from a table of contents in either format."""
+    """Return the chapter names by path, from a table of contents in either format."""
     found: dict[str, str] = {}
     for path, item in items:
         places: list[tuple[str, str]] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _PRIVATE = 0xF000
-"""First of the private code points that documents use for symbol fonts."""
+"""The first of the private code points that documents use for symbol fonts."""
 _CLOCKS = "".join(map(chr, range(0x1F550, 0x1F55C)))
 _SIGNS_OF_THE_ZODIAC = "♈♉♊♋♌♍♎♏♐♑♒♓"
 _TABLES: dict[str, tuple[tuple[int, str], ...]] = {
