@@ -168,7 +168,7 @@ _TAG = re.compile(r"<[^>]*>")
 
 
 class Wikipedia(_Api):
-    """Searches Wikipedia in the language of the query, as far as its script shows it."""
+    """Searches Wikipedia in the language of the query, as far as the script reveals it."""
 
     name = "wikipedia"
     _url = "https://{language}.wikipedia.org"
