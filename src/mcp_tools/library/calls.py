@@ -60,7 +60,7 @@ _Statement = tuple[str, Mapping[str, object] | tuple[object, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Outcomes of a tool's calls. Unless stated otherwise, of its present version."""
+    """Counts of a tool's calls. Unless stated otherwise, they cover only the present version."""
 
     calls: int = 0
     successes: int = 0

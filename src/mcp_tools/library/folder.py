@@ -34,7 +34,7 @@ _OWNER = "folder"
 _MAX_PATH_BYTES = 4096
 _MAX_SWEPT = 10_000
 _UNUSED_SECONDS = 30 * 86400.0
-"""Long enough, because the library may be on a disk that is not always connected."""
+"""Data is kept this long after its last change, because the library may be on a disk that is not always connected."""
 _NEVER_LINKS = ("lock", "pending", "versions")
 """Parts of the private folder that are checked for links before any write."""
 
