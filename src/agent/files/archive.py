@@ -61,7 +61,7 @@ _COMMON = {
     "euc_jp": ("euc_jp", b"\xcf"),
     "big5": ("big5", b"\xc6"),
 }
-"""For encodings whose tables begin with the common characters: a codec, and the first byte of its last one."""
+"""Encodings that start with the common characters, each with a codec for these and the first byte of the last one."""
 _MAX_SAMPLED_NAMES = 10_000  # names of tar members from which their encoding is detected
 _DIGITS = re.compile(r"\d+")
 _MIN_KOREAN = 5  # Korean characters in a row are unlikely to be misread Chinese

@@ -283,7 +283,7 @@ def open_contents(source: Source, limits: ReadLimits) -> Contents:
     """Open a file with the reader for its kind.
 
     Raises:
-        FileProblem: It is damaged, locked by a password, too large, or has no reader.
+        FileProblem: The file is damaged, locked by a password, or too large, or its kind has no reader.
     """
     if not is_readable(source.kind):
         raise FileProblem("unsupported", f"{source.name} is a file of kind {source.kind}, which is not read.")

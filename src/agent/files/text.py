@@ -13,7 +13,7 @@ from agent.files.structure import Structure, lists_of, structure_of
 from mcp_tools.text import one_line
 
 MAX_COUNTED_BYTES = 32 << 20
-"""Larger files are not read whole, so their structure and number of pages stay unknown."""
+"""Maximum size of a file that is read in full. For larger files, the structure and the number of pages stay unknown."""
 _DATA = frozenset({"json", "jsonl", "jsonld", "xml"})
 _MAX_EXTRA_CHARS = 500  # by which a page may exceed its length to end with a whole line
 _DECLARED = re.compile(

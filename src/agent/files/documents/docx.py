@@ -100,7 +100,7 @@ class _Reading:
         self.drawings = Drawings()
         self.lists = Lists([one for _, root in self._roots("numbering") for one in root])
         self.levels, self.numbered = styles([one for _, root in self._roots("styles") for one in root])
-        """For each style: the heading level; the list's number and level."""
+        """The heading level of each style, and the number and level of its list."""
         self.notes: dict[str, str] = {}
         """Text of notes and comments by mark, such as `^1`."""
         self.called: set[str] = set()

@@ -29,7 +29,7 @@ _FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"
 _SILENT = re.compile(
     r"mimetype|META-INF/.*|.*/|.*\.(css|opf|ncx|otf|ttf|woff2?|js|xpgt)|iTunesMetadata.*\.plist", re.IGNORECASE
 )
-"""Members without text."""
+"""Names of members without text."""
 
 
 def open_epub(source: Source, limits: ReadLimits) -> Contents:

@@ -58,7 +58,7 @@ class Relation(NamedTuple):
     target: str
     """An address, or a path as the relation states it."""
     part: Part | None
-    """None for an external address or a missing part."""
+    """The target; None if it is an external address or is missing."""
 
 
 class Part:

@@ -33,7 +33,7 @@ _SILENT = re.compile(
     r"mimetype|META-INF/manifest\.xml|manifest\.rdf|(.*/)?(settings\.xml|layout-cache)|.*/"
     r"|(.*/)?(Thumbnails|Configurations2|ObjectReplacements|Fonts)/.*|.*/(meta|styles)\.xml"
 )
-"""Members without text."""
+"""Names of members without text."""
 _WORDS = (
     (r"(Basic|Scripts|Dialogs)/.*", "macros"),
     (r"META-INF/.*", "signatures and keys"),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MAX_OCR_SHARE = 0.5  # of the time limit
 _MAX_PAGE_CHARS = 1_000_000  # no printed page has more
 _MAX_PIECES = 4_000
-"""A page with more pieces of text counts as a drawing, and is not checked for columns."""
+"""Maximum number of text pieces on a page that is checked for columns. A page with more counts as a drawing."""
 _MOST_OBJECTS = 20_000
 _MOST_NOTES = 500
 _MOST_ATTACHED = 50

@@ -1,4 +1,4 @@
-"""Reader of pictures: size, mode, EXIF, frames and text; and copies for models that see."""
+"""Reader of pictures: size, mode, EXIF, frames and text; and copies for models that read pictures."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MAX_OCR_PIXELS = 2600
-"""A picture with a longer side is shrunk to this size."""
+"""Maximum length of a picture's longer side. A larger picture is shrunk to it."""
 _THREADS = 1
 """Number of onnxruntime threads. They spin while they wait, so a second one slows OCR down on a busy machine."""
 _UNSURE_BELOW = 0.8

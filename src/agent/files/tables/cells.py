@@ -25,7 +25,7 @@ from agent.files.tables.sheets import Sheet
 from mcp_tools.text import one_line
 
 MAX_COLUMNS_WITH_EMPTY = 60
-"""In a wider sheet, empty columns are left out."""
+"""Maximum width of a sheet whose empty columns are shown. In a wider sheet, they are left out."""
 _MAX_REMARKS = 10  # comments or links in a preview
 _LOOKS = ("Fill colours", "Font colours", "Marked text", "Number formats")
 _MAX_STRUCK_CHARS = 200  # of a text that is partly struck through
