@@ -56,7 +56,7 @@ class Driver(Worker):
 
     @property
     def last_output(self) -> str:
-        """The process's last error output, after a colon."""
+        """The last error output of the process, preceded by a colon."""
         lines = (self.folder / _ERRORS).read_text("utf-8", errors="replace").strip().splitlines()
         return f": {one_line(lines[-1], 200)}" if lines else ""
 

@@ -118,7 +118,7 @@ class Http:
             url: The address.
             headers: Headers, including the key.
             content: The body.
-            seconds: Time limit; by default that of the client.
+            seconds: Time limit; by default, that of the client.
             patience: Longest Retry-After, in seconds, after which the request is repeated.
 
         Raises:

@@ -42,7 +42,7 @@ _ROWS = {engine.name: engine for engine in ENGINES}
 _turns: dict[str, float] = {}
 _turns_lock = threading.Lock()
 _FINAL_REASONS: tuple[Reason, ...] = ("leak", "robots", "refused_address", "private_address")
-"""After these, the page must not be read by another reader either."""
+"""Problems after which no other reader may read the page either."""
 _DISABLING_REASONS: tuple[Reason, ...] = ("no_key", "bad_key", "quota")  # for the whole run
 
 

@@ -298,7 +298,7 @@ _DDGS_ERRORS: tuple[tuple[str, Reason, str], ...] = (
     (r"connect", "connection", "they are not reached"),
     (r"", "no_result", "there are no results, or they refuse programs"),
 )
-"""Pattern of an error's text, reason, and message. The first match counts."""
+"""Patterns of error texts, each with its reason and message. The first match counts."""
 
 
 class Ddgs(Search):
