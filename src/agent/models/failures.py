@@ -336,7 +336,7 @@ class Retry:
     longest: float = 30.0
     """Longest wait that doubling can reach, in seconds."""
     patience: float = 120.0
-    """If the endpoint asks for a longer wait (`Retry-After`, in seconds), the call fails."""
+    """Longest wait that an endpoint may ask for (`Retry-After`, in seconds). If it asks for more, the call fails."""
     rng: random.Random = field(default_factory=random.Random)
 
     def limit(self, kind: Kind) -> int:

@@ -26,7 +26,7 @@ RUNGS: tuple[Rung, ...] = ("native", "schema", "text")
 """Native functions, a JSON schema, JSON in text. Structured answers only use the last two."""
 
 _MAX_AGE_SECONDS = 24 * 3600.0
-"""After this time an endpoint is tested again, because endpoints gain features."""
+"""Age at which traits expire. The endpoint is then tested again, because endpoints gain features."""
 
 
 TRAITS = "endpoints.json"

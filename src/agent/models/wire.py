@@ -325,4 +325,4 @@ def _request_without_strict(body: Body) -> Body:
 
 
 RESPONSES_WITHOUT_STRICT = replace(RESPONSES, request=_request_without_strict)
-"""For endpoints that reject `strict` in a function."""
+"""Dialect for endpoints that reject `strict` in a function."""
