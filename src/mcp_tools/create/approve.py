@@ -60,7 +60,7 @@ class Tests:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What a person needs to know to approve a tool."""
+    """The facts that a person needs in order to approve a tool."""
 
     tool: Tool
     is_edited: bool
@@ -91,7 +91,7 @@ class Review:
 
     @property
     def quarantined(self) -> str:
-        """Why an approved, unchanged tool is not served; empty if it is served."""
+        """The reason why an approved, unchanged tool is not served; empty if it is served."""
         return self.before.quarantined if self.before and not self.changed and not self.is_edited else ""
 
 

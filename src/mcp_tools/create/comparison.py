@@ -46,12 +46,12 @@ _END = r"(?=\s*(?:[,.](?!\d)|[;)]|$|and\b|exclusive))"
 _RANGE = re.compile(rf"(?<![\w.-])(?<!\d,){_NUMBER} to {_NUMBER}{_END}")
 _LEAST = re.compile(rf"(?<![\w.-])(?<!\d,){_NUMBER} or more{_END}|\bat least {_NUMBER}{_END}")
 _EACH = re.compile(r"\b(?:each|every|all)\b(.*)", re.IGNORECASE | re.DOTALL)
-"""In the description of a list, limits after these words apply to its items."""
+"""Matches the words after which limits in the description of a list apply to its items."""
 _THINGS = r"(?:items?|values?|numbers?|points?|corners?|rows?|texts?|words?|entries|elements|members|pairs|of them)\b"
 _LENGTH = re.compile(
     rf"(?<![\w.-])(?<!\d,)(?:{_NUMBER} to {_NUMBER} {_THINGS}|{_NUMBER} or more {_THINGS}|at least {_NUMBER} {_THINGS})"
 )
-"""In the description of a list, these phrases limit its length."""
+"""Matches the phrases in the description of a list that limit its length."""
 _MAX_LIST_LENGTH = 1_000
 _ABOVE = re.compile(rf"\b(?:above|greater than) {_NUMBER}{_END}")
 _MOST = re.compile(rf"\bat most {_NUMBER}{_END}")

@@ -21,12 +21,12 @@ MAX_SURVIVORS_SHOWN = 3
 _MAX_MUTANTS = 40
 _BATCH_SIZE = 4
 _TOTAL_SECONDS = 300.0
-"""No further mutant starts after this much process time. Only very slow code reaches it."""
+"""Process time after which no further mutant starts. Only very slow code reaches this limit."""
 _MUTANT_SECONDS = 1.0
 _SLOWDOWN = 3
 """A mutant hangs if it takes `_MUTANT_SECONDS` plus this many times the tool's own time."""
 _WALL_PER_CPU_SECOND = 5
-"""Wall time is more generous than processor time, so that a busy machine does not look like a bug."""
+"""Ratio of the wall time limit to the processor time limit. With it, a busy machine does not look like a bug."""
 _MAX_KILLERS = 6
 """Maximum number of random calls that become tests because they alone catch a mutant."""
 _MAX_RANDOM_CALLS = 80

@@ -24,7 +24,7 @@ from mcp_tools.tool import WRAPS, Json, Status, Tool
 
 _MAX_SIMILAR = 6
 _SMALL_LIBRARY = 8
-"""In a library of at most this many tools, the draft is compared with all of them."""
+"""Maximum number of tools in a library for which the draft is compared with all of them."""
 _MAX_RENAMINGS = 6
 """Maximum number of ways to match parameters with different names."""
 _MAX_REASON_CHARS = 300

@@ -28,7 +28,7 @@ _OF_TYPE: dict[type, tuple[str, ...]] = {
 }  # fmt: skip
 _MAX_DEPTH = 50
 _LARGE_CHARS = 20_000
-"""Validating JSON longer than this would block other calls."""
+"""Length of JSON above which a value is validated in a thread, because other calls would be blocked."""
 
 T = TypeVar("T")
 
@@ -80,7 +80,7 @@ def _surely_keeps(keyword: str, wanted: Any, value: Any, schema: dict[str, Any],
 
 
 _EXACT = 2**53
-"""Floats below this represent every integer exactly."""
+"""Limit below which floats represent every integer exactly."""
 
 
 def read_arguments(name: str, schema: dict[str, Json], arguments: dict[str, Json]) -> dict[str, Json]:

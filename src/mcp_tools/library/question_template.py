@@ -32,7 +32,7 @@ def spelled_numbers(text: str) -> set[int]:
 
 _BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
 _MIN_LIST_LENGTH = 3
-"""This many numbers in a row are one list, which may be longer or shorter in another question."""
+"""Minimum count of consecutive numbers that form one list, which may be longer or shorter in another question."""
 _ORDINAL = re.compile(r"(⟨number⟩)(?:st|nd|rd|th)\b")
 
 

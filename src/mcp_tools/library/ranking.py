@@ -178,7 +178,7 @@ _NEAREST = 24
 """Number of tools compared by meaning, in addition to those that share words."""
 _FITS = 0.3
 _FAINT = 0.15
-"""Below this similarity, texts without a common word are unrelated."""
+"""Similarity below which texts without a common word count as unrelated."""
 _NEAR_BEST = 0.5
 
 
