@@ -26,7 +26,7 @@ def endpoint_address(value: str | None) -> str | None:
     """Return a base URL in its usual form: `localhost:8080/v1/` becomes `http://localhost:8080/v1`.
 
     Raises:
-        ValueError: It is not an HTTP URL, or it contains a password.
+        ValueError: The value is not an HTTP URL, or it contains a password.
     """
     if value is None:
         return None

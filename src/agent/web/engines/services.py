@@ -174,7 +174,7 @@ class Wikipedia(_Api):
     _url = "https://{language}.wikipedia.org"
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """See `Search.search`. Freshness is the time of the last change. A query for another site finds nothing."""
+        """See `Search.search`. Freshness means the last edit of an article. A query for another site finds nothing."""
         asked = parse_query(query)
         if asked.site and not asked.site.endswith("wikipedia.org"):
             return []
