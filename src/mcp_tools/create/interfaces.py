@@ -47,7 +47,7 @@ class ToolStore(Protocol):
 
         Raises:
             RefusedToolError: The user or a setting decided against keeping it.
-            LibraryError: It cannot be written, or the tool to replace was changed in the meantime.
+            LibraryError: The tool cannot be written, or the tool to replace has changed since it was read.
         """
 
     async def merge(self, tool: Tool, name: str) -> Tool:
