@@ -1,1 +1,1 @@
-"""Operates web sites with browser-use in a separate process."""
+"""Drives websites with browser-use in a separate process."""

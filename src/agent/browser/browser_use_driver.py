@@ -1,7 +1,7 @@
 """Drives our browser with browser-use.
 
-browser-use asks alita's model through a pipe, and its browser runs behind our proxy. Its other features are off:
-telemetry, judge, extensions, files, and scripts in pages.
+browser-use asks alita's model through a pipe, and the browser runs behind our proxy. These features of browser-use are
+off: telemetry, the judge, extensions, files, and scripts in pages.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _QUIET = {
     "SKIP_LLM_API_KEY_VERIFICATION": "true",
 }
 _WITHOUT = ["write_file", "replace_file", "read_file", "evaluate", "upload_file", "search", "save_as_pdf"]
-"""Disabled actions: using files, running scripts in pages, and searching the web."""
+"""Disabled actions of browser-use: those that use files, run scripts in pages, or search the web."""
 _LOGINS = (
     f"At {{hosts}}, sign in with <secret>{USER_SECRET}</secret> and <secret>{PASSWORD_SECRET}</secret>: both are "
     "filled in."
 )
 _MAX_FAILURES = 3
-"""Limit on unusable replies of the model in a row."""
+"""Maximum number of consecutive unusable replies from the model."""
 _DOWNLOAD_CHECK_SECONDS = 1.0
 _STOP_SECONDS = 5.0
-"""Time for browser-use to stop. Without a limit it may wait for an event forever."""
+"""Seconds that browser-use gets to stop. Without a limit, it may wait for an event forever."""
 
 
 def main() -> None:
@@ -102,7 +102,7 @@ class BrowserUse:
         )
 
     async def _ended(self, running: asyncio.Task[Any]) -> str:
-        """Wait for the end. Return the reason if the run had to be stopped."""
+        """Wait until the run ends or must be stopped. Return the reason for stopping it; empty if it has ended."""
         ends = time.monotonic() + self._task.seconds
         while not running.done():
             if (left := ends - time.monotonic()) <= 0:
@@ -202,9 +202,9 @@ class BrowserUse:
 
 
 def _keep_short_texts() -> None:
-    """Make browser-use show texts of one character, such as digits in tables, which it leaves out.
+    """Make browser-use show texts of one character, such as digits in tables, which it otherwise leaves out.
 
-    Each gets a second, invisible character.
+    An invisible second character is appended to each of these texts.
     """
     from browser_use.dom.serializer.serializer import DOMTreeSerializer
     from browser_use.dom.views import NodeType
@@ -225,7 +225,7 @@ def _keep_short_texts() -> None:
 
 
 def _show_findings(tools: Any, name: str) -> None:
-    """Make browser-use show an action's result once. It would only show the result's length."""
+    """Make browser-use show the result of an action once. By default, it shows only the length of the result."""
     action = tools.registry.registry.actions[name]
     act = action.function
 

@@ -28,20 +28,20 @@ _SECRETS = re.compile(rf"</?secret>|{USER_SECRET}|{PASSWORD_SECRET}")
 _PASSWORD = re.compile(rf"<secret>\s*{PASSWORD_SECRET}\s*</secret>|{PASSWORD_SECRET}")
 _TYPING = frozenset({"input", "send_keys"})
 _PLAN = frozenset({"current_plan_item", "plan_update"})
-"""Parts of a reply that are not used."""
+"""Fields of a reply that alita ignores."""
 _LINKS = "Array.from(document.links, link => link.href).slice(0, 5000)"
 _END = r"\n</(browser_state|read_state|webpage_content)>"
 _FROM_PAGES = re.compile(rf"<(agent_history|browser_state|webpage_content)>\n(.*){_END}", re.DOTALL)
-"""The part of a message with page text, from the first to the last mark, since a page may contain marks."""
+"""Matches the page text in a message, from the first tag to the last one, since a page may itself contain such tags."""
 _BETWEEN = ("\n</agent_history>", "<agent_state>", "</agent_state>", "<browser_state>")
 _HISTORY_AND_PAGE = re.compile(
     r"(.*)\n</agent_history>\n\n<agent_state>(.*)</agent_state>\n<browser_state>\n(.*)", re.DOTALL
 )
-"""Marks around the actions so far, the agent's summary, and the page."""
+"""Matches the actions so far, the agent's summary, and the page."""
 _PAGE = re.compile(rf"<(?:browser_state|webpage_content)>\n(.*){_END}", re.DOTALL)
-"""The current part of the page. Earlier actions repeat the request in the model's words."""
+"""Matches only the current page, not the earlier actions, which repeat the request in the model's words."""
 _FILES = re.compile(r"<file_system>\n.*?</todo_contents>\n?", re.DOTALL)
-"""browser-use's text about files, which are disabled here."""
+"""Matches browser-use's text about files, which are disabled here."""
 
 
 class GuardedModel:
@@ -52,7 +52,7 @@ class GuardedModel:
 
     def __init__(self, task: BrowserTask, host: Host, tab: TabInUse) -> None:
         self.stopped = ""
-        """Why the task must stop."""
+        """The reason why the task must stop; empty while it may continue."""
         self.refused: list[ActionRefused] = []
         self._task = task
         self._host = host
@@ -104,7 +104,7 @@ class GuardedModel:
         return [_with_parts(with_marked_page(message), self._shown) for message in messages]
 
     def _shown(self, part: dict[str, Any]) -> dict[str, Any]:
-        """Return a part of a message without logins. A picture is replaced by the path of a file."""
+        """Return a message part with logins hidden. A picture is saved, and replaced by the URL of its file."""
         if "text" in part:
             return part | {"text": hidden(part["text"], self._task.logins)}
         if part.get("type") != "image_url" or self._task.folder is None:
@@ -119,7 +119,7 @@ class GuardedModel:
         """Return an action if it is allowed, with secrets only where they may be typed.
 
         Raises:
-            ModelOutputError: Only a page asks for the action, or it would leak private data.
+            ModelOutputError: Only a page asks for the action, or the action would leak private data.
         """
         if not isinstance(action, dict):
             return action
@@ -143,8 +143,8 @@ class GuardedModel:
     async def _without_secrets(self, action: dict[str, Any]) -> Any:
         """Return the action with logins filled in where they are allowed.
 
-        A user name may be typed only at the host and port of its login, a password only in password fields there.
-        Elsewhere it would be visible, or sent as a comment.
+        A user name may be typed only at the host and port of its login, and a password only in password fields there.
+        In any other field, the password would be visible, or could be posted as a comment.
         """
         secrets = _SECRETS
         names = [name for name, given in action.items() if given is not None]
@@ -169,7 +169,7 @@ def _with_parts(message: dict[str, Any], change: Callable[[dict[str, Any]], dict
 
 
 def with_marked_page(message: dict[str, Any]) -> dict[str, Any]:
-    """Return the message with the page's content in a data block. browser-use's own text may follow it."""
+    """Return the message with the page's content in a data block. browser-use's own text may follow the block."""
     if message["role"] != "user":
         return message
     return _with_parts(message, lambda part: part | {"text": _marked(part["text"])} if "text" in part else part)

@@ -1,4 +1,4 @@
-"""The browser's process. It operates the browser and asks alita for everything else."""
+"""The process that drives the browser. It asks alita for everything else."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STAYS = """(() => {
     } catch { /* an address that is none leads nowhere */ }
   }, true);
 })()"""
-"""Blocks forms that would be submitted to another site."""
+"""Script that blocks forms which would be submitted to another site."""
 
 
 def drive_with(drive: Drive, **options: Any) -> None:
@@ -64,7 +64,7 @@ def drive_with(drive: Drive, **options: Any) -> None:
 
 
 async def _let_through(route: Route, task: BrowserTask) -> None:
-    """Block pages and frames of other hosts, also after redirects."""
+    """Block pages and frames of other hosts, even after redirects."""
     if route.request.is_navigation_request() and not task.allows(route.request.url):
         await route.abort("blockedbyclient")
     else:
@@ -102,7 +102,7 @@ class Host:
         return Completion(**reply["value"])
 
     async def blocked(self, address: str, text: str) -> bool:
-        """Ask alita whether a page must not be shown."""
+        """Ask alita if a page must be hidden from the model."""
         return bool((await self._request({"blocked": [address, text]}))["value"])
 
     def tell(self, step: BrowserStepped) -> None:

@@ -15,7 +15,7 @@ from mcp_tools.small_files import SETTINGS, read_small, toml_of
 
 USER, PASSWORD = "<user>", "<password>"
 _MIN_HIDDEN_CHARS = 6
-"""A password this long is hidden also inside words."""
+"""A password of at least this length is hidden even inside words."""
 _EXAMPLE = 'An entry is\n[[login]]\nhost = "shop.example"\nuser = "anna"\npassword = "…"'
 
 
@@ -24,7 +24,7 @@ class Login:
     """A login for one host."""
 
     host: str
-    """Such as `shop.example` or `127.0.0.1:8080`. Subdomains are other hosts."""
+    """Host, with or without a port: `shop.example`, `127.0.0.1:8080`. A subdomain counts as a different host."""
     user: str
     password: str = field(repr=False)
 
@@ -73,7 +73,7 @@ def login_for(url: str, logins: Sequence[Login]) -> Login | None:
 
 
 def hidden(text: str, logins: Sequence[Login]) -> str:
-    """Replace user names and passwords by placeholders, also in percent-encoded form."""
+    """Replace user names and passwords with placeholders, including percent-encoded ones."""
     for login in logins:
         for secret, shown in ((login.password, PASSWORD), (login.user, USER)):
             for written in dict.fromkeys((secret, quote(secret, safe=""), quote_plus(secret))):

@@ -28,13 +28,13 @@ Tell: TypeAlias = Callable[[BrowserStepped | Note], None]
 Blocks: TypeAlias = Callable[[str, str], bool]
 """Returns True if a page, given by address and text, must not be shown."""
 _GRACE_SECONDS = 90.0
-"""Time for starting and closing the browser, in addition to the task's limit."""
+"""Seconds for starting and closing the browser, in addition to the task's time limit."""
 DRIVER = "agent.browser.browser_use_driver"
 """The module with the `main` of the browser's process."""
 
 
 async def operate(task: BrowserTask, ask: AskModel, tell: Tell, blocks: Blocks | None = None) -> BrowserOutcome:
-    """Carry out a task in a browser. The outcome also reports a failure of the task itself.
+    """Carry out a task in a browser. If the task itself fails, the outcome says why.
 
     Args:
         task: The task.
@@ -92,7 +92,7 @@ async def operate(task: BrowserTask, ask: AskModel, tell: Tell, blocks: Blocks |
 
 
 async def _before(work: Awaitable[T], process: Driver, seconds: float) -> T | None:
-    """Return the result, or None if the time is over or the process ends first."""
+    """Return the result, or None if the time runs out or the process exits first."""
     working, ending = asyncio.ensure_future(work), asyncio.ensure_future(process.process.wait())
     try:
         await asyncio.wait({working, ending}, timeout=max(seconds, 0), return_when=asyncio.FIRST_COMPLETED)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _NOT_WHOLE = ".crdownload"
 LARGEST = 100_000_000
-"""Bytes of a download that is kept."""
+"""Size of the largest download that is kept, in bytes."""
 _MAX_DOWNLOADS = 20
 _TIMEOUT_MS = 5_000
 
@@ -28,8 +28,8 @@ class Tabs:
 
     Args:
         context: The browser.
-        folder: Folder for downloads. None keeps none.
-        files: Files for pages that ask for one.
+        folder: Folder for downloads; None to discard them.
+        files: Files to upload when a page asks for one.
         may_give: Returns True if the page at an address may receive files.
     """
 
@@ -93,12 +93,12 @@ class TabInUse:
 
     def __init__(self, context: BrowserContext) -> None:
         self.session: Any = None
-        """browser-use's session, once it exists. It names the tab by its DevTools target."""
+        """browser-use's session; None until it exists. It identifies its tab by the DevTools target id."""
         self._context = context
         self._targets: WeakKeyDictionary[Page, str] = WeakKeyDictionary()
 
     async def page(self) -> Page | None:
-        """Return browser-use's tab, or else the newest, or None if there are no tabs."""
+        """Return the tab that browser-use works in, else the newest tab; None if no tab is open."""
         pages = self._context.pages
         wanted = getattr(self.session, "agent_focus_target_id", None)
         for page in pages if wanted else ():
@@ -107,7 +107,7 @@ class TabInUse:
         return pages[-1] if pages else None
 
     async def url(self, otherwise: str) -> str:
-        """Return the tab's address, or the default without a tab."""
+        """Return the tab's address, or `otherwise` if no tab is open."""
         page = await self.page()
         return page.url if page is not None else otherwise
 
@@ -126,7 +126,7 @@ class TabInUse:
 
 
 async def text_on(page: Page) -> str:
-    """Return the text of a page; empty for a closed one."""
+    """Return the text of a page; empty if the page was closed."""
     from playwright.async_api import Error
 
     try:
@@ -136,7 +136,7 @@ async def text_on(page: Page) -> str:
 
 
 async def keep_picture(page: Page, folder: Path, number: int) -> str:
-    """Save the screenshot of a step and return its path; empty if the page closed."""
+    """Save a screenshot for a step and return its path; empty if the page was closed."""
     from playwright.async_api import Error
 
     target = folder / f"step-{number}.png"

@@ -16,7 +16,7 @@ from agent.web.address import links_by_form
 
 
 class AskModel(Protocol):
-    """Asks the browser role's model; see `agent.context.Context.complete` for what it raises."""
+    """Asks the model of the browser role. Its exceptions are those of `agent.context.Context.complete`."""
 
     def __call__(
         self,
@@ -31,7 +31,7 @@ class AskModel(Protocol):
 
 
 def is_among(url: str, hosts: Sequence[str]) -> bool:
-    """Return True if an address's host is one of these or a subdomain, or if the list is empty."""
+    """Return True if the host of an address is one of `hosts` or a subdomain of one, or if `hosts` is empty."""
     try:
         host = (urlsplit(url).hostname or "").lower()
     except ValueError:
@@ -46,28 +46,28 @@ class BrowserTask:
     question: str
     """The question or task, in the user's words."""
     url: str
-    """Address where it starts."""
+    """Address of the first page."""
     hosts: tuple[str, ...] = ()
-    """Hosts that may be opened, including subdomains. Empty for all."""
+    """Hosts that may be opened, including their subdomains; empty to allow all hosts."""
     files: tuple[Path, ...] = ()
     """Files that may be uploaded."""
     logins: tuple[Login, ...] = field(default=(), repr=False)
     steps: int = 25
     seconds: float = 300.0
     folder: Path | None = None
-    """Folder for screenshots and downloads. None keeps none."""
+    """Folder for screenshots and downloads; None to save neither."""
     wanted: str = ""
-    """The user's text, if a model wrote the question. Actions are checked against it."""
+    """The user's own text, if a model wrote the question. Actions are checked against it."""
     private: tuple[str, ...] = field(default=(), repr=False)
     """The user's private data, which may be typed only at sites that the user names."""
     chrome: Path | None = None
-    """The setting `chrome`. None uses the browser found."""
+    """The setting `chrome`; None to search for an installed browser."""
     may_download: bool = True
     """True if a browser may be downloaded."""
     allow_private: bool = False
     """True if pages on this machine and its network may be opened."""
     allow_addresses: tuple[str, ...] = ()
-    """Single exceptions, as in the setting of this name."""
+    """Private addresses that may be opened anyway, as in the setting of the same name."""
     sees: bool = False
     """True if the model reads pictures."""
 
@@ -90,12 +90,12 @@ class BrowserOutcome:
     """The answer, or the findings so far."""
     ok: bool
     url: str
-    """Last address."""
+    """Address of the last page."""
     steps: tuple[BrowserStepped, ...] = ()
     problem: str = ""
-    """Why the task failed."""
+    """The reason why the task failed; empty if it succeeded."""
     files: tuple[Path, ...] = ()
-    """Downloads."""
+    """Downloaded files."""
     usage: Usage = field(default_factory=Usage)
     """Tokens and cost of the model."""
     apart: tuple[InstructionFound | ActionRefused, ...] = ()

@@ -31,7 +31,7 @@ def read_allowed(text: str) -> AllowedAddress:
     """Parse an entry: `intranet.example`, `10.0.0.5`, `10.0.0.5:8080`, `10.1.0.0/16` or `http://127.0.0.1:8000`.
 
     Raises:
-        ValueError: The entry has another form.
+        ValueError: The entry has none of these forms.
     """
     scheme, mark, rest = text.lower().rpartition("://")
     with suppress(ValueError):

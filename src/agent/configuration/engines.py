@@ -1,4 +1,4 @@
-"""The search engines. Settings, API keys, `alita doctor` and the table in docs/web.md follow from these rows."""
+"""The search engines. Settings, API keys, `alita doctor` and the table in docs/web.md derive from this list."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Engine:
         search: Its class, as `module:Class`. It implements `agent.web.page.Search` and is built with
             `Class(http, url, key=key)`.
         about: Description in docs/web.md.
-        key: Setting with its API key. The variable has the same name in capitals.
-        url: Setting with the address of the user's own server, which works without a key.
-        needs: Package that it imports.
-        spacing: Seconds between two requests of this process.
+        key: Setting that holds its API key. The environment variable has the same name in capitals.
+        url: Setting that holds the address of the user's own server, which needs no key.
+        needs: Package that the class imports.
+        spacing: Minimum number of seconds between two requests from this process.
         reads_pages: True if its class is also a `PageReader`.
         is_source: True if a model may choose to search this engine alone.
     """

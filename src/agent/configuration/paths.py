@@ -21,7 +21,7 @@ class Folders:
     data: Path
     cache: Path
     runtime: Path
-    """Sockets and locks. The system deletes it when the user logs out."""
+    """Folder for sockets and locks. The system deletes it when the user logs out."""
 
     @property
     def config_file(self) -> Path:

@@ -30,14 +30,14 @@ class ProjectChoice:
 
     project: Path
     settings: tuple[Explained, ...]
-    """The chosen values with their file. Keys are masked."""
+    """The chosen values, each with its file. Keys are masked."""
     digest: str
     """SHA-256 of the values. After a change, the user is asked again."""
     verdict: Verdict | None
 
     @classmethod
     def of(cls, settings: Settings) -> ProjectChoice | None:
-        """Return the choice of the project whose settings were read; None if it makes none."""
+        """Return the choice of the project whose settings were read; None if it makes no choice."""
         chosen = [line for line in settings.explain() if line.name in settings.chosen_by_project]
         if not chosen:
             return None
@@ -48,7 +48,7 @@ class ProjectChoice:
 
     @property
     def decides_model(self) -> bool:
-        """True if it chooses a model, which decides on actions, and not only search or speech."""
+        """True if the choice includes a model, which decides on actions, and not only search or speech services."""
         deciding = {"model", "fallback", "base_url", *ROLES}
         return any(line.name in deciding or line.name.startswith("models.") for line in self.settings)
 
@@ -59,10 +59,10 @@ class ProjectChoice:
 
 
 def require_allowed(settings: Settings) -> None:
-    """Stop if a model, endpoint or account would be used that only a project chose.
+    """Raise an error if alita would use a model, endpoint or account that only a project's files chose.
 
     Raises:
-        SettingsError: The user has not allowed it.
+        SettingsError: The user has not allowed the project's choice.
     """
     choice = ProjectChoice.of(settings)
     if choice is not None and choice.verdict != "trusted":

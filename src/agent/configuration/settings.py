@@ -61,7 +61,7 @@ def require_header_text(key: str) -> None:
     """Check that a key can be sent in an HTTP header. The error does not show the key.
 
     Raises:
-        ValueError: The key contains an impossible character.
+        ValueError: The key contains a character that is not allowed in headers.
     """
     if strange := next((c for c in key if not (c.isascii() and c.isprintable())), ""):
         raise ValueError(f"it contains the character {strange!a}, which cannot be part of a key; paste it again")
@@ -78,7 +78,7 @@ _SECONDS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 
 
 def seconds_of(period: str) -> float:
-    """Return the seconds of a period such as `90d`, in minutes, hours, days or weeks.
+    """Return the length in seconds of a period such as `90d`, which is given in minutes, hours, days or weeks.
 
     Raises:
         ValueError: The text is not a period.
@@ -89,10 +89,10 @@ def seconds_of(period: str) -> float:
 
 
 def start_of(text: str, now: float) -> float:
-    """Return the start of a period, in seconds since 1970: `7d` ago, or a date such as `2026-11-01` in local time.
+    """Return a start time in seconds since 1970. `text` is an age such as `7d`, or a local date such as `2026-11-01`.
 
     Raises:
-        ValueError: The text is neither.
+        ValueError: The text is neither an age nor a date.
     """
     try:
         return datetime.fromisoformat(text.strip()).timestamp()
@@ -113,7 +113,7 @@ def _retention(value: object) -> str:
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
-"""A list. In variables and flags, separated by commas."""
+"""A list of names. In variables and flags, commas separate the names."""
 Address = Annotated[str | None, AfterValidator(endpoint_address)]
 Key = Annotated[SecretStr | None, AfterValidator(_usable)]
 Count = Annotated[int, Field(ge=1, le=1000)]
@@ -121,19 +121,20 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Traits(NamedTuple):
-    """Facts about a setting besides its type, default and description. Part of its annotation."""
+    """Facts about a setting besides its type, default and description. They are part of the setting's annotation."""
 
     variables: tuple[str, ...] = ()
-    """Variables of other programs that also set it. `ALITA_` and the setting's name takes precedence."""
+    """Variables of other programs that also set it. The variable named `ALITA_` plus the setting's name
+    takes precedence."""
     not_for_projects: str = ""
-    """Why a project's files may not set it; empty if they may. Keys and folders are never for projects."""
+    """The reason why a project's files may not set it; empty if they may. They can never set keys and folders."""
     decides: bool = False
-    """It chooses a model, or who receives questions, searches or recordings.
+    """True if it chooses a model, or who receives questions, searches or recordings.
 
     A project's value is used only after the user has allowed it.
     """
     recorded: bool = False
-    """Answers depend on it. It is recorded with a run, and is part of the answer cache's key."""
+    """True if answers depend on it. It is then recorded with each run, and is part of the answer cache's key."""
 
 
 ModelNames = Annotated[Names, Traits(decides=True)]
@@ -384,7 +385,7 @@ class _FixedSettings(BaseModel):
 
     @property
     def chosen_by_project(self) -> frozenset[str]:
-        """The settings with `decides` that come from a project's file; see `agent.configuration.project_choice`."""
+        """The settings marked `decides` that come from a project's file; see `agent.configuration.project_choice`."""
         return self._chosen_by_project
 
     def models_for(self, role: str) -> tuple[str, ...]:
@@ -414,7 +415,7 @@ class _FixedSettings(BaseModel):
 
     @property
     def keys(self) -> Mapping[str, str]:
-        """The keys of the named models, by their variables."""
+        """The keys of the named models, by the names of their variables."""
         return {variable: key.get_secret_value() for variable, key in self._keys.items()}
 
     @property
@@ -497,7 +498,7 @@ def _shown(value: Any) -> str:
 
 
 def implied_model(values: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the model if none is configured, and the reason. At any endpoint but OpenAI's it is `auto`."""
+    """Return the model if none is configured, and the reason. At any endpoint other than OpenAI's, it is `auto`."""
     url = str(values.get("base_url") or "")
     if url and not _OPENAI.match(url):
         return FIRST_LISTED, "default with an endpoint"
@@ -507,7 +508,7 @@ def implied_model(values: Mapping[str, Any]) -> tuple[str, str]:
 
 
 PURPOSE = "wish"
-"""Key in a run's configuration: its purpose, unless it is to answer."""
+"""Key in a run's configuration: the purpose of the run, unless that is to answer."""
 AROUND = "around"
 """Key in a run's configuration: the package that the tool should wrap, as a requirement."""
 SCHEMA = "schema"
@@ -523,7 +524,8 @@ HOME = "home"
 FOLDER = "folder"
 """Key in a run's configuration: the user's folder that programs may read; empty if the permission was withdrawn."""
 COPY = "folder_copy"
-"""Key in a run's configuration: the run with the copy of the folder. `new` means this run, and empty no copy."""
+"""Key in a run's configuration: the run with the copy of the folder. `new` means this run; empty
+means that there is no copy."""
 NEW_COPY = "new"
 TRAITS = {
     name: next((fact for fact in field.metadata if isinstance(fact, Traits)), Traits())
@@ -532,12 +534,13 @@ TRAITS = {
 _LIMITS = ("max_steps", "max_tokens", "max_seconds", "max_cost")
 _RECORDED = tuple(name for name, traits in TRAITS.items() if traits.recorded)
 _AS_IN_PROCESS = {*_LIMITS, "engines", "browser_hosts", "allow_private", "allow_addresses"}
-"""If a run's configuration lacks these, the settings of this process apply. Other recorded settings count as unset."""
+"""If a run's configuration lacks these, the settings of this process apply. Any other recorded setting that is missing
+counts as unset."""
 _UNSET_IF_MISSING = tuple(name for name in _RECORDED if name not in _AS_IN_PROCESS)
 
 
 def configuration_of(settings: Settings) -> dict[str, str]:
-    """Return everything that answers depend on besides question and files: models, endpoint and limits."""
+    """Return everything that answers depend on besides the question and the files: models, endpoint and limits."""
     configuration = {"model": settings.model, "base_url": settings.base_url or ""}
     for name in _RECORDED:
         value = getattr(settings, name)
@@ -566,7 +569,7 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
     Args:
         run: The run.
         settings: The settings of this process.
-        goes_on: True if it makes new calls. Then limits from the command line apply, and the settings may raise
+        goes_on: True if the run makes new calls. Limits from the command line then apply, and the settings may raise
             the limit that ended the run.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Changing the user's settings file. A value is checked before it is written, and comments are kept."""
+"""Changes the user's settings file. Each value is checked before it is written, and comments are kept."""
 
 from __future__ import annotations
 

@@ -32,9 +32,9 @@ from mcp_tools.small_files import SETTINGS, read_small, toml_of
 from mcp_tools.text import one_line
 
 Layer = dict[str, tuple[Any, str]]
-"""The values of one source, each with the name of the source for messages."""
+"""The values from one source, each with the source's name for messages."""
 _MODELS = "models."
-"""Prefix of named models. Each is a separate value, so that a later source can replace it."""
+"""Prefix of named models. Each named model is a separate value, so that a later source can replace it."""
 _GEMINI_KEY = "ALITA_GEMINI_API_KEY"
 _WORDS = {
     **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "it is not a whole number"),
@@ -51,14 +51,14 @@ NOT_FOR_PROJECTS: dict[str, str] = {
 }
 """Settings that a project's files may not contain, each with the reason."""
 _FOR_DOTENV = ("base_url", *(name for name in KEYS if name != "database_url"))
-"""The ones among them that a project's `.env` may contain."""
+"""Settings in `NOT_FOR_PROJECTS` that a project's `.env` may nevertheless contain."""
 _DECIDING = tuple(name for name, traits in TRAITS.items() if traits.decides)
 SERVE_TOKEN = "ALITA_SERVE_TOKEN"  # noqa: S105 - a variable's name
 """The bearer token of `alita serve --http`. It is not a setting, so that no project file can choose it."""
 
 
 def variables(setting: str) -> tuple[str, ...]:
-    """Return the variables for a setting, in order of precedence; none for tables."""
+    """Return the variables for a setting, in order of precedence; empty for tables."""
     return () if setting == "models" else (f"ALITA_{setting.upper()}", *TRAITS[setting].variables)
 
 
@@ -76,7 +76,7 @@ def read_settings(
         'flag --max-steps'
 
     Args:
-        flags: Values from the command line. None means not given.
+        flags: Values from the command line. A value of None counts as not given.
         environment: The variables; by default those of this process.
         current: The folder with `alita.toml` and `.env`; by default the current folder.
 
@@ -133,7 +133,7 @@ def read_settings(
 
 
 def _chosen(sources: Mapping[str, str], theirs: set[tuple[str, str]]) -> list[str]:
-    """Return the deciding settings whose final value comes from a project's file."""
+    """Return the settings marked `decides` whose final value comes from a project's file."""
     models = [name for name in sources if name.startswith(_MODELS)]
     chosen = [name for name in (*_DECIDING, *models) if (name, sources.get(name)) in theirs]
     implied = ["model"] if {"base_url", "api_key"} & {*chosen} and sources["model"].startswith("default") else []

@@ -16,7 +16,7 @@ class Specialist:
     actions: tuple[str, ...]
     """The actions that it may use."""
     share: float
-    """Part of the run's step limit for a question that is handed over."""
+    """Fraction of the run's step limit that applies to a question handed to this specialist."""
 
 
 SPECIALISTS = {
@@ -62,7 +62,7 @@ SPECIALISTS = {
     ),
 }
 SHARE = 0.5
-"""Part of the run's step limit for a question that is handed over without a specialist."""
+"""Fraction of the run's step limit that applies to a question handed over without a specialist."""
 _ACTIONS = ("search", "browse", "read_file", "create_tool", "run_code", "ask")
 
 

@@ -13,9 +13,9 @@ from agent.user_files import writing
 from mcp_tools.data_files import JsonFile
 
 FILE = "keys.json"
-"""In the config folder. Maps each variable to its key, or to null if the key is in the keyring."""
+"""File in the config folder. It maps each variable to its key, or to null if the key is in the keyring."""
 OF_HOST = "@"
-"""Separates name and host of a key that tools may send to that host: `WEATHER@api.example.com`."""
+"""Separates the name and the host of a key that tools may send to that host: `WEATHER@api.example.com`."""
 _SERVICE = "alita"
 
 
@@ -48,7 +48,7 @@ class StoredKeys:
         return {name: value for name, value in found.items() if value}
 
     def keep(self, name: str, value: str) -> str:
-        """Store a key, and return where: `keyring` or `file`.
+        """Store a key, and return its location: `keyring` or `file`.
 
         Raises:
             SettingsError: The file is damaged, or the keyring refuses the key.
@@ -66,7 +66,7 @@ class StoredKeys:
         """Delete a key. Return False if it was not stored.
 
         Raises:
-            SettingsError: The file is damaged, or the keyring refuses.
+            SettingsError: The file is damaged, or the keyring refuses to delete the key.
             StorageError: The file cannot be written.
         """
         if name not in self._read():

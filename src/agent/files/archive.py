@@ -61,7 +61,7 @@ _COMMON = {
     "euc_jp": ("euc_jp", b"\xcf"),
     "big5": ("big5", b"\xc6"),
 }
-"""For encodings that begin with the common characters: a codec, and the first byte of its last common character."""
+"""Encodings that start with the common characters, each with a codec for these and the first byte of the last one."""
 _MAX_SAMPLED_NAMES = 10_000  # names of tar members from which their encoding is detected
 _DIGITS = re.compile(r"\d+")
 _MIN_KOREAN = 5  # Korean characters in a row are unlikely to be misread Chinese
@@ -81,7 +81,7 @@ class _Member(NamedTuple):
     name: str
     open: Callable[[], Any]
     refused: str = ""
-    """The reason for not unpacking it."""
+    """The reason why it is not unpacked; empty if it is."""
     alone: bool = False
     """True for the only member of a compressed file: if it cannot be unpacked, nothing can be read."""
     comment: str = ""
@@ -246,9 +246,9 @@ class Archive(Contents):
 
 
 def _chunks(stream: Any) -> Iterator[bytes]:
-    """Yield a stream up to the point where it is cut off.
+    """Yield the chunks of a stream, up to the point where it is cut off.
 
-    A tar that ends within a chunk returns nothing of it, so smaller chunks are tried.
+    If a tar file ends within a chunk, tarfile returns none of that chunk, so smaller chunks are tried.
     """
     size = _CHUNK
     done = 0

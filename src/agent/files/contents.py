@@ -55,7 +55,7 @@ _REMEDIES: dict[Reason, str] = {
 
 
 class FileProblem(ModelFixableError):
-    """A file cannot be read, or not as requested. The default remedy depends on the reason."""
+    """A file that cannot be read, or cannot be read as requested. The default remedy depends on the reason."""
 
     def __init__(self, reason: Reason, message: str, *, remedy: str | None = None) -> None:
         super().__init__(message, remedy=_REMEDIES.get(reason, "") if remedy is None else remedy)
@@ -63,23 +63,23 @@ class FileProblem(ModelFixableError):
 
 
 def damaged(name: str, kind: str, why: object) -> FileProblem:
-    """Return the problem that a reader failed, with its reason on one line."""
+    """Return the problem for a failed reader, with the reason on one line."""
     reason = " ".join(str(why).split())[:200].rstrip(".")
     return FileProblem("damaged", f"{name} cannot be read as {kind}: {reason}.")
 
 
 def too_large(name: str, limits: ReadLimits) -> FileProblem:
-    """Return the problem that reading a file needs more memory than the limit."""
+    """Return the problem for a file that cannot be read within the memory limit."""
     return FileProblem("too_large", f"{name} needs more than {limits.memory >> 20:,} MiB of memory to be read.")
 
 
 def locked(name: str) -> FileProblem:
-    """Return the problem that a file needs a password."""
+    """Return the problem for a file that needs a password."""
     return FileProblem("encrypted", f"{name} is locked by a password.")
 
 
 def without_package(package: str | None, extra: str, use: str) -> FileProblem:
-    """Return the problem that a package is not installed. `use` completes the sentence "so …"."""
+    """Return the problem for a missing package. `use` completes the sentence "so …"."""
     return FileProblem(
         "unsupported",
         f"The package {package} is not installed, so {use}.",
@@ -92,32 +92,32 @@ class Section:
     """A page, sheet, slide, chapter or member of a file."""
 
     name: str
-    """Shown to users: `page 3`, `sheet Costs, rows 1-500`, `slide 2`, `data/notes.txt`."""
+    """Name shown to users: `page 3`, `sheet Costs, rows 1-500`, `slide 2`, `data/notes.txt`."""
     text: str
     """Markdown, or the unchanged text of a text file."""
     line: int = 1
-    """Number of its first line, for files whose lines are numbered throughout."""
+    """Number of its first line, for files with continuous line numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """Limits for one reading."""
+    """Limits for reading one file."""
 
     seconds: float = 120
     memory: int = 2 * 2**30
-    """Limit of the reading process's address space, in bytes."""
+    """Limit on the reading process's address space, in bytes."""
     unpacked: int = 2**30
-    """Limit of the unpacked size of an archive or a document, in bytes."""
+    """Limit on the unpacked size of an archive or a document, in bytes."""
     members: int = 10_000
-    """Limit of the members of an archive, including nested archives."""
+    """Maximum number of members in an archive, including those of nested archives."""
     depth: int = 4
-    """Limit of the nesting depth of archives."""
+    """Maximum nesting depth of archives."""
     section: int = SECTION
     """Length of a section in characters. Readers divide longer texts."""
 
 
 def short_name(name: str) -> str:
-    """Shorten a name so that text can be added within the limit of file systems. A short suffix is kept."""
+    """Shorten a file name so that text can be added to it within the limit of file systems. A short suffix is kept."""
     ending = Path(name).suffix if len(Path(name).suffix.encode()) <= 12 else ""
     kept = name.removesuffix(ending).encode(errors="replace")[: _MAX_NAME_BYTES - len(ending.encode())]
     return kept.decode(errors="ignore") + ending
@@ -131,9 +131,9 @@ class Source:
     kind: str
     """The name of its kind, from `detection.kind_of`: `xlsx`, `pdf`, `csv`."""
     name: str = ""
-    """The name that is shown; by default the last part of its path."""
+    """The name shown to users; by default, the last part of the path."""
     depth: int = 0
-    """Number of archives that contain it, one inside the other."""
+    """Number of nested archives that contain it."""
 
     def __post_init__(self) -> None:
         self.name = self.name or self.path.name
@@ -152,7 +152,7 @@ class Contents:
     """
 
     is_only_text = True
-    """False if the text cannot stand for the file, as with pictures."""
+    """False if the text cannot replace the file, as with pictures."""
 
     def __init__(
         self,
@@ -246,7 +246,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def tables_in(text: str) -> list[list[list[str]]]:
-    """Return the rows of each Markdown table in a text. A table that continues in the next section is joined."""
+    """Return the rows of each Markdown table in a text. Parts of a table in consecutive sections are joined."""
     found, lines = list[list[list[str]]](), text.split("\n")
     is_inside, start, end = False, 0, 0
     for number, (line, following) in enumerate(pairwise([*lines, ""])):

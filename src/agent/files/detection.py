@@ -16,7 +16,7 @@ HEAD = 64 * 1024
 """Number of bytes at the beginning of a file that are inspected."""
 _JSON_SAMPLE_LINES = 20
 _MIN_JSON_SHARE = 0.7  # of the lines of a JSON Lines file; some may be broken
-_MAX_TOKEN_CHARS = 100  # a JSON error this close to the end of a sample is a token that was cut
+_MAX_TOKEN_CHARS = 100  # a JSON error this close to the end of a sample comes from a token that was cut off
 _BLANKS = b" \t\r\n\f\0"
 _MEMBER = re.compile(rb"PK(?:\x03\x04.{22}(..)..|\x01\x02.{24}(..).{16})", re.DOTALL)
 """The bytes before the name of a ZIP member, in its header or in the directory; the group is the name's length."""
@@ -77,7 +77,7 @@ def _by_magic(path: Path, head: bytes, suffix: str) -> str:
 
 
 def _mp4_kind(head: bytes, suffix: str) -> str:
-    """Return the kind of a file built like MP4, from its main brand. If that is general, compatible brands decide."""
+    """Return the kind of a file built like MP4, from its main brand or, if that is generic, from compatible brands."""
     size = min(max(int.from_bytes(head[:4]), 16), 256)
     brands = [head[8:12], *(head[at : at + 4] for at in range(16, size - 3, 4))]
     main = [kind.name for kind in KINDS.values() if kind.brands and brands[0] in kind.brands]
@@ -97,7 +97,7 @@ def _is_old_tar(head: bytes) -> bool:
 
 
 def _is_pdf(head: bytes, suffix: str) -> bool:
-    """Return True for a PDF, also after other bytes. A text about PDF has the magic bytes, but no objects."""
+    """Return True for a PDF, even if other bytes precede it. A text about PDF has the magic bytes, but no objects."""
     at = head.find(b"%PDF-", 0, 1024)
     if at < 0:
         return False
@@ -140,7 +140,7 @@ def _member_names(path: Path, head: bytes) -> set[str]:
 
 
 def _ole_kind(path: Path, suffix: str) -> str:
-    """Return the kind of an OLE file: an old Office format, or a newer one with a password."""
+    """Return the kind of an OLE file: an old Office format, or a newer one that is locked with a password."""
     with path.open("rb") as file:
         content = file.read(_MAX_OLE_BYTES)
     for kind in KINDS.values():
@@ -195,13 +195,13 @@ def _is_json(text: str, *, cut: bool = False) -> bool:
         json.loads(text)
     except json.JSONDecodeError as error:
         return cut and (error.pos > len(text) - _MAX_TOKEN_CHARS or error.msg.startswith("Unterminated string"))
-    except RecursionError:  # nesting this deep is JSON
+    except RecursionError:  # text that is nested this deeply is JSON
         pass
     return True
 
 
 def _kind_by_lines(text: str, named: str) -> str:
-    """Return the kind if the lines show it: mail, a table or a script; empty if the name decides."""
+    """Return the kind that the lines show: mail, a table or a script; empty if the name must decide."""
     lines = text.splitlines()[:40]
     if named in ("", "txt", "eml", "mbox"):
         if re.match(r"From \S.*\d{4}", lines[0] if lines else "") and _is_mail(lines[1:]):

@@ -36,7 +36,7 @@ _MAX_DAMAGED_SHARE = 0.1  # of the non-ASCII characters in text that still count
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """A text encoding, and how the file departs from it."""
+    """A text encoding, and how the file deviates from it."""
 
     name: str
     """Python's name for it."""
@@ -56,7 +56,7 @@ class Encoding:
 
     @property
     def codec_name(self) -> str:
-        """Name of the codec for programs, one that skips the byte order mark."""
+        """Name of a codec for programs. It skips the byte order mark."""
         if not self.mark:
             return self.name
         return "utf-8-sig" if self.name == "utf-8" else self.name.removesuffix("-le").removesuffix("-be")
@@ -117,7 +117,7 @@ def decoded(content: bytes) -> str:
 
 
 def _utf_16_or_32(sample: bytes) -> str:
-    """Return the name of UTF-32 or UTF-16 without a byte order mark, or an empty text.
+    """Return the name of the encoding for UTF-32 or UTF-16 without a byte order mark; empty for other encodings.
 
     Nearly all characters must be assigned, and most zero bytes must belong to ASCII characters.
     """
@@ -187,7 +187,7 @@ def _stray(error: UnicodeError) -> tuple[str, int]:
 
 
 def _cleaning_codec(name: str) -> codecs.CodecInfo | None:
-    """Return a codec for `_CLEANED` plus the name of another codec: that one, with `_REMOVED` characters left out."""
+    """For `_CLEANED` plus the name of a codec, return that codec with the `_REMOVED` characters left out."""
     if not name.startswith(_CLEANED):
         return None
     inner = codecs.lookup(name.removeprefix(_CLEANED))

@@ -16,7 +16,7 @@ _MAX_PAGES = 500  # pages with hits that are kept
 
 
 class _Page(NamedTuple):
-    """A page with hits. `at` has the position of the first word by the index of the line."""
+    """A page with hits. `at` maps the index of a line to the position of the first word in it."""
 
     number: int
     section: Section
@@ -33,7 +33,7 @@ def find_words(
     limits: ReadLimits,
     ignored: re.Pattern[str] | None = None,
 ) -> dict[str, Any]:
-    """Return the lines with the words and the lines around them, under the number of their page: `> 17: the line`.
+    """Return the lines with the words and the lines around them, grouped by page: `> 17: the line`.
 
     A search that reaches its time limit returns its hits so far, and the page to continue with. Matches of `ignored`
     are removed from a line before it is searched.

@@ -1,4 +1,4 @@
-"""The kinds of files: how each is recognised, which reader opens it, its limits, and what programs get.
+"""The kinds of files: how each is recognised, which reader opens it, its limits, and the form that programs get.
 
 To add a kind, write a function or class that takes a `Source` and `ReadLimits` and returns `Contents`, and add a row.
 """
@@ -20,7 +20,7 @@ EMPTY = "empty"
 """Kind of a file of 0 bytes."""
 Group = Literal["table", "data", "text", "archive", "document", "mail", "picture", "sound", "film", "other"]
 ForPrograms = Literal[
-    "the file",  # they open it themselves
+    "the file",  # programs open it themselves
     "its text",  # the file is text; the embedded model's programs get it in a variable
     "a text copy",  # and each table as CSV
     "saved parts",  # files that the reader writes: pages, a transcript, frames
@@ -139,7 +139,7 @@ _ROWS = (
         packages=("pptx",),
         zip_member="ppt/",
     ),
-    # before xls, since they may contain workbooks
+    # these kinds come before xls, since they may contain workbooks
     FileKind("doc", remedy="Save it as docx or PDF.", ole_stream="WordDocument"),
     FileKind("ppt", remedy="Save it as pptx or PDF.", ole_stream="PowerPoint Document"),
     _workbook("xls", "xls", ole_stream="Workbook"),
@@ -253,7 +253,7 @@ _ROWS = (
     _film("wmv", "wmv wma", rb"\x30\x26\xb2\x75\x8e\x66\xcf\x11"),
     _film("flv", "flv", rb"FLV\x01"),
     _film("mpg", "mpg mpeg", rb"\0\0\x01[\xba\xb3]"),
-    # last, since two bytes are a weak sign
+    # mp3 comes last, since two bytes are a weak sign
     _sound("mp3", "mp3", rb"ID3[\x02-\x04]|\xff[\xe2-\xe7\xea-\xef\xf2-\xf7\xfa-\xfd][\0-\xef]."),
 )
 KINDS = {row.name: row for row in _ROWS}
@@ -261,7 +261,7 @@ BY_SUFFIX = {suffix: row for row in _ROWS for suffix in row.suffixes.split()}
 
 
 def kinds_in(*groups: Group) -> frozenset[str]:
-    """The names of the kinds in these groups.
+    """Return the names of the kinds in these groups.
 
     >>> "png" in kinds_in("picture", "film")
     True
@@ -270,7 +270,7 @@ def kinds_in(*groups: Group) -> frozenset[str]:
 
 
 def packages_of(extra: str) -> tuple[str, ...]:
-    """The modules that readers import from this extra of alita, without duplicates."""
+    """Return the modules that readers import from this extra of alita, without duplicates."""
     return tuple(dict.fromkeys(module for row in _ROWS if row.extra == extra for module in row.packages))
 
 
@@ -283,7 +283,7 @@ def open_contents(source: Source, limits: ReadLimits) -> Contents:
     """Open a file with the reader for its kind.
 
     Raises:
-        FileProblem: It is damaged, locked by a password, too large, or has no reader.
+        FileProblem: The file is damaged, locked by a password, or too large, or its kind has no reader.
     """
     if not is_readable(source.kind):
         raise FileProblem("unsupported", f"{source.name} is a file of kind {source.kind}, which is not read.")
@@ -295,10 +295,10 @@ def open_contents(source: Source, limits: ReadLimits) -> Contents:
 
 @contextmanager
 def open_nested(source: Source, limits: ReadLimits, lost: list[str]) -> Iterator[Contents]:
-    """Open a file inside another one. Its losses and notes are added to `lost`, each after the file's name.
+    """Open a file inside another one. Its losses and notes are added to `lost`, each prefixed with the file's name.
 
     Raises:
-        FileProblem: As `open_contents`.
+        FileProblem: See `open_contents`.
     """
     contents = open_contents(source, limits)
     try:

@@ -8,16 +8,16 @@ from dataclasses import InitVar, dataclass
 from typing import Literal, NamedTuple
 
 ROOM = 6_000
-"""Length of a preview in characters. A file that fits is shown whole."""
+"""Length of a preview in characters. A shorter file is shown in full."""
 CELL = 200
-"""Characters shown of a cell, or of an entry in a list."""
+"""Maximum number of characters that are shown of a cell or list entry."""
 _LONG_TEXT_CHARS = 2_500  # shown of a text that does not fit
 _MIN_SAMPLE_CHARS = 800  # shown of a text with a long outline
 _SHARES = {2: (0.75, 0.25), 3: (0.6, 0.2, 0.2)}  # for beginning and end, or beginning, middle and end
 _FIRST_ITEMS = {"row": 10, "line": 5, "entry": 3, "file": 60}  # items shown of a list that does not fit
 _LABEL_CHARS = 60  # reserved for a name and a label
 _CUT = re.compile(r"… \([\d,]+ (?:characters|bytes)\)")
-"""Marks a value that was cut."""
+"""Matches the mark after a value that was cut."""
 _MAX_NOTES_SHARE = 0.4
 
 
@@ -29,7 +29,7 @@ class PreviewText(NamedTuple):
     label: str
     """`complete`, `rows 1–10 of 421`; empty if each part has its own label, or the share is unknown."""
     headers: Sequence[str] = ()
-    """Names and headers of the tables; files of one series have the same."""
+    """Names and headers of the tables. All files of a series have the same ones."""
 
 
 @dataclass

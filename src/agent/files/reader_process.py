@@ -22,13 +22,13 @@ from mcp_tools.sandbox.inside.scratch import bytes_in
 from mcp_tools.worker import Worker
 
 Serve: TypeAlias = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
-"""Answers a question of the process, such as a call of a speech endpoint, which it cannot make itself."""
+"""Carries out a task that the confined process cannot carry out itself, such as calling a speech endpoint."""
 _SYSTEM_PATHS = (
     *("/usr/share", "/usr/local/lib", "/etc/fonts", "/etc/mime.types", "/etc/localtime"),
     *("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system"),
 )
 """Paths that libraries read: fonts, media types, the number of cores."""
-_GRACE_SECONDS = 2.0  # between the deadline of a process and its kill
+_GRACE_SECONDS = 2.0  # between the deadline of a process and the kill
 _WATCH_SECONDS = 0.25
 _MAX_PROCESSES = 3
 
@@ -84,14 +84,14 @@ class ReadingProcess(Worker):
         write: Sequence[str] = (),
         serve: Serve | None = None,
     ) -> dict[str, Any]:
-        """Carry out a request. If the caller is cancelled, the process ends.
+        """Carry out a request. If the caller is cancelled, the process is stopped.
 
         Args:
             request: The request as JSON.
             limits: The limits of this request.
             read: Files and folders that the process may read. The first request's paths apply to all later requests.
             write: Folders that it may write to, in addition to its own.
-            serve: Answers questions of the process; None if it asks none.
+            serve: Carries out tasks for the process; None if it has none.
 
         Returns:
             The reply.
@@ -139,7 +139,7 @@ class ReadingProcess(Worker):
             os.killpg(self.process.pid, signal.SIGKILL)
 
     async def aclose(self) -> None:
-        """End the process and delete its folder."""
+        """Stop the process and delete its folder."""
         await super().aclose()
         await asyncio.shield(asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True))
 
@@ -181,7 +181,7 @@ class ReadingProcesses:
         """Carry out a request; see `ReadingProcess.ask`.
 
         Raises:
-            FileProblem: It cannot be carried out, or the process died.
+            FileProblem: The request cannot be carried out, or the process died.
         """
         async with self._slots:
             self.prepare()
@@ -196,9 +196,9 @@ class ReadingProcesses:
             return reply
 
     async def aclose(self) -> None:
-        """End all idle processes."""
+        """Stop all idle processes."""
         while self._idle:
-            with contextlib.suppress(OSError):  # it never started
+            with contextlib.suppress(OSError):  # the process never started
                 await (await self._idle.pop()).aclose()
 
 
@@ -209,7 +209,7 @@ def _granted(read: Sequence[str]) -> list[str]:
 
 
 def _death(status: int, request: dict[str, Any], limits: ReadLimits) -> FileProblem:
-    """Return the problem for a process that ended without a reply."""
+    """Return the problem for a process that exited without a reply."""
     name, kind = request["name"], request["kind"]
     if status in (-signal.SIGABRT, -signal.SIGKILL):
         return too_large(name, limits)

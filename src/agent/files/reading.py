@@ -60,7 +60,7 @@ class Reading:
     """`page 3 of 12`, or a summary of the hits."""
     text: str
     more: str
-    """Instruction for reading on; empty at the end."""
+    """Instruction for reading the next part; empty at the end."""
     lost: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     pictures: list[int] = field(default_factory=list)
@@ -80,14 +80,14 @@ async def preview(
 
     Args:
         path: The file.
-        name: The user's name for the file; by default the last part of its path.
+        name: The user's name for the file; by default, the last part of its path.
         folder: Existing folder for files that are easier for programs than the file itself; None to write none.
-        section: Characters of a page.
-        ocr: True if the text of pictures is read.
-        speech: Transcriber of speech; none by default.
+        section: Length of a page in characters.
+        ocr: True to read the text in pictures.
+        speech: The speech engine; by default, speech is not transcribed.
 
     Raises:
-        FileProblem: It cannot be read.
+        FileProblem: The file cannot be read.
     """
     called = name or path.name
     kind = await asyncio.to_thread(_readable_kind, path, called)
@@ -122,12 +122,12 @@ async def read(
         to: The last page. Pages that do not fit are left out.
         find: Words to look for.
         limit: Limit of the returned text, in characters.
-        section: Characters of a page; with the same value, pages have the numbers of the preview.
-        ocr: True if the text of pictures is read.
-        speech: Transcriber of speech; none by default.
+        section: Length of a page in characters. With the same value as for the preview, page numbers agree with it.
+        ocr: True to read the text in pictures.
+        speech: The speech engine; by default, speech is not transcribed.
 
     Raises:
-        FileProblem: It cannot be read, or has no such page.
+        FileProblem: The file cannot be read, or has no such page.
     """
     called = name or path.name
     if page < 1:
@@ -144,7 +144,7 @@ async def picture(path: Path, folder: Path, *, name: str = "", page: int = 1) ->
     """Save a copy of a picture, or an image of a PDF page, that models accept; see `media.image.save_shown`.
 
     Raises:
-        FileProblem: It cannot be read, or is neither a picture nor a PDF.
+        FileProblem: The file cannot be read, or is neither a picture nor a PDF.
     """
     called = name or path.name
     kind = await asyncio.to_thread(_readable_kind, path, called)
@@ -216,6 +216,6 @@ def _readable_kind(path: Path, name: str) -> str:
 
 
 def _promised(path: Path) -> FileKind | None:
-    """Return the kind that the suffix promises. Suffixes of source code promise nothing: `.ts` is also a film."""
+    """Return the kind that the suffix promises. Suffixes of source code promise nothing: `.ts` may also be a film."""
     kind = BY_SUFFIX.get(path.suffix.lower().lstrip("."))
     return None if kind is None or kind.name == "source" else kind

@@ -13,9 +13,9 @@ from agent.files.structure import Structure, lists_of, structure_of
 from mcp_tools.text import one_line
 
 MAX_COUNTED_BYTES = 32 << 20
-"""Larger files are not read whole, so their structure and number of pages stay unknown."""
+"""Maximum size of a file that is read in full. For larger files, the structure and the number of pages stay unknown."""
 _DATA = frozenset({"json", "jsonl", "jsonld", "xml"})
-_MAX_EXTRA_CHARS = 500  # that a page may have so that it ends with a line
+_MAX_EXTRA_CHARS = 500  # by which a page may exceed its length to end with a whole line
 _DECLARED = re.compile(
     rb"""\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*encoding\s*=\s*["']|(?:.*\n)?.*#.*coding[:=][ \t]*)([-\w.]+)"""
 )
@@ -76,7 +76,7 @@ class TextFile(Contents):
             line = following
 
     def preview(self) -> PreviewText:
-        """Return the preview. For long JSON, it has the beginning of each list."""
+        """Return the preview. For long JSON, it shows the beginning of each list."""
         with self._encoding.open(self._path) as stream:
             text = stream.read(ROOM + 1)
             if len(text) > ROOM:

@@ -104,7 +104,7 @@ class ChatModel:
         except Failure as failure:
             error = failure.error(models=await _known_models(failure))
             if has_pictures and (failure.kind is Kind.REFUSED or failure.status == 413):
-                # The pictures may be the cause. The caller tries again without them, which will show it.
+                # The pictures may be the cause. The caller tries again without them, and that shows if they were.
                 raise PicturesRefusedError(error.message, remedy=error.remedy) from None
             raise error from None
 

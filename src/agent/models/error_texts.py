@@ -1,4 +1,4 @@
-"""Reading providers' error messages: too long, output limit, rate limit, bad key and so on.
+"""Classifies providers' error messages: too long, output limit, rate limit, bad key and so on.
 
 Every provider words its errors differently, so the patterns look at codes, numbers and words.
 """
@@ -45,7 +45,7 @@ _OTHER_LENGTH = re.compile(
     r"|per[ -]min|per[ -](second|hour|day)|rate.?limit|concurren",
     re.IGNORECASE,
 )
-"""Other things that can be too long or too many."""
+"""Matches other things that can be too long or too many."""
 _OUTPUT_LENGTH = re.compile(
     r"max_(completion_|output_|new_)?tokens|max(imum)?[ _-]?(output|completion|new|generated)?[ _-]?tokens"
     r"|(output|completion|generated)[ _-]?tokens|in the (completion|output)|tokens you requested",
@@ -61,7 +61,7 @@ NO_TOOLS = re.compile(
     r"|tools?\b.{0,20}\brequires?\b",
     re.IGNORECASE,
 )
-"""The model does not support functions. Some endpoints send this with the status of an unknown model or an overload."""
+"""Matches if the model does not support functions. The status may be that of an unknown model or an overload."""
 _PICTURES = r"(image|picture|vision|multi-?modal|mmproj)\w*"
 _TAKES = r"(support|accept|enabl|allow)\w*"
 NO_PICTURES = re.compile(
@@ -72,7 +72,7 @@ NO_PICTURES = re.compile(
     r"|valid string.{0,40}content",
     re.IGNORECASE,
 )
-"""The model does not support pictures; see `NO_TOOLS` for the statuses."""
+"""Matches if the model does not support pictures. For the status, see `NO_TOOLS`."""
 NO_CREDIT = re.compile(
     r"insufficient[_ ](quota|balance|funds|credit)|billing|exceeded your current quota|credit|arrear|欠费|余额",
     re.IGNORECASE,
@@ -125,7 +125,7 @@ class OutputLimit:
     """Limit of one reply."""
 
     tokens: int | None
-    """None if the message has no number."""
+    """Maximum length of a reply, in tokens; None if the message does not state it."""
     is_permanent: bool
     """True for a limit of the model; False if it depends on the length of this prompt."""
 
@@ -134,7 +134,7 @@ def output_limit(status: int | None, said: str, requested: int) -> OutputLimit |
     """Return the output limit in an error message, after `requested` tokens were refused.
 
     Returns:
-        None if the error is about something else.
+        The limit; None if the error is about something else.
     """
     said = re.sub(r"(?<=\d)[,_](?=\d{3}\b)", "", said)
     numbers = [int(number) for number in re.findall(r"(?<![\d.])\d{1,9}(?![\d.]*\d)", said)]

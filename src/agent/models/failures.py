@@ -124,7 +124,6 @@ class Failure(Exception):
     detail: str = ""
     """The endpoint's message, redacted."""
     status: int | None = None
-    """HTTP status."""
     after: float | None = None
     """Seconds to wait, if the endpoint asks for a wait."""
     parameter: str | None = None
@@ -321,7 +320,7 @@ def _process_slots(endpoint: str, count: int) -> Slots:
 
 
 SLOTS: ContextVar[Callable[[str, int], Slots]] = ContextVar("SLOTS", default=_process_slots)
-"""Creates the slots of an endpoint from its URL and their number. On a cluster, all workers share them."""
+"""Creates the slots of an endpoint from its URL and their number. On a cluster, all workers share the slots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,14 +329,14 @@ class Retry:
 
     busy: int = 4
     unreachable: int = 2
-    """Low, so that a wrong URL is reported soon."""
+    """Number of retries. It is low, so that a wrong URL is reported soon."""
     timeout: int = 1
     base: float = 0.5
     """Longest wait before the first retry, in seconds; doubled for each further retry."""
     longest: float = 30.0
-    """Upper limit of this doubling, in seconds."""
+    """Longest wait that doubling can reach, in seconds."""
     patience: float = 120.0
-    """If the endpoint asks for a longer wait (`Retry-After`, in seconds), the call fails."""
+    """Longest wait that an endpoint may ask for (`Retry-After`, in seconds). If it asks for more, the call fails."""
     rng: random.Random = field(default_factory=random.Random)
 
     def limit(self, kind: Kind) -> int:
@@ -346,7 +345,7 @@ class Retry:
         return limits.get(kind, self.unreachable if kind in (Kind.UNREACHABLE, Kind.INVALID, Kind.INTERRUPTED) else 0)
 
     def wait(self, failure: Failure, repetition: int) -> float:
-        """Return the seconds before a retry (1 is the first): as the endpoint asks, or exponential with jitter."""
+        """Return the wait in seconds before a retry (the first is 1): what the endpoint asks for, or exponential."""
         if failure.after is not None:
             return failure.after + self.rng.uniform(0, 0.1 * failure.after)
         ceiling = min(self.longest, self.base * 2 ** (repetition - 1))
@@ -354,7 +353,7 @@ class Retry:
 
 
 async def retrying(call: Callable[[], Awaitable[T]], retry: Retry, notify: Notify | None) -> T:
-    """Call until it succeeds, or until the retries for the kind of failure are used up.
+    """Repeat a call until it succeeds, or until the retries for its kind of failure are exhausted.
 
     Raises:
         Failure: The last failure.

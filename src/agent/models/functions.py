@@ -1,8 +1,8 @@
 """Function calls on any endpoint: native functions if they are supported, else JSON with a schema, else JSON in text.
 
-Callers pass a conversation with native calls. For endpoints without functions it is rewritten: the system message
-lists the functions, each call becomes the JSON that the model would have written, and each result becomes a user
-message.
+Callers pass a conversation with native calls. For endpoints without functions, the conversation is rewritten: the
+system message lists the functions, each call becomes the JSON that the model would have written, and each result
+becomes a user message.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ANY_REPLY: Schema = object_schema(
     {"say": {"type": ["string", "null"]}, "calls": {"type": "array", "items": _ANY_CALL}}, ()
 ) | {"minProperties": 1}
 _QUESTION_MESSAGES = 4
-"""The user's question is among this many first messages."""
+"""Number of messages at the start of a conversation, among which is the user's question."""
 _INSTRUCTIONS = (
     "# Functions\nThese functions can be called; each line is the name of one, what it does, and the JSON Schema of "
     "its arguments.\n{functions}\n\nReply with one JSON object and nothing else, in this form:\n"
@@ -126,7 +126,7 @@ class FunctionRequest:
         return "\n".join(content[:10_000] for content in contents if isinstance(content, str))
 
     def _read_json(self, completion: Completion) -> Completion:
-        """Read the JSON reply. Prose counts as a reply too, unless it looks like a failed attempt at the JSON."""
+        """Read the JSON reply. Prose also counts as a reply, unless it looks like a failed attempt at the JSON."""
         text = completion.text
         try:
             reply = fitting_json(text, _ANY_REPLY)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _COMPATIBLE = re.compile(r"(.*)/(v1\w*)/openai/?")
 _UPLOAD_SECONDS = 600.0
 _REUSE_SECONDS = 24 * 3600.0
-"""An uploaded file is reused for this time. Gemini deletes it after 48 hours."""
+"""Seconds for which an uploaded file is reused. Gemini deletes it after 48 hours."""
 _CHUNK_BYTES = 1 << 20
 _BLOCKED = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII")
 

@@ -18,9 +18,9 @@ _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
 """A comma before a closing bracket. Strings match too, as the group, so that commas inside them are kept."""
 _MAX_STARTS = 50
-"""Opening brackets that are tried. Without a limit, prose with many brackets would take seconds."""
+"""Maximum number of opening brackets to try. Without a limit, prose with many brackets would take seconds."""
 _MAX_MISFITS = 5
-"""Misfits that are reported together, so that the model can fix them in one reply."""
+"""Maximum number of misfits to report together, so that the model can fix them in one reply."""
 
 
 class NoJsonError(ValueError):
@@ -61,7 +61,7 @@ def all_fitting(text: str, schema: dict[str, Any]) -> list[Any]:
 
 
 def misfit(value: Any, schema: dict[str, Any], *, lengths: bool = False) -> str | None:
-    """Return up to five problems of a value, each with its place; None if the value matches the schema.
+    """Return up to five problems of a value, each with its location; None if the value matches the schema.
 
     `maxLength` is ignored unless `lengths` is set. In our schemas it only stops a model that rambles, and asking again
     would cost more than the extra words.

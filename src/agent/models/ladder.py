@@ -26,7 +26,7 @@ RUNGS: tuple[Rung, ...] = ("native", "schema", "text")
 """Native functions, a JSON schema, JSON in text. Structured answers only use the last two."""
 
 _MAX_AGE_SECONDS = 24 * 3600.0
-"""After this time an endpoint is tested again, because endpoints gain features."""
+"""Age at which traits expire. The endpoint is then tested again, because endpoints gain features."""
 
 
 TRAITS = "endpoints.json"
@@ -232,7 +232,7 @@ def _with_schema_in_text(messages: Sequence[Message], schema: Schema) -> list[Me
 
 
 def _object_schema(schema: Schema) -> Schema:
-    """Wrap any other schema as the property `value` of an object, because most endpoints only accept objects."""
+    """Wrap any schema except an object's as the property `value` of an object. Most endpoints accept only objects."""
     if schema.get("type") == "object":
         return schema
     inner = {key: value for key, value in schema.items() if key not in ("$defs", "definitions")}

@@ -1,4 +1,4 @@
-"""Named models: tables `[models.NAME]` of the settings, each with its own endpoint, key and price."""
+"""Named models: tables `[models.NAME]` in the settings, each with its own endpoint, key and price."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def endpoint_address(value: str | None) -> str | None:
     """Return a base URL in its usual form: `localhost:8080/v1/` becomes `http://localhost:8080/v1`.
 
     Raises:
-        ValueError: It is not an HTTP URL, or it contains a password.
+        ValueError: The value is not an HTTP URL, or it contains a password.
     """
     if value is None:
         return None
@@ -50,14 +50,14 @@ def is_known_to_see(model: str) -> bool:
 
 
 class NamedModel(BaseModel):
-    """One table `[models.NAME]` of the settings."""
+    """One table `[models.NAME]` in the settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
     model: str = Field(min_length=1)
     """The endpoint's name of the model; `auto` for the first one in its list."""
     base_url: Annotated[str | None, AfterValidator(endpoint_address)] = None
-    """None for the default endpoint and its key."""
+    """URL of its endpoint; None to use the default endpoint and its key."""
     key: str = ""
     """Environment variable that holds the key; empty for an endpoint without a key."""
     dialect: Literal["chat", "responses"] = "chat"

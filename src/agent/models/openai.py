@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import openai
 
 _MAX_REPLY_BYTES = 32_000_000
-"""After decompression."""
+"""Maximum size of a reply after decompression."""
 _MAX_ERROR_BYTES = 100_000
 OTHER_USE = re.compile(
     r"embed|\bbge\b|minilm|rerank|diffusion|whisper|\btts\b|dall-e|moderation|transcri", re.IGNORECASE

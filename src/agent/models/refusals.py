@@ -1,4 +1,4 @@
-"""Requests that an endpoint refused: find the parameter, role or length that it objects to, and send without it."""
+"""Requests that an endpoint refused: find the parameter, role or length that it rejects, and send without it."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class FallbackModel:
             await model.aclose()
 
     def _order(self) -> list[int]:
-        """Return the indexes of the models that may be asked; if none may, all of them, soonest first."""
+        """Return the indexes of the models that may be asked; if none may, all of them, soonest available first."""
         now = self._clock()
         awake = [i for i, until in enumerate(self._rests_until) if until <= now]
         return awake or sorted(range(len(self._models)), key=self._rests_until.__getitem__)
@@ -168,7 +168,7 @@ class Models:
         """Return the model of a role, with its fallbacks.
 
         Raises:
-            SettingsError: A name is not a model's, or a script cannot be read.
+            SettingsError: A name does not belong to a model, or a script cannot be read.
         """
         if role not in self._by_role:
             models = [self.named(name, role) for name in dict.fromkeys(self._settings.models_for(role))]

@@ -15,7 +15,7 @@ Optional keys:
     "usage": [10, 5]       input and output tokens         "finish": "length"    the finish reason
     "say": "First"         text next to tool calls
 
-Each request gets the first line that matches and is not used up.
+Each request gets the first line that matches and can still be used.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class ScriptedModel:
 
     @property
     def name(self) -> str:
-        """`scripted:FILE`."""
+        """The configured name, `scripted:FILE`."""
         return f"{SCRIPTED}{self._script.name}"
 
     async def complete(self, request: Request) -> Completion:

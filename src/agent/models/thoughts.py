@@ -139,7 +139,7 @@ class ShownText:
         self._held = False
         self._again = False
         self._is_fresh = False
-        """True after the end of reasoning, until text follows: spaces in between are dropped."""
+        """True between the end of reasoning and the next text. White space in between is dropped."""
 
     def begin(self) -> None:
         """Start a request, or a retry of it."""

@@ -25,7 +25,7 @@ class Wire(Protocol):
         """The endpoint that receives the requests."""
 
     async def send(self, body: Body, on_delta: OnDelta | None = None) -> dict[str, Any]:
-        """Send one request and return the complete response. With `on_delta` it is streamed.
+        """Send one request and return the complete response. With `on_delta`, the response is streamed.
 
         Raises:
             Failure: The call failed. A wire never retries.
@@ -325,4 +325,4 @@ def _request_without_strict(body: Body) -> Body:
 
 
 RESPONSES_WITHOUT_STRICT = replace(RESPONSES, request=_request_without_strict)
-"""For endpoints that reject `strict` in a function."""
+"""Dialect for endpoints that reject `strict` in a function."""

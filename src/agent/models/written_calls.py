@@ -1,6 +1,6 @@
 """Function calls that a model wrote into its text, in the formats that models are trained on.
 
-Servers often fail to parse them, so that they arrive as text.
+Servers often fail to parse such calls, so that they arrive as text.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The web: searching, reading pages, and guards against hostile ones."""
+"""The web: searching, reading pages, and guards against hostile pages."""

@@ -24,10 +24,10 @@ _LOCAL = (
     ".local", ".internal", ".lan", ".home", ".localhost", ".localdomain", ".corp", ".intranet", ".invalid", ".test",
 )  # fmt: skip
 _PORTS = {"http": 80, "https": 443}
-_PICTURES = re.compile(r"/media/[^/:]+:")  # what MediaWiki shows before an article, which stays the same page
+_PICTURES = re.compile(r"/media/[^/:]+:")  # the picture viewer that MediaWiki opens over an article
 _ADDRESS = re.compile(r"https?://[^/?#\s]\S*", re.IGNORECASE)
 _IN_TEXT = re.compile(r"https?://(?:\[[0-9a-f:.]+\])?[^\s<>\"'“”‘’`\[\]]+", re.IGNORECASE)
-_BEHIND = ".,;:!?*_"  # punctuation after an address in a text
+_BEHIND = ".,;:!?*_"  # punctuation that may follow an address in a text
 
 
 def is_address(text: str) -> bool:
@@ -49,7 +49,7 @@ def addresses_in(text: str) -> list[str]:
 
 
 def canonical(url: str) -> str:
-    """Return a form that is equal for all addresses of one page. It is for comparing, not for opening.
+    """Return a form that is equal for all addresses of one page. Use it to compare addresses, not to open them.
 
     It ignores scheme, `www.`, mobile hosts, default ports, fragments other than routes, tracking parameters, the order
     of parameters and a final slash.
@@ -79,7 +79,7 @@ def links_by_form(addresses: Iterable[str]) -> dict[str, str]:
 
 
 def route_of(url: str) -> str:
-    """Return a fragment by which scripts choose what to show (`/tides` of `#/tides`, `!tides`); else empty.
+    """Return the fragment if scripts use it to choose what to show (`/tides` in `#/tides`, `!tides`); else empty.
 
     Servers never see it, so such a page must be opened in a browser.
     """

@@ -1,4 +1,4 @@
-"""A process that drives a Chromium for one task and ends with it.
+"""A process that drives Chromium for one task, then exits.
 
 Playwright talks to the browser through a pipe, and alita to this process through another. When one end of a pipe dies,
 so does the other.
@@ -48,7 +48,7 @@ class Driver(Worker):
     """Handle of the process, which runs in the browser's empty profile."""
 
     async def hear(self) -> dict[str, Any] | None:
-        """Return the next message, or None if the process ended."""
+        """Return the next message, or None if the process has exited."""
         message = await super().hear()
         if message is not None and (problem := message.get("problem")):
             raise WebProblem(**problem)
@@ -56,7 +56,7 @@ class Driver(Worker):
 
     @property
     def last_output(self) -> str:
-        """The process's last error output, after a colon."""
+        """The last error output of the process, preceded by a colon."""
         lines = (self.folder / _ERRORS).read_text("utf-8", errors="replace").strip().splitlines()
         return f": {one_line(lines[-1], 200)}" if lines else ""
 
@@ -128,8 +128,8 @@ async def launched(
     """Start a browser with an empty profile, without keys in its environment.
 
     Args:
-        chrome: Path of the Chromium.
-        profile: Empty folder, which the caller removes. It is also the browser's home.
+        chrome: Path of Chromium.
+        profile: Empty folder, which the caller removes. It is also the browser's home folder.
         proxy: Proxy for all requests, including those to this machine.
         note: Receives messages for the user.
         options: Other options of Playwright's `launch_persistent_context`. `args` are added to ours.

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from agent.web.leak_guard import LeakGuard
 
 MOST_REQUESTS = 50
-"""Limit on requests in one call of a tool or one program."""
+"""Maximum number of requests in one tool call or one program."""
 MOST_BYTES = 10_000_000
-"""Size limit of one uncompressed response. All responses of a call may have five times as much."""
+"""Size limit of one uncompressed response. All responses of a call together may be five times as large."""
 SECONDS = 30.0
-"""Time limit of one request, including redirects. All requests of a call may take four times as long."""
+"""Time limit of one request, including redirects. All requests of a call together may take four times as long."""
 REDIRECTS = 10
 SHORTEST_SECRET = 8
 """Minimum length of a key to look for in requests. Shorter ones are placeholders such as `ollama`."""
@@ -78,7 +78,8 @@ async def _unrecorded(_: dict[str, Json], perform: Callable[[Sends], Awaitable[J
 def host_keys(stored: Mapping[str, str]) -> dict[str, HostKey]:
     """Return the stored keys that belong to a host, by name.
 
-    Keys with an invalid host, and keys that cannot be sent or masked, are left out. A hand-edited file may have them.
+    Keys with an invalid host, and keys that cannot be sent or masked, are left out. A hand-edited file may have such
+    keys.
     """
     found = {}
     for place, value in stored.items():
@@ -100,11 +101,11 @@ class Carrier:
         guard: Decides which addresses may be connected to.
         hosts: The declared hosts.
         keys: The declared keys that are stored.
-        refusal: Decides about the request and each redirect.
+        refusal: Decides if the request and each redirect may be sent.
         secrets: Texts that no request may contain.
         record: Records each exchange.
         leaks: Blocks known copies of a benchmark's answers.
-        tls: Certificates to trust; by default those of the system.
+        tls: Certificates to trust; by default, those of the system.
         seconds: Time limit of one request.
     """
 

@@ -42,7 +42,7 @@ FLAGS = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--dns-prefetch-disable",
     "--gaia-url=http://127.0.0.1:1/", "--component-updater=url-source=http://127.0.0.1:1/",
 )  # fmt: skip
-"""Options for every start: no requests to the maker, and none that bypass the proxy."""
+"""Options for every start. They prevent requests to the vendor, and requests that bypass the proxy."""
 SANDBOXES = (False,) if os.geteuid() == 0 else (True, False)
 """Values for Chromium's own sandbox, in the order to try. Root and some machines cannot use it."""
 UNSANDBOXED = (
@@ -130,7 +130,7 @@ def sweep() -> None:
 
 
 def _using(profile: Path) -> Iterator[int]:
-    """Yield the processes with the profile in their command line or as their working folder."""
+    """Yield the ids of processes that have the profile in their command line or as their working folder."""
     name = os.fsencode(profile)
     for entry in _PROC.glob("[0-9]*"):
         if entry.name == str(os.getpid()):
@@ -185,7 +185,7 @@ async def ready_chromium(chrome: Path | None, note: Callable[[str], None], *, ma
 
 
 def _ways() -> dict[str, list[str]]:
-    """Return the commands that can install one. Only root can use `apt-get`."""
+    """Return the commands that can install Chromium. Only root can use `apt-get`."""
     ways = {}
     if find_spec("playwright") is not None:
         ways["Playwright"] = [sys.executable, "-I", "-m", "playwright", "install", "chromium"]

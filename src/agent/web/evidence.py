@@ -71,7 +71,7 @@ class Source:
 
 @dataclass(slots=True)
 class Evidence:
-    """The results so far. Research fills them as it goes, so that it can be stopped early."""
+    """The results so far. Research adds to them as it goes, so that it can be stopped early."""
 
     queries: list[str] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
@@ -138,7 +138,7 @@ _HIGH, _MEDIUM = 0.75, 0.4
 
 @functools.cache
 def _kinds() -> list[dict[str, Any]]:
-    """Read the kinds of sources from `credibility.json`. The first that matches a page counts.
+    """Read the kinds of sources from `credibility.json`. The first kind that matches a page applies.
 
     Entries of `hosts` include subdomains; one without a dot is a top-level domain. `labels` are second-level domains
     of countries, such as `ac` in `ox.ac.uk`.

@@ -55,8 +55,8 @@ class AddressGuard:
 
     Args:
         allow_private: True if addresses of this machine and its network may be opened.
-        allow_addresses: Single exceptions, as in the setting of this name.
-        resolve: Looks up names; by default the system.
+        allow_addresses: Private addresses that may be opened anyway, as in the setting of the same name.
+        resolve: Looks up host names; by default, `system_addresses`.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class AddressGuard:
         )
 
     async def known_addresses(self, host: str, port: int) -> list[str]:
-        """Return `addresses`, or nothing for an unknown name, which a proxy may know.
+        """Like `addresses`, but return an empty list for an unknown name, because a proxy may know it.
 
         Raises:
             WebProblem: None of its addresses is allowed (`private_address`).

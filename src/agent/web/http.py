@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import httpx2
 
 T = TypeVar("T")
-Rules: TypeAlias = Sequence[tuple[str, bool]]  # path patterns of a robots.txt, and whether each allows
+Rules: TypeAlias = Sequence[tuple[str, bool]]  # path patterns of a robots.txt; True if it allows
 
 TOKEN = "alita"  # noqa: S105  # our name in robots.txt
 MAX_PAGE_BYTES = 32 * 2**20  # uncompressed
@@ -33,7 +33,7 @@ REDIRECTS = 10
 MAX_RETRY_AFTER_SECONDS = 15.0  # for longer waits, the request fails
 AT_ONCE = 10
 _BURST, _PER_SECOND = 16, 4.0
-"""Requests that a host gets without a pause, and requests per second after that."""
+"""Number of requests to a host without a pause, and the number per second after that."""
 _ATTEMPTS = 3
 _FIRST_WAIT = 0.5  # seconds before the second attempt, doubled before the third
 _SECONDS = 60.0
@@ -47,10 +47,10 @@ class Http:
 
     Args:
         allow_private: True if addresses of this machine and its network may be opened.
-        allow_addresses: Single exceptions, as in the setting of this name.
+        allow_addresses: Private addresses that may be opened anyway, as in the setting of the same name.
         robots: True to obey robots.txt.
-        resolve: Looks up names; by default the system.
-        tls: Certificates to trust; by default those of the system.
+        resolve: Looks up host names; by default, the system does.
+        tls: Certificates to trust; by default, those of the system.
         seconds: Time limit of one request, including redirects and body.
     """
 
@@ -118,7 +118,7 @@ class Http:
             url: The address.
             headers: Headers, including the key.
             content: The body.
-            seconds: Time limit; by default that of the client.
+            seconds: Time limit; by default, that of the client.
             patience: Longest Retry-After, in seconds, after which the request is repeated.
 
         Raises:

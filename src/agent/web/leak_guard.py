@@ -87,7 +87,7 @@ class LeakGuard:
         return self._told(address, self._reason(address, text))
 
     async def blocks_page(self, address: str, text: str) -> bool:
-        """Return `blocks` for a long text, computed in a thread."""
+        """Like `blocks`, but run in a thread, because the text may be long."""
         return self._told(address, await asyncio.to_thread(self._reason, address, text))
 
     def _reason(self, address: str, text: str) -> str | None:

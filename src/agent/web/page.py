@@ -35,7 +35,7 @@ Reason: TypeAlias = Literal[
 
 LEAK_REMEDY = "It holds a benchmark's answers: find the facts elsewhere."
 SOURCES = {"web": "", **{engine.name: engine.name for engine in ENGINES if engine.is_source}}
-"""Sources that a model may choose, and the engine of each; empty for all engines."""
+"""Sources that a model may choose, each with its engine; empty for all engines."""
 
 
 class WebProblem(ModelFixableError):

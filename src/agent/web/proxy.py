@@ -1,7 +1,7 @@
 """A local proxy through which the browser reaches the web. It connects only to addresses that the guard allows.
 
-Without it, a browser would look up names and follow redirects unchecked. If the environment names a proxy, requests go
-through that one, as in `transport.Routed`.
+Without this proxy, a browser would look up names and follow redirects unchecked. If the environment names another
+proxy, requests are sent on to that one, as in `transport.Routed`.
 """
 
 from __future__ import annotations

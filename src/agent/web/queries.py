@@ -27,7 +27,7 @@ _SAME = {
     "winner": "win", "led": "lead", "leader": "lead", "inhabitant": "population", "people": "population",
     "cost": "price", "fee": "price", "fare": "price", "admission": "price", "expensive": "price",
 }  # fmt: skip
-"""Synonyms: each word with the one that represents it."""
+"""Synonyms: each word with the word that represents it."""
 
 
 COMMON = FUNCTION_WORDS | words_in(
@@ -160,7 +160,7 @@ def words_of(text: str) -> str:
 
 
 def broader(query: str, terms: Terms) -> str:
-    """Return a broader query: without quotes, site and all but its most important words."""
+    """Return a broader query: only the most important words, without quotes and site."""
     free = re.sub(r"\b(?:site|filetype|intitle|inurl):\S+|[\"“”]", " ", query)
     names = [word for name in terms.names for word in name.split() if plain(word) not in COMMON]
     telling = [word for word in free.split() if word in names] or free.split()

@@ -1,4 +1,4 @@
-"""HTTP connections that check the address guard for the IP address that is really connected to."""
+"""HTTP connections that ask the address guard about the very IP address to which they connect."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def check(
     capabilities: Capabilities = Capabilities(),  # noqa: B008 - frozen
     function: str | None = None,
 ) -> Report:
-    r"""Check a source without running it. The first stage with findings is the last one that is applied.
+    r"""Check a source without running it. No stage is applied after the first one with findings.
 
     Args:
         source: The source.

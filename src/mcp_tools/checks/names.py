@@ -69,7 +69,7 @@ def allowed_imports(source: Source) -> Iterator[Remark]:
 
 
 def _with_fallback(source: Source) -> set[tuple[int, str]]:
-    """Return the line and top-level module of imports inside a `try` that handles their failure."""
+    """Return the line and the top-level module of each import inside a `try` that handles its failure."""
     return {
         (line, module.partition(".")[0])
         for attempt in source.all_of(ast.Try)

@@ -1,4 +1,4 @@
-"""Approval of a tool by a person: what changed since the last approval, what speaks against it, and the approval.
+"""Approval of a tool by a person: the changes since the last approval, the obstacles, and the approval itself.
 
 The tests in the tool's JSON file must pass on this machine.
 """
@@ -38,7 +38,7 @@ from mcp_tools.small_files import json_of
 from mcp_tools.tool import Capabilities, Json, Status, Tool, call_text
 
 HASH_SHOWN = 12
-"""Characters of a version's hash that are displayed."""
+"""Number of characters of a version's hash that are displayed."""
 _MAX_MUTANTS, _SECONDS_PER_MUTANT, _MAX_MUTANT_SECONDS = 30, 2.0, 10.0
 Open = Callable[[], Awaitable[Sandbox]]
 """Opens a sandbox, or returns the open one. Not called for an approved tool."""
@@ -55,12 +55,12 @@ class Tests:
     exchanges: list[Json] = field(default_factory=list)
     """New responses of the hosts, if none were recorded."""
     prevented: list[str] = field(default_factory=list)
-    """Why no test can run: packages are missing."""
+    """The reason why no test can run, such as a missing package."""
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What a person needs to know to approve a tool."""
+    """The facts that a person needs in order to approve a tool."""
 
     tool: Tool
     is_edited: bool
@@ -70,11 +70,11 @@ class Review:
     now: ApprovedHashes | None
     """The approval that would be stored; None if the definition has errors."""
     diff: str
-    """Changes since the last approval as a unified diff; empty if there are none, or no old version exists."""
+    """The changes since the last approval as a unified diff; empty if nothing changed, or no old version exists."""
     flags: list[Flag] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
     tests: Tests = field(default_factory=lambda: Tests())
-    """Test results. The tests of an approved tool are not run."""
+    """Results of the tests; empty for an approved tool, whose tests are not run."""
     base: str = ""
     """The source in the library."""
 
@@ -91,7 +91,7 @@ class Review:
 
     @property
     def quarantined(self) -> str:
-        """Why an approved, unchanged tool is not served; empty if it is served."""
+        """The reason why an approved, unchanged tool is not served; empty if it is served."""
         return self.before.quarantined if self.before and not self.changed and not self.is_edited else ""
 
 
@@ -105,7 +105,7 @@ async def review(
     source: str | None = None,
     only_examples: bool = False,
 ) -> Review:
-    """Inspect a tool and, unless it is approved, run its tests. The schemas of an edited source are derived again.
+    """Inspect a tool and, unless it is approved, run its tests. For an edited source, derive the schemas again.
 
     Args:
         library: The library.
@@ -114,8 +114,8 @@ async def review(
         read: Files that the tests of a file-reading tool may open.
         carried: Permits the calls. For an edited source, or a tool without recorded responses, the tests may also send
             requests to its hosts, and the responses are recorded.
-        source: Inspect this source as if it were the tool's.
-        only_examples: Ignore the tool's old tests.
+        source: A source to inspect as if it were the tool's.
+        only_examples: True to ignore the tool's old tests.
 
     Raises:
         UnknownToolError: There is no such tool.
@@ -262,7 +262,7 @@ async def needed_by(library: Library, tool: Tool) -> Needs:
     """Return the tools that a tool imports.
 
     Raises:
-        LibraryError: One is missing, damaged or not approved, or they import each other in a circle.
+        LibraryError: One of them is missing, damaged or not approved, or they import each other in a circle.
     """
     return await needs_of(tool.capabilities.tools, library.get_async, of=tool.name)
 
@@ -318,7 +318,7 @@ async def run_tests(
                 done.exchanges.extend(outcome.exchanges)
         if (
             outcome.problem is not None and outcome.problem.kind == "denied" and not outcome.seconds
-        ):  # it was not started
+        ):  # the job was not started
             missing = [one for one in job.packages if not is_provided(one)]
             is_wanted = outcome.problem.message.startswith(NOT_ALLOWED)
             remedy = f"; first: alita packages allow {shlex.join(missing)}" if is_wanted else ""
@@ -450,7 +450,7 @@ def _before(library: Library, tool: Tool) -> Tool:
 
 
 def difference(before: Tool | None, now: Tool, labels: tuple[str, str] = ("approved", "now")) -> str:
-    """Return the difference between two versions as a unified diff. Without a version before, everything is new."""
+    """Return the difference between two versions as a unified diff. Without an earlier version, all lines are new."""
     lines: list[str] = []
     for what, new in _approved_parts(now).items():
         old = _approved_parts(before)[what] if before else ""

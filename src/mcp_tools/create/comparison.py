@@ -26,9 +26,9 @@ from mcp_tools.tool import Json, call_text
 
 _RANDOM_CALLS = 100
 _MAX_DISPUTED = 3
-"""The examiner rules on this many disagreements, starting with the shortest arguments."""
+"""Maximum number of disagreements on which the examiner rules, starting with the shortest arguments."""
 _MAX_RELATED = 3
-"""Limit of related calls tried for each result."""
+"""Maximum number of related calls to try for each result."""
 _DRAWING = """
 
 def _drawn_for_comparison(count):
@@ -42,16 +42,16 @@ _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _RAISES = re.compile(r"^Raises:\s*$", re.MULTILINE)
 _NUMBER = r"(-?(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?)"
 _END = r"(?=\s*(?:[,.](?!\d)|[;)]|$|and\b|exclusive))"
-"""The text after a limit. `at most 900 before noon` is not matched, because it limits only some results."""
+"""Matches the text after a limit. `at most 900 before noon` is not matched, because it limits only some results."""
 _RANGE = re.compile(rf"(?<![\w.-])(?<!\d,){_NUMBER} to {_NUMBER}{_END}")
 _LEAST = re.compile(rf"(?<![\w.-])(?<!\d,){_NUMBER} or more{_END}|\bat least {_NUMBER}{_END}")
 _EACH = re.compile(r"\b(?:each|every|all)\b(.*)", re.IGNORECASE | re.DOTALL)
-"""In the description of a list, limits after these words apply to its items."""
+"""Matches the words after which limits in the description of a list apply to its items."""
 _THINGS = r"(?:items?|values?|numbers?|points?|corners?|rows?|texts?|words?|entries|elements|members|pairs|of them)\b"
 _LENGTH = re.compile(
     rf"(?<![\w.-])(?<!\d,)(?:{_NUMBER} to {_NUMBER} {_THINGS}|{_NUMBER} or more {_THINGS}|at least {_NUMBER} {_THINGS})"
 )
-"""In the description of a list, these limit its length."""
+"""Matches the phrases in the description of a list that limit its length."""
 _MAX_LIST_LENGTH = 1_000
 _ABOVE = re.compile(rf"\b(?:above|greater than) {_NUMBER}{_END}")
 _MOST = re.compile(rf"\bat most {_NUMBER}{_END}")
@@ -154,7 +154,7 @@ def _compare_call(
 
 
 async def _compare_related(found: Comparison, draft: Draft, reference: str, runner: ProposalRunner) -> None:
-    """Check results against each other: `relations` derives, from one result, what other calls must give."""
+    """Check results against each other: `relations` derives, from one result, the results of other calls."""
     if "def relations(" not in reference:
         return
     tool, bases = draft.tool, [test for test in found.agreed if not test.raises] or runner.results_of(draft.tool)

@@ -71,7 +71,7 @@ def read_function(source: str, name: str, capabilities: Capabilities) -> Documen
 
 
 def _examples(docstring: str, entry: Function) -> tuple[list[Test], list[str]]:
-    """Return the tests in a docstring's examples, and the examples that give no test."""
+    """Return the tests in a docstring's examples, and the examples that cannot become tests."""
     tests, unused, assigned = list[Test](), list[str](), dict[str, ast.expr]()
     try:
         listed = doctest.DocTestParser().get_examples(docstring)

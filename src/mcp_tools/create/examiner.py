@@ -29,7 +29,7 @@ _BUGS = words(
     "KeyError IndexError ZeroDivisionError AttributeError UnboundLocalError NameError RecursionError AssertionError"
     " OverflowError"
 )
-"""Exceptions that mean a bug. Code that rejects an argument on purpose raises others."""
+"""Exceptions that mean a bug. Code that rejects an argument on purpose raises other exceptions."""
 CRASHES = _BUGS | {"TypeError"}
 """Exceptions that mean a bug if the arguments have the right types."""
 _ONE_OFF, _REFERENCE = "one_off", "reference"
@@ -38,7 +38,7 @@ _EXAMPLES = re.compile(r"^[ \t]*>>>.*(?:\n[ \t]*\S.*)*", re.MULTILINE)
 _OPEN = "open"
 """The examiner's word for "the docstring leaves the result open". It has no quotes, so it is not a string result."""
 _RAISED = re.compile(r"error|(?:raises? )?[A-Za-z_.]*(?:Error|Exception)\b(?:[:(].*)?", re.DOTALL)
-"""Results that mean: the function must raise an error."""
+"""Matches results which mean that the function must raise an error."""
 _ABOUT_FILES = (
     "Each test brings its own small ones in `files`; where an argument is a path, write the file's name. "
     "The text of an .xlsx file is JSON: the rows of each sheet, header first, by the sheet's name. "
@@ -104,7 +104,7 @@ class ModelExaminer:
     async def reconsider(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
     ) -> list[Test | None]:
-        """See `Examiner`. A test that was confirmed before is settled unless the author objects."""
+        """See `Examiner`. A test that was confirmed earlier is settled unless the author objects."""
         open_ = [test for test in disputed if objection or (definition, test.key) not in self._confirmed]
         ruled: dict[str, Test | None] = {}
         if open_:

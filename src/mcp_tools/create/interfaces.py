@@ -18,7 +18,7 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import Capabilities, Json, Tool, ToolSpec, call_text
 
 _MAX_TEST_CHARS = 400
-"""Limit of one test when it is shown to people."""
+"""Maximum length of a test that is shown to people."""
 
 
 class RefusedToolError(LibraryError):
@@ -29,7 +29,7 @@ class ToolStore(Protocol):
     """The part of the library that creating a tool needs. See `mcp_tools.library.library.Library`."""
 
     async def offered(self, question: str, *, most: int, small: int) -> Offer:
-        """Return at most `most` tools that fit a text, and others: all in a library of at most `small` tools."""
+        """Return up to `most` tools that fit a text, and others: all others if the library has up to `small` tools."""
 
     async def get(self, name: str) -> Tool:
         """Return a tool by name.
@@ -47,7 +47,7 @@ class ToolStore(Protocol):
 
         Raises:
             RefusedToolError: The user or a setting decided against keeping it.
-            LibraryError: It cannot be written, or the tool to replace was changed in the meantime.
+            LibraryError: The tool cannot be written, or the tool to replace has changed since it was read.
         """
 
     async def merge(self, tool: Tool, name: str) -> Tool:
@@ -81,9 +81,9 @@ class Proposal:
     """The answer, with a format field for the result; empty if the result is not the answer itself."""
     files: tuple[Path, ...] = ()
     data: tuple[Path, ...] = ()
-    """Files with content extracted from `files`. The code may read them, too."""
+    """Files with content extracted from `files`. The code may also read these files."""
     write: Path | None = None
-    """Folder for the user's files that the question's own call writes."""
+    """Folder for the files that the question's own call writes for the user."""
     attempt: int = 0
     """Number of the author's proposal for the question, from 1; 0 if no further attempt will follow."""
     run_id: str = ""
@@ -251,11 +251,11 @@ class Creation:
     """The registered or reused tool; None if no tool was kept."""
     choice: CreationChoice
     reason: str
-    """The reason for the choice. Lines for the author of the code may follow each reason."""
+    """The reasons for the choice. Each reason may be followed by lines for the author of the code."""
     outcome: Outcome | None = None
     """Outcome of the question's own call; None if the code cannot be parsed."""
     remark: str = ""
-    """Says that the tool replaces an older one of its name, or why it does not."""
+    """A sentence which says that the tool replaces an older one of the same name, or why it does not."""
     survivors: tuple[str, ...] = ()
     """Changed lines of some mutants that no test catches."""
 

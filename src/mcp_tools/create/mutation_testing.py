@@ -21,22 +21,22 @@ MAX_SURVIVORS_SHOWN = 3
 _MAX_MUTANTS = 40
 _BATCH_SIZE = 4
 _TOTAL_SECONDS = 300.0
-"""No further mutant starts after this much process time. Only very slow code reaches it."""
+"""Process time after which no further mutant starts. Only very slow code reaches this limit."""
 _MUTANT_SECONDS = 1.0
 _SLOWDOWN = 3
 """A mutant hangs if it takes `_MUTANT_SECONDS` plus this many times the tool's own time."""
 _WALL_PER_CPU_SECOND = 5
-"""Wall time is more generous than processor time, so that a busy machine does not look like a bug."""
+"""Ratio of the wall time limit to the processor time limit. With it, a busy machine does not look like a bug."""
 _MAX_KILLERS = 6
-"""Limit of random calls that become tests because they alone catch a mutant."""
+"""Maximum number of random calls that become tests because they alone catch a mutant."""
 _MAX_RANDOM_CALLS = 80
 _TOLERANCE = 1e-3
 _HUGE = 1_000_000
-"""Tests do not reach limits of this size."""
+"""Tests are not expected to reach a limit of at least this size."""
 _HUGE_LENGTH = 1_000
-"""Tests do not reach limits of this size on a length."""
+"""Tests are not expected to reach a limit of at least this size on a length."""
 _PLENTY = 20
-"""One more loop round, or digit of precision, makes no difference above this number."""
+"""Above this number, one more loop iteration or digit of precision makes no difference."""
 _SIZE_ARGUMENTS = words("buffering bufsize chunk_size chunksize maxsize")
 _SIZE_FUNCTIONS = words(
     "read read1 readinto recv lru_cache field_size_limit setrecursionlimit set_int_max_str_digits iter_content"
@@ -79,7 +79,7 @@ async def try_mutants(
     Args:
         tool: The tool.
         suite: Its tests.
-        agreed: Random calls for which the tool and the examiner's slow version agree. They try what the suite misses.
+        agreed: Random calls for which the tool and the examiner's slow version agree. They test what the suite misses.
         slowest: Duration of the tool's slowest call, in seconds.
         runner: Runs the mutants.
 
@@ -208,7 +208,7 @@ def _mutable_nodes(tree: ast.Module, guards: bool) -> Iterator[tuple[int, ast.AS
 
 
 def _mutate(node: ast.AST) -> bool:
-    """Put a bug into a node: another comparison, operator or constant, or max for min. False if none fits."""
+    """Put a bug into a node: another comparison, operator or constant, or max for min. Return False if none fits."""
     match node:
         case ast.Compare(
             ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()], comparators=[ast.Constant(value=float(x))]

@@ -38,11 +38,11 @@ class ProposalRunner:
         self.file_parameters = [
             name for name, value in proposal.arguments.items() if any(leaf in files for leaf in leaves(value))
         ]
-        """Parameters that hold an attached file. There is no other value to try them with."""
+        """Parameters that hold an attached file. There are no other values to try for them."""
         self.runs = 1
         """Number of calls so far, including the question's own call."""
         self.used = 0.0
-        """Seconds used by all calls, as measured by the sandbox. A replay counts the same."""
+        """Seconds used by all calls, as measured by the sandbox. A replay gives the same number."""
         self._sandbox = sandbox
         self._outcomes: dict[tuple[str, str], Outcome] = {}
         self._seconds = 0.0
@@ -78,7 +78,7 @@ class ProposalRunner:
         return outcome
 
     async def try_run(self, tool: Tool, call: TrialCall) -> Outcome | None:
-        """Like `run`, but None if the call cannot be tried.
+        """Like `run`, but return None if the call cannot be tried.
 
         A call cannot be tried if its arguments do not fit the schema, the trial time is used up, or it sends a request
         for which no response is recorded.
@@ -192,8 +192,8 @@ class ProposalRunner:
             name: The function to call.
             call: The arguments, and the files to write first.
             seconds: Limit of processor time.
-            write: Folder for files that the call leaves. Without it, they are deleted.
-            carry: Sends the call's requests. By default they get the recorded responses.
+            write: Folder for the files that the call writes; None to delete them.
+            carry: Sends the call's requests. By default, the requests get the recorded responses.
             needs: The tools that the source may import, if other than the proposal's.
             wall_per_cpu: Limit of wall time, as a multiple of `seconds`.
         """
@@ -219,7 +219,7 @@ class ProposalRunner:
         return outcome
 
     def results_of(self, tool: Tool) -> list[Test]:
-        """Return the successful calls of a tool so far as tests, without calls that bring files."""
+        """Return the successful calls of a tool so far as tests, except calls with files of their own."""
         known = ((json.loads(key), one) for (source, key), one in self._outcomes.items() if source == tool.source)
         return [Test(dict(of), one.value, "reference") for (of, files), one in known if one.ok and not files]
 
@@ -234,7 +234,7 @@ def is_unrecorded(outcome: Outcome) -> bool:
 
 
 def _is_timeout(outcome: Outcome) -> bool:
-    """Return True if a call in a batch timed out, perhaps because it loaded a package for all. It runs again alone."""
+    """Return True if a call in a batch timed out, perhaps while loading a package for all. It then runs again alone."""
     return outcome.problem is not None and outcome.problem.kind == "cpu_time"
 
 

@@ -21,7 +21,7 @@ RESULT = "result"
 _MAX_CHARS = 500
 _MAX_DIGITS = 400
 _MAX_STEPS = 200_000
-"""Limit of values computed. Every hundred items or characters of a value count as one more."""
+"""Maximum number of values to compute. Every hundred items or characters of a value count as one more."""
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     one.__name__: one for one in (abs, all, any, bool, float, int, len, list, max, min, round, set, sorted, str, sum)
 }
@@ -120,7 +120,7 @@ def with_call(text: str, call: str) -> str:
 
 
 class _Evaluator:
-    """Evaluates one expression, with a limit of steps."""
+    """Evaluates one expression, within a limited number of steps."""
 
     def __init__(self, result: Json) -> None:
         self._names: dict[str, Json] = {RESULT: result}

@@ -1,4 +1,4 @@
-"""Small files that a test brings along for a tool that opens files."""
+"""Small files that a test provides for a tool that opens files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _WRITING = """def _write_files(files):
 
 
 def writable(path: Path) -> bool:
-    """Return True if tests can bring files of this type."""
+    """Return True if tests can provide files of this type."""
     suffix = path.suffix.lower()
     return suffix in _TEXTS or suffix == _ARCHIVE or (suffix == _WORKBOOK and bool(installed(("openpyxl",))))
 

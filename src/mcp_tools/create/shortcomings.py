@@ -25,7 +25,7 @@ _SAYS_THE_TYPE = words("value given input parameter argument int integer float n
 _RAISES = re.compile(r"^\s*Raises:\s*$", re.MULTILINE)
 _ERROR_TEXT = re.compile(r"\s*error\b\s*[:!-]", re.IGNORECASE)
 _MAX_QUOTED = 60
-"""Code may repeat this much of the question, which is enough for a message but not for data."""
+"""Maximum number of characters that code may repeat from the question: enough for a message, but not for data."""
 _MIN_VALUE_CHARS = 3
 
 

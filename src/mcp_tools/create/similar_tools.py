@@ -24,13 +24,13 @@ from mcp_tools.tool import WRAPS, Json, Status, Tool
 
 _MAX_SIMILAR = 6
 _SMALL_LIBRARY = 8
-"""In a library of at most this many tools, all are compared."""
+"""Maximum number of tools in a library for which the draft is compared with all of them."""
 _MAX_RENAMINGS = 6
-"""Limit of ways to match parameters with different names."""
+"""Maximum number of ways to match parameters with different names."""
 _MAX_REASON_CHARS = 300
 
 Relation = Literal["same", "wider", "other"]
-"""The draft gives the same results as a tool; or it also accepts more arguments; or its results differ."""
+"""`same`: the draft gives the same results as a tool. `wider`: it also accepts more arguments. `other`: they differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def _tests_of(tool: Tool) -> list[Test]:
 
 
 async def _first_failure(tests: Sequence[Test], tool: Tool, draft: Draft, runner: ProposalRunner) -> str:
-    """Return the reason why a draft may not replace a tool; empty if it passes the tool's tests, at least one."""
+    """Return the reason why a draft may not replace a tool; empty if it passes one test or more, and fails none."""
     exchanges, passed = tool.provenance.get(EXCHANGES), 0
     for test in tests:
         if not test.raises and (unfit := misfits(draft.tool, test.arguments)):
@@ -214,7 +214,7 @@ async def _accepts_more(
 ) -> bool | None:
     """Return True if the draft also accepts calls that the tool does not accept.
 
-    None if a call gives another result, or too few calls can be compared.
+    Return None if a call gives another result, or too few calls can be compared.
     """
     accepts_more = not draft.input_schema["properties"].keys() <= names.keys()
     results = set()

@@ -22,7 +22,7 @@ from mcp_tools.tool import Json, Tool, call_text
 _VARIATIONS = 6
 _MAX_CHOICES = 20
 _MIN_COMPARED = 2
-"""A parameter has no effect if this many successful calls with another value change nothing."""
+"""Minimum number of successful calls with a different value before a parameter counts as having no effect."""
 _REFUSE = "raise ValueError with a clear message for input that it cannot take"
 _CHANCE = "gives another result when it is called again: let chance come from a seed"
 _COMMENTED = re.compile(r"^[ \t]+(\w+\(.*\S)(?:[ \t]{2,}|\n[ \t]+)# (.+)$", re.MULTILINE)
@@ -270,7 +270,7 @@ def _commented_examples(docstring: str) -> Iterator[doctest.Example]:
 
 
 def _difference(example: doctest.Example, result: Json) -> str:
-    """Say what an example gives instead of the result in the docstring; empty if both agree."""
+    """Say what an example gives instead of the documented result; empty if both agree."""
     match result:
         case [str(printed), str(raised)]:
             pass

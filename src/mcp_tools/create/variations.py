@@ -183,7 +183,7 @@ def _column(lines: list[str], line: int, column: int) -> int:
 
 
 def _without_entry(source: str, node: ast.FunctionDef, name: str) -> str | None:
-    """Remove a parameter from the docstring's Args. None if the closing quotes follow on the same line."""
+    """Remove a parameter from the docstring's Args. Return None if the closing quotes follow on the same line."""
     after = next((n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == node.name), None)
     text = after.body[0] if after else None
     if not isinstance(text, ast.Expr) or not text.end_lineno:

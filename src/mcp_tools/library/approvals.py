@@ -309,7 +309,7 @@ class Approvals:
                 entry["quarantined"] = entry.get("quarantined") or reason
 
     def all_of(self, name: str) -> list[ApprovedHashes]:
-        """Return the approvals of all versions of a tool."""
+        """Return the approvals of all versions of a tool, present and old."""
         try:
             entry = self._store.read().approvals.get(name)
         except (OSError, ValueError):

@@ -28,7 +28,7 @@ _OF_TYPE: dict[type, tuple[str, ...]] = {
 }  # fmt: skip
 _MAX_DEPTH = 50
 _LARGE_CHARS = 20_000
-"""Validating more JSON than this would block other calls."""
+"""Length of JSON above which a value is validated in a thread, because other calls would be blocked."""
 
 T = TypeVar("T")
 
@@ -80,7 +80,7 @@ def _surely_keeps(keyword: str, wanted: Any, value: Any, schema: dict[str, Any],
 
 
 _EXACT = 2**53
-"""Floats below this represent every integer exactly."""
+"""Limit below which floats represent every integer exactly."""
 
 
 def read_arguments(name: str, schema: dict[str, Json], arguments: dict[str, Json]) -> dict[str, Json]:
@@ -162,7 +162,7 @@ def _with_definitions(schema: dict[str, Json], root: dict[str, Json]) -> dict[st
 def alternatives(
     schema: Json, root: dict[str, Json], depth: int = 0, followed: set[str] | None = None
 ) -> list[dict[str, Json]]:
-    """Return the alternatives of a schema: the branches of `anyOf` and `oneOf`, with references resolved."""
+    """Return the alternatives in a schema: the branches of `anyOf` and `oneOf`, with references resolved."""
     if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         return [] if schema is False else [{}]
     followed = set() if followed is None else followed

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from mcp_tools.data_files import open_database
 
 REFUSED = "refused"
-"""Outcome of a call with arguments that the tool rejects, as documented."""
+"""Outcome of a call with arguments that the tool rejects as documented."""
 BUG = "bug"
 """Outcome of a call that failed because of a bug in the tool."""
 _BUSY_SECONDS = 5.0
@@ -25,7 +25,7 @@ _HASH_DIGITS = 12
 RECENT_CALLS = 5
 """Number of recent calls that are stored individually for each version. The trigger below has the same number."""
 _QUESTIONS_FOR_TRUST = 3
-"""A tool is trusted after it succeeded in this many different questions."""
+"""Number of different questions in which a tool must succeed to be trusted."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS calls (
     name TEXT NOT NULL, kind TEXT NOT NULL, count INTEGER NOT NULL, last REAL NOT NULL, PRIMARY KEY (name, kind)
@@ -54,13 +54,13 @@ _SET_APART = (
     "INSERT INTO calls SELECT :first, kind, count, last FROM calls WHERE name = :name"
     " ON CONFLICT DO UPDATE SET count = count + excluded.count, last = max(last, excluded.last)"
 )
-"""Turns counts without a version into counts of earlier versions."""
+"""SQL that turns counts without a version into counts of earlier versions."""
 _Statement = tuple[str, Mapping[str, object] | tuple[object, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Outcomes of a tool's calls. Unless stated otherwise, of its present version."""
+    """Counts of a tool's calls. Unless stated otherwise, they cover only the present version."""
 
     calls: int = 0
     successes: int = 0

@@ -14,7 +14,7 @@ from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, IMPORT_NAMES, impor
 from mcp_tools.tool import Status, Tool
 
 Get = Callable[[str], Awaitable[Tool]]
-"""Returns the tool of a name and raises `UnknownToolError` or `LibraryError`, like `Library.get`."""
+"""Returns the tool with a given name. Raises `UnknownToolError` or `LibraryError`, like `Library.get`."""
 
 MAX_IMPORTED_TOOLS = 50
 _PROVIDED = frozenset(map(import_name, (*BASE_PACKAGES, *FILE_PACKAGES))) | frozenset(IMPORT_NAMES.values())

@@ -34,7 +34,7 @@ _OWNER = "folder"
 _MAX_PATH_BYTES = 4096
 _MAX_SWEPT = 10_000
 _UNUSED_SECONDS = 30 * 86400.0
-"""Long enough, because the library may be on a disk that is not always connected."""
+"""Data is kept this long after its last change, because the library may be on a disk that is not always connected."""
 _NEVER_LINKS = ("lock", "pending", "versions")
 """Parts of the private folder that are checked for links before any write."""
 
@@ -43,7 +43,7 @@ def require_own_place(folder: Path) -> None:
     """Check that a library's folder is not a link out of its parent folder.
 
     Raises:
-        LibraryError: It is such a link.
+        LibraryError: The folder is such a link.
     """
     if folder.is_symlink() and not folder.resolve().is_relative_to(folder.parent.resolve()):
         raise LibraryError(
@@ -99,7 +99,7 @@ def made(folder: Path, *names: str) -> Path:
     """Return a subfolder of a library's folder, and create it if necessary.
 
     Raises:
-        OSError: It cannot be created, or a part of its path is a link.
+        OSError: The subfolder cannot be created, or a part of its path is a link.
     """
     path = within(folder, *names)
     path.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ from mcp_tools.tool import Tool
 
 _SCHEMA_VERSION = 5
 _MAX_CHOICES = 50
-"""Limit of searchable choices of one parameter."""
+"""Maximum number of searchable choices for one parameter."""
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS tools (
@@ -225,11 +225,11 @@ def _parameter_words(tool: Tool) -> Iterator[str]:
 
 
 _RESCAN_SECONDS = 2.0
-"""An edit inside a file may go unnoticed this long. New, replaced and deleted files are noticed immediately."""
+"""Seconds for which an edit inside a file may go unnoticed. New, replaced and deleted files are noticed immediately."""
 _SCAN_INTERVALS = 100
-"""After a scan, wait this many times its duration, so that scanning takes at most 1 % of the time."""
+"""Pause after a scan, as a multiple of its duration, so that scanning takes at most 1 % of the time."""
 _CLOCK_TICK_NS = 50_000_000
-"""A folder that changed this recently may change again without a new modification time."""
+"""Time within which a folder may change again without getting a new modification time."""
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ from mcp_tools.tool import ALIASES, CallCount, Json, Status, Tool
 WANTED_NAME = "wanted_name"
 """Key in the provenance of a tool that was renamed because its name was taken; the value is that name."""
 _MAX_RECENT_BUGS = 3
-"""A tool with this many bugs among its recent calls is quarantined."""
+"""Number of bugs among a tool's recent calls at which it is quarantined."""
 _MAX_ALIASES = 20
 
 

@@ -77,7 +77,7 @@ class Located:
 
     start: int
     end: int
-    """After the closing quote."""
+    """Index of the first character after the value and its quotes."""
     kind: str
     """`text`, `time` (which includes dates) or `number`."""
     text: str

@@ -32,7 +32,7 @@ def spelled_numbers(text: str) -> set[int]:
 
 _BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
 _MIN_LIST_LENGTH = 3
-"""This many numbers in a row are one list, which may be longer or shorter in another question."""
+"""Minimum count of consecutive numbers that form one list, which may be longer or shorter in another question."""
 _ORDINAL = re.compile(r"(⟨number⟩)(?:st|nd|rd|th)\b")
 
 
@@ -139,7 +139,7 @@ def _joined(run: list[Located], question: str) -> list[Located]:
 
 
 def _pattern(value: Json, template: QuestionTemplate) -> Json:
-    """Return the position of an argument's value in the question, or the constant; None if it has no clear position."""
+    """Return the position of an argument's value in the question, or the value as a constant; None if it is unclear."""
     fits = [place for place, text in enumerate(template.values) if _reading(value, text) is not None]
     if len(fits) == 1:
         return {"place": fits[0], "as": _reading(value, template.values[fits[0]])}
@@ -147,7 +147,7 @@ def _pattern(value: Json, template: QuestionTemplate) -> Json:
 
 
 def _reading(value: Json, text: str) -> str | None:
-    """Return the type as which a text of the question gives an argument's value; None if it is another value."""
+    """Return the type of an argument's value if a text in the question states this value; else None."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, str):

@@ -23,7 +23,7 @@ class Match(NamedTuple):
 
 
 class Search:
-    """One search. It caches what it has read, for the parts of the question.
+    """One search. It caches the rows that it reads, because the parts of a question are searched one by one.
 
     Args:
         database: The index.
@@ -158,13 +158,13 @@ MAX_RANKED = 30
 MAX_RANKED_PER_PART = 15
 SHOWN_PER_PART = 2
 _FREQUENT = 1000
-"""A word that more tools contain adds no further candidates once there are enough."""
+"""A word that occurs in more tools than this adds no candidates once there are enough."""
 _COMMON = 1500
-"""Limit of tools that are looked up for one word."""
+"""Maximum number of tools that are looked up for one word."""
 _ROWS = "SELECT group_concat(rowid) FROM (SELECT rowid FROM words WHERE words MATCH ? LIMIT ?)"
 _MOST_SHORT = 300
 _FEW = 30
-"""Acronyms and joined words that more tools have are ignored."""
+"""Acronyms and joined words that occur in more tools than this are ignored."""
 _MAX_PLAIN_WORDS = 40
 _MIN_TYPO_CHARS = 5
 _SAME_START = 3
@@ -178,7 +178,7 @@ _NEAREST = 24
 """Number of tools compared by meaning, in addition to those that share words."""
 _FITS = 0.3
 _FAINT = 0.15
-"""Below this similarity, texts without a common word are unrelated."""
+"""Similarity below which texts without a common word count as unrelated."""
 _NEAR_BEST = 0.5
 
 

@@ -113,11 +113,11 @@ class LibraryReader:
         return await self.run_async(self.get, name)
 
     async def run_async(self, ask: Callable[..., T], *given: Any) -> T:
-        """Call a method of the library; in a thread if approvals and counts are on another machine."""
+        """Call a method of the library, in a thread if approvals and counts are on another machine."""
         return await asyncio.to_thread(ask, *given) if self.approvals.waits else ask(*given)
 
     def tool_or_flaw(self, name: str) -> Tool | Flaw:
-        """Return the tool of a name with the status in its files, or the flaw of its files.
+        """Return the tool with this name and the status in its files, or the flaw of the files.
 
         Raises:
             UnknownToolError: There are no files of this name.

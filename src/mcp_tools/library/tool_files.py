@@ -109,7 +109,7 @@ META_STATUS = "alita/status"
 META_PROVENANCE = "alita/provenance"
 
 CAPABILITIES = "capabilities"
-"""Key that a person may add to the JSON file to change the capabilities. Approving moves it into the provenance."""
+"""Key that a person may add to the JSON file to change the capabilities. An approval moves it to the provenance."""
 
 FlawKind = Literal["corrupt", "changed", "incomplete", "unreadable", "name"]
 

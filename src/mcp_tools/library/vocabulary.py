@@ -18,7 +18,7 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
 """Text in a script without spaces between words. It is searched by pairs of characters."""
 _MAX_TEXT_CHARS = 20_000
 _MAX_QUERY_WORDS = 24
-"""Later words of a query are ignored, because a long question says early what it wants."""
+"""Maximum number of words in a query. Later words are ignored, because a long question states its purpose early."""
 
 _VAGUE_WORDS = words(
     """

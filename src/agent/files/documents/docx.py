@@ -39,7 +39,7 @@ _SKIPPED = frozenset(
         ),
     }
 )
-"""Elements without text of the document. The content of any other unknown element is read."""
+"""Elements that contain no text of the document. The content of any other unknown element is read."""
 _DELETED = ("del", "moveFrom")
 _SIGNS = {"tab": "\t", "cr": "\n", "br": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 _OFF = ("0", "false", "off")
@@ -58,7 +58,7 @@ _FORMULAS = {
 }
 _REFERENCES = {"footnoteReference": "^", "endnoteReference": "^e", "commentReference": "comment "}
 _STRUCK_ON = re.compile(r"(?<=[^~])~~~~(?=[^~])")
-"""Mark between two adjacent runs that are struck through."""
+"""The marks between two adjacent runs that are struck through."""
 
 
 def open_docx(source: Source, limits: ReadLimits) -> Contents:
@@ -100,7 +100,7 @@ class _Reading:
         self.drawings = Drawings()
         self.lists = Lists([one for _, root in self._roots("numbering") for one in root])
         self.levels, self.numbered = styles([one for _, root in self._roots("styles") for one in root])
-        """By style: the level of headings; the number and the level of lists."""
+        """The heading level of each style, and the number and level of its list."""
         self.notes: dict[str, str] = {}
         """Text of notes and comments by mark, such as `^1`."""
         self.called: set[str] = set()
@@ -144,7 +144,7 @@ class _Reading:
         ]
 
     def _roots(self, name: str) -> list[tuple[Any, Any]]:
-        """Yield the parts of a kind, such as `footnotes`, each with its XML."""
+        """Return the parts of a kind, such as `footnotes`, each with the root of its XML."""
         return [(part, part.root) for part in self._part.parts(name)]
 
 
@@ -457,7 +457,7 @@ def _all_text(node: Any) -> str:
 
 
 def _is_repeated(node: Any) -> bool:
-    """Return True inside the older version of a drawing if the newer version has text or a picture."""
+    """Return True if a node is in the older version of a drawing, and the newer version has text or a picture."""
     older = next((one for one in node.iterancestors() if name_of(one) == "Fallback"), None)
     newer = older.getprevious() if older is not None else None
     return newer is not None and next(newer.iter("{*}txbxContent", "{*}blip"), None) is not None

@@ -17,7 +17,7 @@ def name_of(element: Any) -> str:
 
 
 def get(element: Any, name: str) -> str:
-    """Return an attribute by its name without namespace."""
+    """Return the attribute with this name, in any namespace."""
     return next((str(value) for key, value in element.items() if key.rpartition("}")[2] == name), "")
 
 

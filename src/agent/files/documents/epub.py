@@ -29,7 +29,7 @@ _FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"
 _SILENT = re.compile(
     r"mimetype|META-INF/.*|.*/|.*\.(css|opf|ncx|otf|ttf|woff2?|js|xpgt)|iTunesMetadata.*\.plist", re.IGNORECASE
 )
-"""Members without text."""
+"""Names of members without text."""
 
 
 def open_epub(source: Source, limits: ReadLimits) -> Contents:
@@ -82,7 +82,7 @@ def open_epub(source: Source, limits: ReadLimits) -> Contents:
 
 
 def _names(archive: ZipFile, items: list[tuple[str, Any]]) -> dict[str, str]:
-    """Return names of chapters by path, from a table of contents in either format."""
+    """Return the chapter names by path, from a table of contents in either format."""
     found: dict[str, str] = {}
     for path, item in items:
         places: list[tuple[str, str]] = []

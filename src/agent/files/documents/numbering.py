@@ -94,7 +94,7 @@ def name_of(element: Any) -> str:
 
 
 def value_of(parent: Any, name: str) -> str:
-    """Return the value of a property, or an empty text."""
+    """Return the value of a property, or an empty string."""
     found = parent.find(f"{W}{name}") if parent is not None else None
     return str(found.get(f"{W}val", "")) if found is not None else ""
 

@@ -47,7 +47,7 @@ _WORDS = (
     (r"ppt/tags/.*", "tags of add-ins"),
     (r"_xmlsignatures/.*", "signatures"),
 )
-"""Names of parts that are not read, and words for them in the note."""
+"""Patterns of the names of unread parts, each with the word for them in the note."""
 
 
 class Relation(NamedTuple):
@@ -56,9 +56,9 @@ class Relation(NamedTuple):
     kind: str
     """The last segment of its type: `comments`, `image`."""
     target: str
-    """An address, or the path as it is written."""
+    """An address, or a path as the relation states it."""
     part: Part | None
-    """None for an external address or a missing part."""
+    """The target; None if it is an external address or is missing."""
 
 
 class Part:
@@ -74,7 +74,7 @@ class Part:
 
     @cached_property
     def root(self) -> Any:
-        """The root of its XML, with transitional namespaces. A broken part other than the main one is empty."""
+        """The root of its XML, with transitional namespaces. It is empty for a broken part other than the main one."""
         from lxml import etree  # type: ignore[import-untyped]  # it has no stubs
 
         try:
@@ -98,7 +98,7 @@ class Part:
         return found.part if found else None
 
     def address(self, relation: str | None) -> str:
-        """Return the external address of a relation, or an empty text."""
+        """Return the external address of a relation, or an empty string."""
         found = self.relations.get(relation or "")
         return found.target if found and found.part is None else ""
 
@@ -110,7 +110,7 @@ class Part:
 class Package:
     """The parts of a document.
 
-    As in Office, names are compared without case, and a backslash counts as `/`.
+    As in Office, names are compared ignoring case, and a backslash counts as `/`.
     """
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:
@@ -152,7 +152,7 @@ class Package:
         return self._parts.setdefault(normal, Part(self, normal))
 
     def names(self) -> list[str]:
-        """Return the names of all members, in lower case and with `/`."""
+        """Return the names of all members, in lower case and separated by `/`."""
         return list(self._members)
 
     def member(self, name: str) -> bytes:
@@ -199,7 +199,7 @@ class Package:
         return f"\nProperties: {one_line(listed, _MAX_PROPERTIES_CHARS)}." if listed else ""
 
     def unread(self, *silent: str) -> list[str]:
-        """Return a sentence that names the parts not read, except parts without text and those under `silent`."""
+        """Return a sentence that names the unread parts, except parts without text and those under `silent`."""
         kinds: dict[str, list[str]] = {}
         for name in self._members:
             if name in self._read or _SILENT.fullmatch(name) or name.startswith(silent):
@@ -231,7 +231,7 @@ class Package:
         )
 
     def _head(self, name: str) -> bytes:
-        """Return the beginning of a member, which has its namespaces. Zero bytes of UTF-16 are removed."""
+        """Return the beginning of a member, which declares its namespaces. The zero bytes of UTF-16 are removed."""
         with self._archive.open(name) as file:
             return file.read(_HEAD_BYTES).replace(b"\0", b"")
 
@@ -258,7 +258,6 @@ def _as_transitional(content: bytes) -> bytes:
 
 
 def _as_utf8(content: bytes) -> bytes:
-    """Convert XML in UTF-16 to UTF-8."""
     if not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content
     from lxml import etree

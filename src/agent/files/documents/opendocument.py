@@ -33,7 +33,7 @@ _SILENT = re.compile(
     r"mimetype|META-INF/manifest\.xml|manifest\.rdf|(.*/)?(settings\.xml|layout-cache)|.*/"
     r"|(.*/)?(Thumbnails|Configurations2|ObjectReplacements|Fonts)/.*|.*/(meta|styles)\.xml"
 )
-"""Members without text."""
+"""Names of members without text."""
 _WORDS = (
     (r"(Basic|Scripts|Dialogs)/.*", "macros"),
     (r"META-INF/.*", "signatures and keys"),
@@ -47,7 +47,7 @@ _WITHOUT_TEXT = frozenset(
         *("office:event-listeners", "text:script", "presentation:notes", "office:forms", "text:note-citation"),
     }
 )
-"""Elements whose text does not belong to the place where they occur."""
+"""Elements whose text does not belong where they occur."""
 
 
 def open_odt(source: Source, limits: ReadLimits) -> Contents:
@@ -132,7 +132,7 @@ class Reading:
         """Return the element with the content of the document.
 
         Raises:
-            FileProblem: It is another kind of document.
+            FileProblem: The document is of another kind.
         """
         for one in self.content.iterfind("{*}body/*"):
             if name_of(one) in [f"office:{name}" for name in names]:
@@ -453,7 +453,7 @@ class Reading:
         return self._archive.read(name)
 
     def _part(self, name: str) -> Any:
-        """Return the root of a part. A broken part is reported, and an empty root returned."""
+        """Return the root of a part. If the part is broken, report it and return an empty root."""
         from lxml import etree  # type: ignore[import-untyped]  # it has no stubs
 
         if name not in self._names:

@@ -76,7 +76,7 @@ class Drawings:
         return self.kept(related.content, related.name.rpartition(".")[2].lower(), alt, stem)
 
     def kept(self, content: bytes, suffix: str, alt: str, stem: str, address: str = "") -> str:
-        """Return the text for a picture. Without content, it has only the description and the address."""
+        """Return the text for a picture. Without content, the text has only the description and the address."""
         name = address
         if content:
             name = self.named(content, suffix, stem)
@@ -155,7 +155,7 @@ def _data(chart: Any) -> tuple[list[str], list[list[str]]]:
 
 
 def _extended(chart: Any) -> tuple[list[str], list[list[str]]]:
-    """Do the same for newer charts: waterfall, treemap, funnel."""
+    """Return the same as `_data` for newer charts: waterfall, treemap, funnel."""
     kinds = dict.fromkeys(one.get("layoutId", "") for one in chart.iter("{*}series"))
     names = [
         _words(tx) or "".join(tx.itertext()).strip() for one in chart.iter("{*}series") for tx in one.iter("{*}tx")

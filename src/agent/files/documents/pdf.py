@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MAX_OCR_SHARE = 0.5  # of the time limit
 _MAX_PAGE_CHARS = 1_000_000  # no printed page has more
 _MAX_PIECES = 4_000
-"""Pages with more pieces of text are drawings, and are not checked for columns."""
+"""Maximum number of text pieces on a page that is checked for columns. A page with more counts as a drawing."""
 _MOST_OBJECTS = 20_000
 _MOST_NOTES = 500
 _MOST_ATTACHED = 50
@@ -221,7 +221,7 @@ def _picture_of(page: Any) -> Image:
 
 
 def _share_lines(boxes: list[tuple[float, float, float, float]]) -> bool:
-    """Return True if any pieces share a line. If not, the page has no table; this check is fast."""
+    """Return True if any pieces share a line. If none do, the page has no table. This check is fast."""
     twice_middles = sorted(box[1] + box[3] for box in boxes)
     height = sorted(box[3] - box[1] for box in boxes)[len(boxes) // 2]
     return sum(after - before <= height for before, after in pairwise(twice_middles)) > 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pptx.package import Package  # opens variants too, with macros or as a show
+from pptx.package import Package  # also opens variants: with macros, or as a slide show
 from pptx.parts.presentation import PresentationPart
 
 from agent.files.contents import (
@@ -75,7 +75,7 @@ class _Slide:
 
     def __init__(self, slide: Any, number: int, drawings: Drawings, parts: Parts) -> None:
         part = parts.part(str(slide.part.partname)) or Part(parts, str(slide.part.partname))
-        part.content  # noqa: B018 - it counts as read
+        part.content  # noqa: B018 - this marks the part as read
         self._part, self._drawings, self.number = part, drawings, number
         for related in part.parts("notesSlide"):
             related.content  # noqa: B018 - the same
@@ -173,7 +173,6 @@ def _lines(element: Any) -> list[str]:
 
 
 def _text_of_masters(slide: Any) -> list[str]:
-    """Return the texts of a slide's layout and master."""
     layout = slide.slide_layout
     shapes = [shape for one in (layout.slide_master, layout) for shape in one.shapes if not shape.is_placeholder]
     return [line for shape in shapes for line in _lines(shape.element)]

@@ -18,7 +18,7 @@ class Spreadsheet:
     def __init__(self, source: Source, archive: ZipFile) -> None:
         self._reading = Reading(source, archive)
         self.rows = list(self._rows(self._reading.body("spreadsheet")))
-        """Sheet or cell, kind and text of each object."""
+        """The sheet or cell, the kind and the text of each object."""
         self.described = self._reading.described()
         self.lost = self._reading.lost()
         self.pictures = self._reading.drawings.pictures

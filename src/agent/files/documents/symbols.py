@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _PRIVATE = 0xF000
-"""First of the private code points that documents use for symbol fonts."""
+"""The first of the private code points that documents use for symbol fonts."""
 _CLOCKS = "".join(map(chr, range(0x1F550, 0x1F55C)))
 _SIGNS_OF_THE_ZODIAC = "♈♉♊♋♌♍♎♏♐♑♒♓"
 _TABLES: dict[str, tuple[tuple[int, str], ...]] = {
@@ -27,7 +27,7 @@ _TABLES: dict[str, tuple[tuple[int, str], ...]] = {
     "wingdings 3": ((0x21, "←→↑↓↖↗↙↘"), (0x70, "▲▼△▽◀▶◁▷"), (0x7D, "▶")),
     "webdings": ((0x33, "◀▶▲▼⏪⏩⏮⏭⏸⏹⏺"), (0x59, "♥"), (0x61, "✔"), (0x63, "□"), (0x67, "■"), (0x6E, "●"), (0x72, "✖")),
 }
-"""By font: runs of characters, each with the code of its first character."""
+"""The characters of each font, in runs. Each run has the code of its first character."""
 _FONTS = {
     font: {start + at: character for start, characters in runs for at, character in enumerate(characters)}
     for font, runs in _TABLES.items()

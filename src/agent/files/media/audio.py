@@ -148,7 +148,7 @@ def samples(path: Path, start: float, seconds: float) -> tuple[Samples, str]:
     """Decode a part of the first sound track: mono, 16,000 samples per second, each from -1 to 1.
 
     Returns:
-        The samples, and the error that ended the decoding, or an empty text.
+        The samples, and the error that ended the decoding, or an empty string.
     """
     import numpy
 
@@ -187,7 +187,7 @@ def _blocks(container: InputContainer) -> Iterator[tuple[float, Samples]]:
 
 
 def duration(seconds: float) -> str:
-    """Return a length as `9.0 s`, or from one minute on as `1:02:03 (3,723 s)`."""
+    """Return a length below one minute as `9.0 s`, and a longer one as `1:02:03 (3,723 s)`."""
     whole = round(seconds)
     return f"{seconds:.1f} s" if whole < 60 else f"{clock(whole)} ({whole:,} s)"
 

@@ -1,4 +1,4 @@
-"""Results of speech and OCR engines, which take minutes. alita keeps them for the next process that reads the file."""
+"""Results of speech and OCR engines, which run for minutes. alita keeps them for later readings of the same file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ask: AskHost | None = None
 
 
 def use(ask: AskHost | None) -> None:
-    """Set the function that asks alita for earlier results. Without it, engines always run."""
+    """Set the function that asks alita for earlier results. Without this function, the engines always run."""
     global _ask
     _ask = ask
 

@@ -1,4 +1,4 @@
-"""Reader of pictures: size, mode, EXIF, frames and text; and copies for models that see."""
+"""Reader of pictures: size, mode, EXIF, frames and text; and copies for models that read pictures."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _IPTC = {5: "title", 15: "category", 25: "keywords", 55: "date", 80: "author", 9
 _UTF_16_TAGS = ("XPTitle", "XPComment", "XPAuthor", "XPKeywords", "XPSubject")
 """EXIF tags in UTF-16."""
 MAX_SIDE_PIXELS = 2048
-"""Endpoints shrink larger pictures anyway."""
+"""Longest side of a picture that is sent to a model. Endpoints shrink larger pictures anyway."""
 MAX_SHOWN_BYTES = 1_500_000
 _KINDS = {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
 _FORMATS = {"jp2": "jpeg2000"}
-"""PIL's names, for kinds that it names differently."""
+"""PIL's format names, for kinds that PIL names differently."""
 _XMP_TEXT = re.compile(
     r'<[\w-]+:([\w-]+)[^<>]*>([^<>]*[^<>\s][^<>]*)</|\s(?!xmlns|rdf|x:)[\w-]+:([\w-]+)=["\']([^"\'<>]+)'
 )
@@ -181,7 +181,7 @@ def save_shown(source: Source, page: int, limits: ReadLimits, folder: Path) -> d
     """Save the first frame of a picture, or a page of a PDF, under the hash of its content.
 
     Returns:
-        `path`; `kind`, a media type; `bytes`; `size` and `whole`, the pixels of the copy and of the original.
+        `path`; `kind`, a media type; `bytes`; `size` and `whole`, the pixel dimensions of the copy and the original.
     """
     if source.kind == "pdf":
         from agent.files.documents.pdf import open_pdf

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MAX_OCR_PIXELS = 2600
-"""A picture with a longer side is shrunk to this size."""
+"""Maximum length of a picture's longer side. A larger picture is shrunk to it."""
 _THREADS = 1
-"""Threads of onnxruntime. They wait actively, so on a busy machine a second thread makes it slower."""
+"""Number of onnxruntime threads. They spin while they wait, so a second one slows OCR down on a busy machine."""
 _UNSURE_BELOW = 0.8
 _is_wanted = True
 _MAX_LINE_CHARS = 300
-_MIN_COLUMN_GAP = 1.5  # in heights of a line
+_MIN_COLUMN_GAP = 1.5  # in line heights
 
 
 def turn_off() -> None:

@@ -105,7 +105,7 @@ def engine_of(speech: Speech) -> Engine:
 
 
 def wants_weights(speech: Speech) -> bool:
-    """Return True if the pinned weights are needed, so that they are downloaded first."""
+    """Return True if the pinned weights are needed. They are then downloaded before a sound is read."""
     is_here = find_spec("faster_whisper") is not None
     return engine_of(speech) == "faster-whisper" and not speech.model and is_here
 
@@ -212,7 +212,7 @@ def _by_openai_whisper(samples: Samples, speech: Speech) -> Transcript:
 
     weights = WhisperWeights(Path(speech.folder), speech.model)
     name = weights.path.stem if weights.is_own else weights.name
-    # without weights of alita's, look for those in openai-whisper's own folder
+    # without weights from alita, use those in openai-whisper's own folder
     root = str(weights.folder) if weights.are_here else None
     model = _openai_model(str(weights.path) if weights.is_own else weights.name, root)
     told: dict[str, Any] = model.transcribe(samples, fp16=False, condition_on_previous_text=False, beam_size=5)
@@ -292,7 +292,7 @@ def _ask(client: OpenAI, model: str, sound: bytes) -> tuple[list[Segment], tuple
 
 
 def _as_wav(samples: Samples) -> bytes:
-    """Return the samples as a 16-bit WAV file. Ten minutes stay below the 25 MB that endpoints accept."""
+    """Return the samples as a 16-bit WAV file. Ten minutes of sound stay below the 25 MB that endpoints accept."""
     import wave
 
     import numpy

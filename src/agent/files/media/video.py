@@ -25,7 +25,7 @@ _MIN_SECONDS_APART = 2.0
 _MAX_SIDE_PIXELS = 1280
 _MAX_FRAME_PIXELS = 8192 * 8192
 _PICTURE_SUBTITLES = ("dvdsub", "dvbsub", "pgssub", "xsub")
-"""Codecs of subtitles that are pictures."""
+"""Codecs for subtitles that are pictures."""
 _MARKUP = re.compile(r"<[^<>]*>|\{\\[^{}]*\}")
 
 

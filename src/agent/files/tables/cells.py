@@ -25,7 +25,7 @@ from agent.files.tables.sheets import Sheet
 from mcp_tools.text import one_line
 
 MAX_COLUMNS_WITH_EMPTY = 60
-"""In a wider sheet, empty columns are left out."""
+"""Maximum width of a sheet whose empty columns are shown. In a wider sheet, they are left out."""
 _MAX_REMARKS = 10  # comments or links in a preview
 _LOOKS = ("Fill colours", "Font colours", "Marked text", "Number formats")
 _MAX_STRUCK_CHARS = 200  # of a text that is partly struck through
@@ -50,7 +50,7 @@ def full_sheets(book_file: Path | BytesIO) -> tuple[list[Sheet], list[str]]:
 
 
 class _CellReader(ExcelReader):  # type: ignore[misc]  # it has no types
-    """Reads only cells, since openpyxl refuses a workbook with a chart or pivot table that it does not know."""
+    """Reads only cells, since openpyxl refuses a workbook with a chart or pivot table that it does not support."""
 
     def __init__(self, file: Path | BytesIO, **options: bool) -> None:
         self._file = file.open("rb") if isinstance(file, Path) else file  # for a path, openpyxl checks the suffix
@@ -168,7 +168,7 @@ class FullSheet(Sheet):
         return lines
 
     def _style(self, place: _Place, cell: Any, value: Any, patterns: list[_Place]) -> bool:
-        """Record the colours, marks and format of a cell. Return True if it is filled."""
+        """Record the colours, marks and format of a cell. Return True if the cell has a fill colour."""
         fill, font = cell.fill, cell.font
         filled = colour_of(fill.fgColor, self._theme) if fill.fill_type == "solid" else ""
         patterns += [place] if fill.fill_type and not filled else []
@@ -218,7 +218,7 @@ def _run(span: tuple[int, int], named: Any) -> str:
 
 
 def _struck_through(runs: Iterable[Any]) -> str:
-    """Return `struck through`, the text with its struck parts marked, or an empty text if nothing is struck through."""
+    """Return `struck through`, the text with its struck parts marked, or an empty string if nothing is struck."""
     parts = [(str(run), bool(getattr(run, "font", None) and run.font.strike)) for run in runs if str(run)]
     struck = [is_struck for text, is_struck in parts if text.strip()]
     if all(struck):

@@ -17,7 +17,7 @@ from mcp_tools.text import count_of, one_line
 from mcp_tools.tool import Json
 
 MAX_COUNTED_BYTES = 256 << 20
-"""The rows of larger files are not counted."""
+"""Maximum size of a file whose rows are counted."""
 _MAX_FIELD_CHARS = 16 << 20  # without a limit, an unclosed quote makes the whole file one field
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 

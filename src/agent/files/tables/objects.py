@@ -28,7 +28,7 @@ _KINDS = {
     "scenario": "",
     "protectedRange": "protected range",
 }
-"""Elements of a sheet other than cells, and the names of their kinds; by default the name of the element."""
+"""Elements of a sheet other than cells, each with the name of its kind; if empty, the name of the element is used."""
 _Row = tuple[str, str, str]
 
 

@@ -15,7 +15,7 @@ from mcp_tools.text import count_of
 
 MIN_PAGE_ROWS = 10
 MAX_CELL_CHARS = 2_000
-"""A page shortens longer cells."""
+"""Maximum length of a cell on a page. Longer cells are shortened."""
 _ROUND = (500, 250, 200, 100, 50, 25, 20, MIN_PAGE_ROWS)
 _MAX_DISTINCT = 12  # distinct values that are all listed
 _MAX_INSPECTED_CELLS = 300_000
@@ -202,7 +202,7 @@ def sniff(text: str, kind: str) -> tuple[Dialect, list[list[str]]]:
     splits = {mark: _split(text, mark) for mark in ([named[1]] if named else _DELIMITERS[kind])}
     above = {mark: max(_rows_above(rows), bool(named)) for mark, rows in splits.items()}
     shares = {mark: _evenness(rows, above[mark]) for mark, rows in splits.items()}
-    best = max(shares, key=shares.__getitem__)  # the first of equal ones
+    best = max(shares, key=shares.__getitem__)  # of equal shares, the first one wins
     for mark in splits if best == "," else ():
         left = [cell for row in splits[mark] for cell in row if "," in cell]
         if left and all(map(_is_number, left)) and int(shares[mark]) >= int(shares[","]):  # 1,5;2,5

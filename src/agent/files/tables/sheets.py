@@ -21,11 +21,11 @@ class Sheet:
     """A sheet of a workbook or a table of a database."""
 
     title: str
-    """`sheet Costs`, `hidden sheet Costs`, `table costs`."""
+    """Title shown to users: `sheet Costs`, `hidden sheet Costs`, `table costs`."""
     column_names: list[str]
     """Letters or names of the columns."""
     row_count: int
-    """Number of rows; in a workbook, of those that are not empty."""
+    """Number of rows; in a workbook, empty rows are not counted."""
     span = ""
     """The range with values, such as `A1:E120`."""
     create_statement = ""

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from python_calamine import CalamineSheet
 
 MAX_FULL_BYTES = 8 << 20
-"""If the unpacked sheets are larger, only values are read: openpyxl would take too long."""
+"""Maximum size of the unpacked sheets for a full reading. In larger workbooks, only values are read, because openpyxl
+would take too long."""
 _MAX_SPANNED_CELLS = 1 << 20  # by merged cells and links: openpyxl creates an object for each cell
 _SPAN = re.compile(
     rb"<(?:[\w.-]{1,40}:)?(?:mergeCell|hyperlink)\s[^<>]{0,400}?\bref\s*=\s*[\"']\$?([A-Z]{1,3})\$?(\d{1,7})"

@@ -29,7 +29,7 @@ _HEALTH_SECONDS = 3.0
 _LOADING_SECONDS = 180.0
 _WRITABLE = "Make the folder writable, or set ALITA_HOME to another one."
 _STARTED: list[subprocess.Popen[bytes]] = []
-"""Servers that this process started. They may outlive it, but if one ends earlier, this process must reap it."""
+"""Servers that this process started. They may outlive it, but if one exits earlier, this process must reap it."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ServerOptions:
     context: int = 16384
     parallel: int = 8
     idle: float = 900.0
-    """The server exits after this many seconds without a request; 0 for never."""
+    """The server exits after this many seconds without a request; 0 keeps it running."""
     prefixes: Path | None = None
     """Folder for stored prompt prefixes; None to store none."""
 
@@ -95,7 +95,7 @@ class ServerState:
         return self.born == process_start(self.pid) != ""
 
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
-        """Send a signal to the server, unless it has ended."""
+        """Send a signal to the server, unless it has exited."""
         if self.alive:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
@@ -137,7 +137,7 @@ def running_servers(runtime: Path) -> list[tuple[ServerFiles, ServerState]]:
 
 
 def process_start(pid: int) -> str:
-    """Return the start time of a process, in kernel ticks; `unknown` without /proc, and empty for no such process."""
+    """Return the start time of a process, in kernel ticks; `unknown` without /proc, empty if no such process runs."""
     try:
         after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return "" if after_name[0] in "ZX" else after_name[19]

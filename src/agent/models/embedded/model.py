@@ -101,7 +101,7 @@ class LocalWire:
         """Load the stored prompt prefix of these messages into one of the server's slots.
 
         It uses the slot that has been idle for the longest time, since other slots may hold conversations that
-        continue. If two clients choose the same slot at the same time, they are only slower.
+        continue. If two clients choose the same slot at the same time, their calls are only slower.
         """
         if self._prefixes is None or (file := await asyncio.to_thread(self._prefixes.matching, messages)) is None:
             return
@@ -119,7 +119,7 @@ class LocalWire:
         if self._opened is not None:
             return self._opened, self._server
         state = await self._server.find()
-        if self._opened is None:  # still, after the await
+        if self._opened is None:  # still None after the await
             self._prefixes = StoredPrefixes(Path(state.prefixes)) if state.prefixes else None
             self.endpoint = Endpoint(EMBEDDED, f"http://127.0.0.1:{state.port}/v1", "", state.token)
             self._opened = httpx2.AsyncClient(

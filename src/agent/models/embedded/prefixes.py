@@ -2,7 +2,7 @@
 
 Two cores read about sixty tokens per second, so a short call would spend most of its time on the prompt's instructions
 and examples. While the server is idle, it reads each prefix once and saves its state (the KV cache). Before a call, the
-client lets the server load that state, which takes milliseconds.
+client has the server load that state, which takes milliseconds.
 
 A file's name contains the hash of the text and a checksum of the content, because llama.cpp crashes on truncated files.
 Each folder belongs to one engine, which is one weights file and one version of the library.
@@ -33,7 +33,7 @@ _MIN_CHARS = 300
 _CHUNK_TOKENS = 128
 """Tokens to read before checking again for requests.
 
-The last chunk has at least half as many. For fewer than 64 tokens llama.cpp computes attention differently, and the
+The last chunk has at least half as many. For fewer than 64 tokens, llama.cpp computes attention differently, and the
 saved state would differ from that of a complete prompt.
 """
 _MIN_FREE_BYTES = 1 << 30
@@ -65,7 +65,7 @@ class Prefix:
         return sum(len(text) for _, text in self.turns)
 
     def begins(self, messages: Sequence[Message]) -> bool:
-        """Return True if these messages are the filled prompt. A conversation that went on from it has more."""
+        """Return True if these messages are the filled prompt, and not a longer conversation that continues from it."""
         *whole, (role, head) = self.turns
         if len(messages) != self.messages or messages[len(whole)]["role"] != role:
             return False
@@ -124,7 +124,7 @@ class StoredPrefixes:
         return [prefix for prefix in fixed_prefixes() if self._file(prefix) is None]
 
     def make(self, prefix: Prefix, ask: AskServer, stop: Callable[[], bool]) -> bool:
-        """Let the server read a prefix and save its state.
+        """Have the server read a prefix and save its state.
 
         Returns:
             True if it was saved; False if `stop` or another request interrupted it.

@@ -116,7 +116,7 @@ def _load(options: ServerOptions, threads: int, token: str, stored: StoredPrefix
 
 
 def _wait(files: ServerFiles, state: ServerState, ending: threading.Event, stored: StoredPrefixes | None) -> None:
-    """Store prefixes in idle time. Return after a stop signal, when idle for long, or when replaced."""
+    """Store prefixes in idle time. Return after a stop signal, after the idle limit, or when replaced."""
     interval = min(_POLL_SECONDS, state.idle / 4) if state.idle else _POLL_SECONDS
     while not ending.wait(interval):
         if (used := _last_use(files, state)) is None:

@@ -52,7 +52,7 @@ WHISPER_TINY = (
     _whisper("vocabulary.txt", 422_309, "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf"),
     _whisper("config.json", 2_317, "14b1b421a90349bc551b881461426b561a874049cb9e4c4864f2ca384f6a7cc5"),
 )
-"""Transcribes English speech. MIT license. The largest file is first."""
+"""Weights for transcribing English speech, under the MIT license. The largest file comes first."""
 
 Fetch = Callable[[WeightsFile, Path, Callable[[int], None], Path], None]
 """Downloads a file to a path, resuming a partial one.

@@ -40,7 +40,7 @@ _DIES_WITH_PARENT = (
     "sys.platform == 'linux' and ctypes.CDLL(None).prctl(1, signal.SIGKILL); "
     "os.getppid() == int(sys.argv[1]) and os.execvp(sys.argv[2], sys.argv[2:])"
 )
-"""Python code that runs a program, which the kernel kills when the starting thread ends, even by SIGKILL."""
+"""Python code that runs a program. The kernel kills it when the thread that started it ends, even by SIGKILL."""
 Advance = Callable[[int], None]
 
 

@@ -11,7 +11,7 @@ from agent.errors import WeightsError
 from agent.models.embedded.weights import StoredWeights
 
 USUAL = "base"
-"""The model if the setting `speech_model` is empty."""
+"""The model to use if the setting `speech_model` is empty."""
 _FILES = {"large": "large-v3", "turbo": "large-v3-turbo"}
 
 

@@ -116,7 +116,7 @@ class Firecrawl(Search):
         return self._client
 
     async def _call(self, call: Callable[[], Awaitable[T]], *, reading: bool = False) -> T:
-        """Call the SDK and turn its exceptions into a WebProblem with the API or with the page."""
+        """Call the SDK and turn its exceptions into a WebProblem of the API or of the page."""
         import httpx
         from firecrawl.v2.utils.error_handler import FirecrawlError  # type: ignore[import-untyped]  # it has no types
 
@@ -148,8 +148,8 @@ class Firecrawl(Search):
     async def _ask_guard(self, url: str) -> None:
         """Raise WebProblem for an address that alita would not open itself."""
         address = read_address(url)
-        # A server in the user's network may resolve names that this machine cannot: it only gets names that were
-        # checked here. The hosted one cannot reach that network.
+        # A server in the user's network may resolve names that this machine cannot. So it only gets names that were
+        # checked here. The hosted server cannot reach that network.
         is_hosted = self._service.url == HOSTED
         look_up = self._guard.known_addresses if is_hosted else self._guard.addresses
         await look_up(address.host, address.port or (443 if address.scheme == "https" else 80))

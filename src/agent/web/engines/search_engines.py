@@ -34,7 +34,7 @@ _RESTS: dict[Reason, float] = {
     **dict.fromkeys(("rate_limit", "dns", "mismatch"), 60.0),
     **dict.fromkeys(("connection", "timeout"), 30.0),
 }
-"""Seconds for which an engine is skipped after a problem, unless it names a time. `inf` lasts for the whole run."""
+"""Seconds for which an engine is skipped after a problem, unless it names a time. `inf` means the whole run."""
 _MAX_WAIT_SECONDS = 20.0  # for a skipped engine, if no other one found anything
 _MAX_QUERY_CHARS = 1000
 _MAX_TITLE_CHARS, _MAX_SNIPPET_CHARS = 300, 1500
@@ -42,7 +42,7 @@ _ROWS = {engine.name: engine for engine in ENGINES}
 _turns: dict[str, float] = {}
 _turns_lock = threading.Lock()
 _FINAL_REASONS: tuple[Reason, ...] = ("leak", "robots", "refused_address", "private_address")
-"""The page must not be read by another reader either."""
+"""Problems after which no other reader may read the page either."""
 _DISABLING_REASONS: tuple[Reason, ...] = ("no_key", "bad_key", "quota")  # for the whole run
 
 
@@ -63,7 +63,7 @@ class Engines:
     knows which hits are shown. Results are cached for the run.
 
     Args:
-        engines: The first is asked first.
+        engines: The engines, in the order in which they are asked.
     """
 
     def __init__(self, engines: Sequence[Search]) -> None:

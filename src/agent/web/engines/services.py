@@ -168,13 +168,13 @@ _TAG = re.compile(r"<[^>]*>")
 
 
 class Wikipedia(_Api):
-    """Searches Wikipedia in the language of the query, as far as its script shows it."""
+    """Searches Wikipedia in the language of the query, as far as the script reveals it."""
 
     name = "wikipedia"
     _url = "https://{language}.wikipedia.org"
 
     async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """See `Search.search`. Freshness is the time of the last change. A query for another site finds nothing."""
+        """See `Search.search`. Freshness means the last edit of an article. A query for another site finds nothing."""
         asked = parse_query(query)
         if asked.site and not asked.site.endswith("wikipedia.org"):
             return []
@@ -298,7 +298,7 @@ _DDGS_ERRORS: tuple[tuple[str, Reason, str], ...] = (
     (r"connect", "connection", "they are not reached"),
     (r"", "no_result", "there are no results, or they refuse programs"),
 )
-"""Pattern of an error's text, reason, and message. The first match counts."""
+"""Patterns of error texts, each with its reason and message. The first match counts."""
 
 
 class Ddgs(Search):

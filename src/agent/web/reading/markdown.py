@@ -50,11 +50,11 @@ _AROUND_NAMES = re.compile(
     re.I,
 )
 _ENDS = re.compile(r"(?:^|[\s_-])(?:foot|footer|header)(?:$|[\s_-])", re.I)
-"""Inside an article, these have its author and date."""
+"""Names of headers and footers. Inside an article, these contain its author and date."""
 _ARTICLE = ("main", "article", "h1")
 _OF_TABLES = frozenset(("tr", "th", "thead", "tbody", "tfoot", "caption", "colgroup", "h2", "h3", "h4", "h5", "h6"))
 _MAX_AROUND = 0.4
-"""Maximum share of a page's text in a menu, since some pages are named `with-sidebar` as a whole."""
+"""Maximum share of a page's text in a menu. It is limited because a whole page may have a class like `with-sidebar`."""
 _LEAST_CONTENT = 0.1  # minimum share of a page's text in its content; below it, nothing is separated
 _FEWEST_LINKS = 4
 _LINK_TEXT = 0.85  # minimum share of a menu's text in links
@@ -202,7 +202,7 @@ def forms_of(tree: Any, base: str, url: str) -> list[str]:
 
 
 def _field(field: Any, form: Any) -> str:
-    """Return a field with its type or options; empty if it has no name. Radio buttons of a group look the same."""
+    """Return a field with its type or options; empty if it has no name. Radio buttons of a group give equal texts."""
     name, kind, value = field.get("name"), (field.get("type") or field.tag).lower(), field.get("value")
     if not name:
         return ""
@@ -224,7 +224,7 @@ def _short(text: str) -> str:
 
 
 def set_apart(tree: Any, mark: str) -> None:
-    """Move menus, header and footer behind the content, except links to the next or previous page.
+    """Move menus, header and footer after the content, except links to the next or previous page.
 
     Args:
         tree: The page without scripts. It is modified.

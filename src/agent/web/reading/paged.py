@@ -9,7 +9,7 @@ from agent.files.contents import ReadLimits, TextContents, in_sections
 from agent.web.page import Page, WebProblem
 from mcp_tools.text import one_line
 
-_LINKED = re.compile(r"(?<=\])\(link \d{1,7}\)")  # the number of a link, which no words are looked for in
+_LINKED = re.compile(r"(?<=\])\(link \d{1,7}\)")  # the number of a link, which is not searched for words
 _AROUND = "Text around the main text:"
 _SHORT = 0.1  # surrounding text up to this share of a screenful follows the content directly
 _MAIN_TEXT_ONLY = frozenset({"firecrawl"})  # these readers leave out menus, header and footer
@@ -31,7 +31,7 @@ def screen_of(page: Page, number: int = 1, find: str = "", *, size: int = 6000) 
     Args:
         page: The page.
         number: Number of the screenful, from 1. With `find`, the first one to search.
-        find: Words to find, ignoring case. Lines with all of them, or else with some.
+        find: Words to find, ignoring case. Lines with all the words are returned, or else those with some.
         size: Characters in a screenful.
 
     Raises:

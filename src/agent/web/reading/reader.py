@@ -59,7 +59,7 @@ class WebReader:
     Args:
         http: The HTTP client.
         folder: Folder for downloads. It is created when it is needed.
-        chrome: Chromium for rendering; by default the one found.
+        chrome: Chromium for rendering; by default, an installed one is searched for.
         youtube: Address of YouTube.
         archive: Address of the Internet Archive.
         note: Receives messages about the browser for the user.
@@ -163,7 +163,7 @@ class WebReader:
         gone = problem.status in _GONE if isinstance(problem, StatusProblem) else problem.reason == "dns"
         if not gone or await self._is_private(url):  # never send private addresses to the archive
             raise problem
-        today = datetime.now(UTC).strftime("%Y%m%d")  # without a date, the archive often finds nothing
+        today = datetime.now(UTC).strftime("%Y%m%d")  # without a timestamp, the archive often finds nothing
         asked = f"{self._archive}/wayback/available?url={quote(url, safe='')}&timestamp={today}"
         try:
             closest = (await self._http.ask_json(asked))["archived_snapshots"]["closest"]

@@ -55,7 +55,8 @@ _HTML = """most => {
     if (real.length) copy.querySelector('body').append(shown);
     return copy.outerHTML.slice(0, most);
 }"""
-"""Returns the source. Elements hidden by styles get the attribute `hidden` unless a button or link opens them."""
+"""Script that returns the source. Elements hidden by styles get the attribute `hidden` unless a button or link opens
+them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Renderer:
 
     Args:
         guard: Decides which addresses the browser may connect to.
-        chrome: Chromium to use; by default the one found.
+        chrome: Chromium to use; by default, an installed one is searched for.
         note: Receives messages about the browser for the user.
         may_download: True if a Chromium may be downloaded.
     """
@@ -186,7 +187,7 @@ async def _page(context: BrowserContext, url: str, seconds: float) -> Drawn:
 
 
 async def _settled(page: Page, until: float) -> None:
-    """Wait until the text stops changing or the time is over."""
+    """Wait until the text stops changing or the time runs out."""
     from playwright.async_api import Error
 
     begun, seen, same = time.monotonic(), -1, 0

@@ -30,7 +30,7 @@ _MEANINGS: dict[str, tuple[Reason, str]] = {
     "RequestBlocked": ("captcha", "the site takes us for a robot"),
     "PoTokenRequired": ("captcha", "the site takes us for a robot"),
 }
-"""Reason and message, by name of the package's exception class or a base class."""
+"""The reason and message for an exception of the package, by the name of its class or a base class."""
 
 
 async def read_video(number: str, http: Http, youtube: str = YOUTUBE) -> Page:
