@@ -98,7 +98,7 @@ class GuardedProxy:
         await self._guard.known_addresses(request.host, request.port)
         parts = urlsplit(upstream)
         if parts.scheme != "http" or not parts.hostname:
-            raise WebProblem("connection", f"Pages cannot be rendered through a proxy of kind {parts.scheme}.")
+            raise WebProblem("connection", f"Pages cannot be rendered through a {parts.scheme} proxy.")
         return await _opened([parts.hostname], parts.port or 80), upstream
 
 

@@ -282,7 +282,10 @@ def forget(
 ) -> Result:
     """Revokes a tool or folder that is always allowed."""
     if not _configured().grants.forget(what):
-        raise UsageError(f"{one_line(what)} is not always allowed.", remedy="`alita mcp allowed` lists what is.")
+        raise UsageError(
+            f"{one_line(what)} is not on the list of what is always allowed.",
+            remedy="`alita mcp allowed` shows the list.",
+        )
     return done(f"{one_line(what)} is asked about again.", forgotten=what)
 
 

@@ -160,7 +160,7 @@ def check_nodes(settings: Settings) -> int:
     nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
     if not nodes:
         raise RunError(
-            "The Ray cluster has no node with a CPU for questions.",
+            "No node of the Ray cluster has a CPU to run questions on.",
             remedy="Add a node: ray start --address=HEAD:PORT --num-cpus=N",
         )
     probe = ray.remote(num_cpus=0, max_retries=1)(_probe())
