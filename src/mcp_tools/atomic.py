@@ -99,7 +99,6 @@ def _open_draft(draft: Path) -> int | None:
 
 
 def _is_still_draft(draft: Path, descriptor: int) -> bool:
-    """Return True if the draft's path still refers to the open file."""
     ours = os.fstat(descriptor)
     if ours.st_nlink > 1:  # a hard link to another file, which must not be emptied
         draft.unlink(missing_ok=True)

@@ -25,7 +25,6 @@ INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH")
 PROXIES = tuple(
     variable for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY") for variable in (name, name.lower())
 )
-"""Variables for a child that uses the network."""
 NEUTRAL_FOLDER = "/"
 """Default working folder of children. Only an administrator can put files there."""
 PIPE = subprocess.PIPE

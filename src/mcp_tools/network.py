@@ -85,7 +85,7 @@ def _variable_name(name: str) -> str:
 
 
 def _problem_of(name: str, place: Path) -> str:
-    """Return the problem of a certificate path; empty if it is fine."""
+    """Return the problem with a certificate path, or an empty string if there is none."""
     try:
         if not place.exists():
             return "which does not exist"

@@ -47,7 +47,7 @@ IMPORT_NAMES = {
 BASE_PACKAGES = ("numpy", "pandas", "python-dateutil", "pyyaml")
 """Packages that come with alita. Every tool may import them without declaring them."""
 _IMPLIED = {"pandas": {"numpy", "python-dateutil"}}
-"""Packages that another package depends on."""
+"""Base packages that another base package depends on."""
 FILE_PACKAGES = ("pandas", "openpyxl", "python-calamine", "pypdfium2", "pillow")
 """Packages for reading files, available to code if they are installed."""
 _INDIRECT_IMPORTS = {

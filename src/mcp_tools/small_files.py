@@ -18,7 +18,6 @@ from pathlib import Path
 from mcp_tools.tool import Json
 
 SETTINGS = 256_000
-"""Size limit of a settings file, in bytes."""
 RECORD = 32_000_000
 """Size limit, in bytes, of a file with one record, such as a run, a session or a list of decisions."""
 JOURNAL = 256_000_000

@@ -120,7 +120,7 @@ class ToolSpec:
     purpose: str
     parameters: tuple[Parameter, ...]
     returns: str
-    """A Python annotation for JSON values."""
+    """The Python annotation of the result, which is a JSON value."""
     capabilities: Capabilities = field(default_factory=Capabilities)
 
     @property

@@ -251,7 +251,6 @@ def _entry(name: str, form: Json, scope: Scope, path: Path) -> ServerEntry:
 
 
 def _first_error(wrong: ValueError) -> str:
-    """Return the first error and its location in the entry."""
     if not isinstance(wrong, ValidationError):
         return str(wrong)
     first = wrong.errors(include_url=False, include_input=False)[0]

@@ -36,7 +36,7 @@ _PROBE_SECONDS = 2.0
 _DIAGNOSED = frozenset({"gone", "protocol", "timeout"})
 """Kinds of failures that the server's exit code and stderr help to explain."""
 _MAX_EXTENSION = 10
-"""A call that reports progress may take this many times its time limit."""
+"""Multiple of the time limit that a call may take if it reports progress."""
 _RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )

@@ -178,7 +178,7 @@ def _bytes(text: bytes | str) -> bytes:
 
 
 def _id_in(text: bytes | str) -> RequestId | None:
-    """Return the id in a broken message, if it contains exactly one."""
+    """Return the id in a malformed message, if it contains exactly one."""
     found = {match[1] for match in _ID.finditer(_bytes(text))}
     value = found.pop().decode(errors="replace") if len(found) == 1 else ""
     return (value[1:-1] if value.startswith('"') else int(value)) if value else None

@@ -38,7 +38,6 @@ class ReplyFile:
     data: str = ""
     """Content in base64. Empty once the file is saved."""
     path: str = ""
-    """Path of the saved file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +135,6 @@ def _block_text(block: Any, files: list[ReplyFile]) -> str:
 
 
 def _file(what: str, data: Json, kind: Json, files: list[ReplyFile]) -> str:
-    """Add a file, and return the text that refers to it."""
     mime = one_line(str(kind or ""), 100)
     try:
         packed = "".join(str(data).rpartition(";base64,")[2].split())

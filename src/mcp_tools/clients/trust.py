@@ -96,7 +96,6 @@ class ChangedTool:
     server: str
     tool: str
     definition: str
-    """The new definition as JSON."""
 
 
 class _Pin(BaseModel):

@@ -179,7 +179,6 @@ async def run_uv(arguments: Sequence[str], *, cache: Path, seconds: float) -> st
 
 
 def _refusal(output: str, wanted: Sequence[str]) -> PackageError | PackageIndexError:
-    """Convert uv's error output to an exception with advice."""
     if missing := _MISSING.search(output):
         near = near_miss(missing[1])
         return PackageError(f"there is no package {missing[1]!r}" + (f": did you mean {near}?" if near else ""))

@@ -40,7 +40,6 @@ from mcp_tools.small_files import read_small
 from mcp_tools.text import one_line
 
 FOLDER = "environments"
-"""Name of the folder in the user's data folder."""
 BUILD_SECONDS = 600.0
 MAX_BYTES = 2_000_000_000
 """Limit on the total size of one environment's wheels."""
@@ -95,9 +94,7 @@ class Installed:
     path: Path
     releases: tuple[str, ...]
     size: int
-    """Size in bytes."""
     used: datetime
-    """Time of the last use."""
 
 
 class Environments:

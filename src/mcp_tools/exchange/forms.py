@@ -49,13 +49,10 @@ class Form:
     """Function that takes the tools and the target's name, and returns the files to write."""
     kind: Literal["file", "folder", "zip"]
     ending: str
-    """Required ending of the target's name."""
     is_runnable: bool = False
     """True if the exported tools run without alita and therefore without a sandbox."""
     example: str = ""
-    """Example of a target's name, for error messages."""
     name: re.Pattern[str] = re.compile(r".+", re.DOTALL)
-    """Pattern that the target's name must match."""
 
 
 FORMS = {

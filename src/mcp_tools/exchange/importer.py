@@ -34,7 +34,6 @@ class ImportResult:
     name: str
     verdict: Verdict
     reason: str = ""
-    """The reason for a refusal."""
     remedy: str = ""
     repairs: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -32,7 +32,6 @@ from mcp_tools.small_files import read_small, toml_of
 from mcp_tools.text import one_line
 
 MAX_CODE_FILES, MAX_CODE_BYTES, MAX_WHEEL_BYTES = 2_000, 16_000_000, 4_000_000
-"""Limits on the code with its data, and on the wheel."""
 _MAX_VISITED = 50_000
 """Limit on the number of files and folders visited in one package."""
 MAX_DEPTH = 12
@@ -52,7 +51,6 @@ class LocalCode:
     name: str
     version: str
     requires: tuple[str, ...]
-    """The packages that the code requires."""
     modules: tuple[str, ...]
     """The top-level modules. The main one comes first."""
     files: Mapping[str, bytes]

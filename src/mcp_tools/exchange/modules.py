@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from mcp_tools.checks.source import Source
 
 MAX_TOOLS = 1_000
-"""Maximum number of tools in one import."""
 _MAX_MODULE_CHARS = 1_000_000
 
 

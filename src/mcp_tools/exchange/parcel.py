@@ -34,7 +34,6 @@ class Parcel:
     tool: Tool
     source: bytes
     document: bytes
-    """The content of the JSON file."""
     left_out: tuple[str, ...] = ()
     """Names of the private data that was left out."""
     is_approved: bool = True

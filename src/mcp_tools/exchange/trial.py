@@ -174,7 +174,6 @@ def _calls(tool: Tool, known: Sequence[dict[str, Json]]) -> Iterator[dict[str, J
 
 
 def _sample(schema: dict[str, Json], text: str) -> Json:
-    """Return a value that fits a simple schema."""
     if schema.get("enum"):
         return schema["enum"][0]
     branches = schema.get("anyOf") or [schema]

@@ -30,7 +30,6 @@ class Inlet:
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         self.ended = False
-        """True once end of file has been reached."""
         self._changed = changed
         self._ours, self.theirs = os.pipe()
         os.set_blocking(self._ours, False)
@@ -118,7 +117,6 @@ class Frames(Inlet):
     def __init__(self, take: Callable[[bytes], None], broken: Callable[[str], None], largest: int) -> None:
         super().__init__()
         self.data = bytearray()
-        """Bytes of the next frame, which is still incomplete."""
         self._take = take
         self._broken = broken
         self._largest = largest

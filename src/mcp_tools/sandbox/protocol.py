@@ -60,7 +60,6 @@ class Writable:
     folder: Path
     bytes: int = OUTPUT_BYTES
     entries: int = OUTPUT_FILES
-    """Maximum number of files and folders."""
 
 
 ProblemKind = Literal[
@@ -173,7 +172,6 @@ class Result:
     plain: Json
     """The value as JSON: a decimal is a number if the conversion is exact."""
     text: str
-    """The printed text."""
 
 
 @dataclass(frozen=True, slots=True)

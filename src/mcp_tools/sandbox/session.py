@@ -30,7 +30,6 @@ MAX_FRAME_BYTES = 4_000_000
 MAX_CALL_BYTES = MAX_REQUEST_BYTES + 1_000
 """Size limit of a call with its name and number. Our code inside never sends a larger call."""
 MAX_ANSWER_BYTES = 32_000_000
-"""Size limit of one answer from the host, as JSON."""
 MAX_UNREAD_BYTES = 2 * MAX_ANSWER_BYTES
 """Limit on the total size of answers that the code has not read yet."""
 _CPU_CHECK_SECONDS = 1.0
@@ -143,13 +142,11 @@ class _Block:
         self.tasks: dict[int, asyncio.Task[None]] = {}
         """Running calls to the host, by the number that the process gave them."""
         self.late = False
-        """True once the block has exceeded its time limit."""
         self.timer: asyncio.TimerHandle | None = None
         """Timer for the time limit, and then for killing the process if the interrupt has no effect."""
         self.watch: asyncio.TimerHandle | None = None
         """Timer for the next check of the process's processor time."""
         self.begun = False
-        """True once the code has been sent to the process."""
         self.done = False
         self.value = ""
         self.data: Result | None = None

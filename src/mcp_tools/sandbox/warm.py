@@ -44,7 +44,6 @@ class WarmSandbox:
     """Base class of the back ends. A sandbox belongs to the event loop that opened it."""
 
     calls_per_zygote = 2000
-    """Number of calls after which an interpreter is replaced."""
 
     def __init__(self) -> None:
         self.environments: Environments | None = None
@@ -122,12 +121,10 @@ class WarmSandbox:
         await asyncio.gather(*tasks, *self._retired, return_exceptions=True)
 
     async def __aenter__(self) -> Self:
-        """Open the sandbox."""
         await self.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close the sandbox."""
         await self.aclose()
 
     def _create(self, environment: Environment) -> Zygote:

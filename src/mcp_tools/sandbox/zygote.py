@@ -115,9 +115,7 @@ class Zygote:
     def __init__(self, command: list[str], scratch: str | None = None) -> None:
         self.scratch = scratch
         self.calls = 0
-        """Number of calls so far."""
         self.retired = False
-        """True if the interpreter must not get new calls."""
         self._command = command
         self._waiting: dict[int, asyncio.Future[Ending]] = {}
         self._control: socket.socket | None = None

@@ -329,7 +329,6 @@ class BuiltinTools:
         return error_reply("unknown_tool", f"there is no tool {name!r}", remedy=f"{hint}search_tools finds the tools.")
 
     async def _ask(self, call: ClientCall) -> ClientReply | InputRequiredResult:
-        """Handle `ask` and `create_tool`."""
         if self._agent is None:
             return error_reply(
                 "no_agent",

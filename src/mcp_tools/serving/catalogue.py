@@ -46,14 +46,12 @@ class Catalogue:
         self.names: list[str] = []
         self.shadowed: list[str] = []
         self.readings = 0
-        """Number of times the library has been read."""
         self.changed = asyncio.Event()
         self._offered = offered
         self._reserved = reserved
         self._packed: dict[str, bytes] = {}
         """Tool definitions as compressed JSON, because a library can have 10,000 tools."""
         self._readers: set[str] = set()
-        """Names of tools that read files."""
         self._seen: tuple[object, ...] | None = None
         self._renewing = asyncio.Lock()
 

@@ -134,7 +134,6 @@ class ClientReply:
     outcome: str
     """`ok`, or the kind of the error."""
     size: int = 0
-    """Size of the result as JSON, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)

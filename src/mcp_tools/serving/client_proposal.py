@@ -71,7 +71,6 @@ class ProposalStore:
         self.kept: Tool | None = None
         self.is_draft = False
         self.why = ""
-        """The reason why the tool is a draft."""
         self.kept_apart = ""
         """The reason why the tool does not replace an existing one."""
         self._catalogue = catalogue

@@ -165,7 +165,7 @@ class AccessCheck:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse a request, or pass it on."""
+        """Refuse a request or forward it."""
         from starlette.datastructures import Headers
         from starlette.responses import PlainTextResponse
 

@@ -37,8 +37,6 @@ InitializeParams = dict[str, Any]
 
 @dataclass(slots=True)
 class _LocalSession:
-    """A session in this process's SDK."""
-
     sdk_id: str
     peer: str
     running_requests: int = 0

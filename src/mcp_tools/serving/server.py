@@ -52,7 +52,6 @@ class Extra:
 
     tools: Sequence[BuiltinTool] = ()
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
-    """Prompts by name."""
     resources: type[ToolResources] = ToolResources
 
 

@@ -21,7 +21,6 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSO
 from mcp_types.jsonrpc import JSONRPCNotification, jsonrpc_message_adapter
 
 _ANSWER_SECONDS = 1.0
-"""Seconds to finish running calls after stdin is closed."""
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")')
 
 

@@ -204,7 +204,7 @@ class _PrivateFile(RotatingFileHandler):
 
 
 class _UnknownToolError(MCPError):
-    """This server offers no tool with that name."""
+    """The server offers no tool with that name."""
 
 
 class ToolCalls:

@@ -15,7 +15,6 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 MAX_COUNTED_TOOLS = 50
-"""Maximum number of tools in one report."""
 _ARRAYS = (list, tuple, set, frozenset)
 _JSON = (bool, str, int, float, type(None), dict, *_ARRAYS)
 """Types that are checked. Values of other types are passed to the tool without a check."""

@@ -20,7 +20,6 @@ _MAPPED_FILE_BYTES = 64_000_000
 _MAX_PATH_CHARS = 900
 """Path length limit. At four bytes per character plus one more name, a path stays below the kernel's 4,096 bytes."""
 _DESCRIPTORS = 256
-"""The RLIMIT_NOFILE of children."""
 _PIDFD_GETFD = 438
 _syscall = ctypes.CDLL(None, use_errno=True).syscall
 

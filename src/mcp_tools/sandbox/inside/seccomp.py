@@ -72,7 +72,6 @@ SPACE = "fallocate 285 47"
 CONDITIONAL = """
     clone 56 220, clone3 435 435, kill 62 129, tgkill 234 131, prlimit64 302 261, prctl 157 167, sendto 44 206,
     socketpair 53 199, ioctl 16 29, fcntl 72 25"""
-"""Calls that are allowed only with certain arguments."""
 
 EPERM, EACCES, ENOSYS, EOPNOTSUPP = 1, 13, 38, 95
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
@@ -81,7 +80,6 @@ _NR, _ARCH = 0, 4
 _CLONE_THREAD = 0x00010000
 _AF_UNIX = 1
 _OWN_PID = 0xFFFF_FFFE
-"""Placeholder for the child's pid in the template."""
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_PTRACER = 1, 4, 0x59616D61
 _FCNTL = {
@@ -161,7 +159,6 @@ _PASS = (_RET, 0, 0, _ALLOW)
 
 
 def _load(argument: int, *, high: bool = False) -> tuple[int, int, int, int]:
-    """Load the low or the high 32 bits of an argument."""
     return _LOAD, 0, 0, 16 + 8 * argument + 4 * high
 
 

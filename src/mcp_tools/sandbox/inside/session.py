@@ -40,13 +40,10 @@ MAX_REQUEST_BYTES = 2_000_000
 CALLS_AT_ONCE = 8
 """Maximum number of concurrent calls to the host from threads. Further calls wait."""
 _MAX_VALUE_CHARS = 100_000
-"""Maximum length of the `repr` of a block's last expression."""
 _MAX_DATA_BYTES = 400_000
 """Size limit of a block's value as JSON. A larger value is returned only as text."""
 _SEVERAL = object()
-"""Marker for a block that printed more than one value."""
 _MAX_LINE_CHARS = 500
-"""Maximum length of each line of a traceback."""
 
 
 class Session:

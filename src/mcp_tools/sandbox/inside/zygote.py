@@ -41,9 +41,8 @@ from .frames import make_streams
 from .scratch import change_owner, held_deleted, is_full, is_over_quota, remove
 
 _QUOTA_CHECK_SECONDS = 0.05
-"""Interval between checks of the folders of running calls."""
 _QUOTA_CHECK_PAUSE = 5
-"""After a slow check, wait at least this multiple of its duration."""
+"""Minimum pause after a quota check, as a multiple of the check's duration."""
 _REMOVAL_SECONDS = 60
 _RESERVED_DESCRIPTORS = 10
 """Number of the lowest descriptors, which are reserved for children. The warm interpreter must not use them."""
@@ -209,7 +208,6 @@ class Zygote:
             self._control.send(b"d %d %d 0 0" % (call, signal.SIGKILL))
 
     def _check_quotas(self) -> None:
-        """Kill calls whose folders exceed their limits."""
         started = time.monotonic()
         for pid, one in self._children.items():
             if one.paused or one.over_quota:
