@@ -1,1 +1,1 @@
-"""Writes, proves, runs, keeps and serves tools. Never imports `agent`."""
+"""Create, prove, run, store and serve tools. This package never imports `agent`."""

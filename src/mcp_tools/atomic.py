@@ -1,7 +1,7 @@
-"""Atomic writes. Every file that is replaced goes through here, so that readers see the old content or the new one.
+"""Atomic file writes: readers see either the old content or the new content, never a mix.
 
-The content is written to a draft in the same folder, which is then renamed. Drafts have fixed names, so that a draft
-left behind by a killed process is reused and they do not pile up.
+All code that replaces a file uses this module. The content goes to a draft in the same folder, which is then renamed
+over the file. Drafts have fixed names, so a draft left behind by a killed process is reused and drafts do not pile up.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def write_whole(
 def whole_file(
     path: Path, *, keep_mode: bool = False, mode: int = 0o600, draft_in: Path | None = None
 ) -> Iterator[BinaryIO]:
-    """Yield a file to write to. It replaces `path` when the block succeeds; after an exception nothing changes.
+    """Yield a file to write to. It replaces `path` if the block succeeds; if the block raises, `path` is unchanged.
 
     Args:
-        path: The file. A symbolic link is replaced, so resolve it first if the target should change.
+        path: The file. A symbolic link is itself replaced; resolve it first to change its target instead.
         mode: Permissions of a new file.
         keep_mode: True to keep the permissions of an existing file.
-        draft_in: Folder of the draft, on the same disk; by default the file's folder. Use it for folders that are
-            written to only once, where a leftover draft would never be reused.
+        draft_in: Folder of the draft, on the same disk. Defaults to the file's folder. Use another folder if the
+            file's folder is written to only once, because a leftover draft would never be reused there.
 
     Raises:
         OSError: The file cannot be written. The old content is still there.
@@ -64,12 +64,12 @@ def whole_file(
             os.fsync(descriptor)
             draft.replace(path)
         except BaseException:
-            draft.unlink(missing_ok=True)  # while it is locked: later it may belong to another writer
+            draft.unlink(missing_ok=True)  # while we hold the lock; later the draft may belong to another writer
             raise
 
 
 def _locked_draft(folder: Path) -> tuple[Path, int]:
-    """Return the first draft that no other process has locked, emptied, with the descriptor that holds the lock."""
+    """Lock and empty the first draft that no other process holds. Return its path and the locked descriptor."""
     for number in itertools.count(1):
         draft = folder / f"{_DRAFT}-{number}"
         while (descriptor := _open_draft(draft)) is not None:
@@ -78,13 +78,13 @@ def _locked_draft(folder: Path) -> tuple[Path, int]:
             except BlockingIOError:
                 os.close(descriptor)
                 break
-            if os.fstat(descriptor).st_uid != os.geteuid():  # another user owns the draft, and could read it
+            if os.fstat(descriptor).st_uid != os.geteuid():  # another user owns the draft and could read it
                 os.close(descriptor)
                 break
             if _is_still_draft(draft, descriptor):
                 os.ftruncate(descriptor, 0)
                 return draft, descriptor
-            os.close(descriptor)  # its writer has renamed it in the meantime
+            os.close(descriptor)  # another writer has renamed the draft in the meantime
     raise AssertionError("numbers do not end")
 
 
@@ -99,7 +99,6 @@ def _open_draft(draft: Path) -> int | None:
 
 
 def _is_still_draft(draft: Path, descriptor: int) -> bool:
-    """Return True if the draft's name still leads to the opened file."""
     ours = os.fstat(descriptor)
     if ours.st_nlink > 1:  # a hard link to another file, which must not be emptied
         draft.unlink(missing_ok=True)
@@ -117,17 +116,17 @@ def backup_of(path: Path) -> Path:
         OSError: The copy cannot be written.
     """
     copy = path.with_name(f"{path.name}.backup-{datetime.now(UTC):%Y%m%dT%H%M%S-%f}")
-    copy.touch(mode=0o600)  # private from the beginning, because the file may contain keys
+    copy.touch(mode=0o600)  # private from the start, because the file may contain API keys
     return Path(shutil.copy2(path, copy))
 
 
 def private(path: str, flags: int) -> int:
-    """Open a file for this user only; for `open(…, opener=private)`. Never waits for a pipe."""
+    """Opener for `open(…, opener=private)` that gives only this user access and never blocks on a pipe."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o600)
 
 
 def private_folder(path: Path) -> None:
-    """Create a folder, and its missing parents, that only this user may enter.
+    """Create a folder, with any missing parents, that only this user can enter.
 
     Raises:
         OSError: The folder cannot be created.

@@ -1,7 +1,7 @@
-"""Child processes: which variables they inherit, where they run, and what they can import.
+"""Child processes: their environment variables, working folder and import path.
 
-All child processes are started here. Callers list the variables to pass on, so that no key reaches a process that does
-not need it. Unless a caller names a folder, children run in `/`, where no project can place code.
+All child processes are started here. Callers list the variables to pass on, so no API key reaches a process that does
+not need it. Unless the caller names a folder, children run in `/`, where no project can place code.
 """
 
 from __future__ import annotations
@@ -25,23 +25,22 @@ INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH")
 PROXIES = tuple(
     variable for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY") for variable in (name, name.lower())
 )
-"""Variables for a child that uses the network."""
 NEUTRAL_FOLDER = "/"
-"""Working folder of a child that needs none. Only an administrator can put files there."""
+"""Default working folder of children. Only an administrator can put files there."""
 PIPE = subprocess.PIPE
 DEVNULL = subprocess.DEVNULL
 _MAX_LINE_BYTES = 64 * 1024
 
 
 def environment(*names: str, of: Mapping[str, str] | None = None, **values: str) -> dict[str, str]:
-    """Return the variables for a child: `INHERITED` and the ones that are listed.
+    """Return the environment variables for a child: `INHERITED` plus the listed ones.
 
     Example:
         >>> environment("SSL_CERT_*", *PROXIES, LANG="C.UTF-8")
 
     Args:
-        names: Variables to pass on. A name that ends with `*` is a prefix.
-        of: The variables to choose from; by default those of this process.
+        names: Variables to pass on. A name that ends with `*` matches every variable with that prefix.
+        of: The variables to choose from. Defaults to those of this process.
         values: Additional variables with their values.
     """
     source = os.environ if of is None else of
@@ -58,9 +57,9 @@ def executable() -> str:
 
 
 def python(code: str) -> list[str]:
-    """Return the command for an interpreter with our import path, which imports nothing from its working folder.
+    """Return the command for an interpreter that has our import path and imports nothing from its working folder.
 
-    The code cannot use `sys.argv`, which carries the import path.
+    The code cannot use `sys.argv`, because the import path is passed in it.
     """
     path = [folder for folder in sys.path if Path(folder).is_absolute()]
     return [executable(), "-I", "-S", "-X", "utf8", "-c", f"import sys; sys.path[:] = sys.argv[1:]; {code}", *path]
@@ -77,9 +76,9 @@ async def start(
     limit: int = _MAX_LINE_BYTES,
     private: bool = False,
 ) -> asyncio.subprocess.Process:
-    """Start a child in its own process group, so that signals to our terminal do not reach it.
+    """Start a child in its own process group, so that it does not receive our terminal's signals.
 
-    It gets only the variables in `env`. With `private`, only this user can read the files that it creates.
+    The child gets only the variables in `env`. With `private`, only this user can read the files that it creates.
 
     Raises:
         OSError: The child cannot be started.
@@ -112,7 +111,7 @@ def popen(
 ) -> subprocess.Popen[bytes]:
     """Start a child without an event loop; see `start`.
 
-    A stream of None is inherited. With `on_terminal`, the child receives the terminal's signals.
+    A stream that is None is inherited. With `on_terminal`, the child receives the terminal's signals.
 
     Raises:
         OSError: The child cannot be started.
@@ -130,9 +129,9 @@ def popen(
 
 
 def kill_descendants(pid: int, *, spared: Collection[int] = ()) -> None:
-    """Kill all descendants of a process, in any session or group.
+    """Kill all descendants of a process, in any session or process group.
 
-    Processes in `spared` and their descendants are kept, because other processes use them.
+    Processes in `spared` and their descendants are left running, because other processes use them.
     """
     known: set[int] = set()
     while found := descendants(pid, spared) - known:
@@ -144,10 +143,10 @@ def kill_descendants(pid: int, *, spared: Collection[int] = ()) -> None:
 
 
 def descendants(pid: int, spared: Collection[int] = ()) -> set[int]:
-    """Return all descendants of a process, without `spared` and their descendants."""
+    """Return all descendants of a process, except `spared` and their descendants."""
     children: defaultdict[int, set[int]] = defaultdict(set)
     for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # the process has ended
+        with contextlib.suppress(OSError):  # the process has exited
             # Split at the last bracket, because the process name in brackets may contain brackets.
             children[int(stat.read_text().rpartition(")")[2].split()[1])].add(int(stat.parent.name))
     found: set[int] = set()

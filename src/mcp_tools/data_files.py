@@ -1,4 +1,4 @@
-"""alita's own data files, shared by several processes: small JSON files and SQLite databases."""
+"""alita's own data files, which several processes share: small JSON files and SQLite databases."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class JsonFile(Generic[T]):
 
     Args:
         path: The file.
-        form: Type of the content, validated by pydantic.
+        form: Type of the content, which pydantic validates.
         empty: Content to use if the file does not exist, as JSON.
     """
 
@@ -60,17 +60,17 @@ class JsonFile(Generic[T]):
             raise ValueError(f"{'.'.join(map(str, flaw['loc'])) or 'all of it'}: {flaw['msg']}") from None
 
     def remembered(self) -> T:
-        """Return the content; the empty content if the file cannot be read or is damaged."""
+        """Return the content, or the empty content if the file is unreadable or damaged."""
         with contextlib.suppress(OSError, ValueError):
             return self.read()
         return self._form.validate_python(self._empty)
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[T]:
-        """Yield the content for a change, which is written if the block succeeds. A damaged file is renamed first.
+        """Yield the content to modify, and write it back if the block succeeds. A damaged file is first renamed.
 
         Raises:
-            OSError: The file cannot be read or written, or was locked for `LOCK_SECONDS` (`filelock.Timeout`).
+            OSError: The file cannot be read or written, or stayed locked for `LOCK_SECONDS` (`filelock.Timeout`).
         """
         from filelock import FileLock
 
@@ -89,13 +89,13 @@ class JsonFile(Generic[T]):
 def open_database(
     path: Path | None, *, busy: float, journal: Literal["WAL", "TRUNCATE", ""] = "", is_derived: bool = False
 ) -> sqlite3.Connection:
-    """Open a database that only its user can read, and create it if it is missing. Without a path it is in memory.
+    """Open a database that only its user can read, creating it if necessary. Without a path, it is in memory.
 
     Args:
-        path: The file. Never in a folder that came from someone else, since SQLite also obeys journal files in it.
+        path: The file. Its folder must not come from someone else, because SQLite also applies journal files in it.
         busy: Seconds to wait for another process.
-        journal: `TRUNCATE` keeps all data in the main file between statements; empty keeps the file's mode.
-        is_derived: True for data that can be rebuilt: faster, but a power failure may damage the file.
+        journal: `TRUNCATE` keeps all data in the main file between statements. Empty keeps the file's journal mode.
+        is_derived: True for data that can be rebuilt. Writes are faster, but a power failure may damage the file.
 
     Raises:
         OSError: The file cannot be created, or is a link.

@@ -34,9 +34,9 @@ def definition_of(tool: Tool) -> dict[str, Json]:
 
 
 def _hints(capabilities: Capabilities) -> dict[str, bool]:
-    """Return all four hints. MCP treats a missing `destructiveHint` as true, and a missing `idempotentHint` as false.
+    """Return all four hints, because MCP treats a missing `destructiveHint` as true and `idempotentHint` as false.
 
-    A tool is read-only unless it sends requests or writes files. It can only add files.
+    A tool is read-only unless it sends requests or writes files. A tool can add files but not change existing ones.
     """
     return {
         "readOnlyHint": not (capabilities.hosts or capabilities.write),
@@ -49,14 +49,14 @@ def _hints(capabilities: Capabilities) -> dict[str, bool]:
 def definition_hash(tool: Tool) -> str:
     """Return the SHA-256 of the definition's canonical JSON, in hexadecimal.
 
-    The capability `write` is left out here, because the hash of the capabilities covers it.
+    The `write` capability is left out, because the hash of the capabilities covers it.
     """
     hashed = definition_of(tool) | {"annotations": _hints(replace(tool.capabilities, write=False))}
     return sys.intern(hashlib.sha256(canonical(hashed)).hexdigest())
 
 
 def canonical(value: Json) -> bytes:
-    """Return JSON with sorted keys, without spaces and in ASCII, so that equal values give equal bytes."""
+    """Return canonical JSON (sorted keys, no spaces, ASCII), so that equal values give equal bytes."""
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
@@ -67,7 +67,7 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class LintRule:
-    """A rule of the linter."""
+    """A linter rule."""
 
     id: str
     severity: Severity
@@ -81,7 +81,7 @@ class Flag:
 
     rule: str
     where: str
-    """Path of the text, such as `inputSchema.properties.city.description`. A key is marked `(key)`."""
+    """Path of the text, such as `inputSchema.properties.city.description`. `(key)` marks a key."""
     message: str
     severity: Severity
 
@@ -114,7 +114,7 @@ def flag(rule: str, where: str, message: str) -> Flag:
 
 
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2065\u2800\u3164\uffa0")
-"""Letters and marks without a visible glyph that are not in the Unicode category of format characters."""
+"""Letters and marks that have no visible glyph, although Unicode does not classify them as format characters."""
 _SELECTORS = re.compile("[\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _EMOJI = re.compile(
     "[0-9#*\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
@@ -124,9 +124,9 @@ _UNASSIGNED = ((0xE0000, 0xE0FFF), (0xFFF0, 0xFFF8), (0xFDD0, 0xFDEF))
 
 
 def find_hidden(text: str, *, lines: bool) -> Iterator[str]:
-    """Yield invisible characters, such as `U+200B`. Joiners that the script needs are allowed.
+    """Yield invisible characters, such as `U+200B`, except joiners that the script needs.
 
-    With `lines`, line ends and tabs are allowed too.
+    With `lines`, line breaks and tabs are also allowed.
     """
     if lines:
         text = text.replace("\r\n", "\n")
@@ -142,7 +142,7 @@ def find_hidden(text: str, *, lines: bool) -> Iterator[str]:
 
 def _is_hidden(character: str, before: str) -> bool:
     point = ord(character)
-    if _SELECTORS.match(character):  # one after an emoji selects its style; a sequence of them can hide data
+    if _SELECTORS.match(character):  # one after an emoji picks its style; a sequence can hide data
         return not (character in "\ufe0e\ufe0f" and _EMOJI.match(before))
     unassigned = point & 0xFFFE == 0xFFFE or any(first <= point <= last for first, last in _UNASSIGNED)
     return character in _FILLERS or unassigned or unicodedata.category(character) in _INVISIBLE_CATEGORIES
@@ -199,7 +199,7 @@ _PHRASES: dict[str, tuple[str, ...]] = {
 
 
 def _suspicious_phrases(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the first suspicious phrase for each rule that the text breaks, as rule and phrase."""
+    """Yield a (rule, phrase) pair for each rule that the text breaks, with the first matching phrase."""
     folded = _folded(text)
     for rule, pattern in _compiled().items():
         if found := pattern.search(folded):
@@ -207,18 +207,18 @@ def _suspicious_phrases(text: str) -> Iterator[tuple[str, str]]:
 
 
 def reads_like_orders(text: str) -> bool:
-    """Return True if a text seems to address a model, rather than describe a tool."""
+    """Return True if a text seems to give orders to a model instead of describing a tool."""
     return next(_suspicious_phrases(text[:_MAX_TEXT_CHARS]), None) is not None
 
 
 @cache
 def _compiled() -> dict[str, re.Pattern[str]]:
-    """Compile the patterns on first use, because that takes longer than all imports of this file."""
+    """Compile the patterns on first use, because compiling takes longer than all imports of this module."""
     return {rule: re.compile("|".join(f"(?:{phrase})" for phrase in found)) for rule, found in _PHRASES.items()}
 
 
 def _folded(text: str) -> str:
-    """Normalise a text for matching: compatible letters, lower case, one line, without invisible characters."""
+    """Normalise a text for matching: compatibility forms and case folded, one line, no invisible characters."""
     if not text.isascii():
         text = "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) not in {"Cf", "Mn"})
     return " ".join(text.replace("’", "'").casefold().split())
@@ -240,9 +240,9 @@ class _Text(NamedTuple):
 
 
 def lint(definition: dict[str, Json], *, warnings: bool = True) -> list[Flag]:
-    """Return up to a hundred problems of a tool's definition, errors first. Also used for external servers' tools.
+    """Return up to a hundred problems in a tool's definition, errors first. External tools are linted as well.
 
-    Without `warnings` it is much faster, since looking for suspicious phrases takes most of the time.
+    Without `warnings`, the linter is much faster, because most of its time goes into finding suspicious phrases.
     """
     flags = [*_shape(definition)]
     total = 0
@@ -300,7 +300,7 @@ def _errors(found: _Text) -> Iterator[Flag]:
 
 
 def _walk(definition: Json) -> Iterator[_Text | Flag]:
-    """Yield every string of a definition, including keys. Not recursive, since deep nesting would overflow."""
+    """Yield every string in a definition, including keys. Iterative, because deep nesting would overflow the stack."""
     waiting: list[tuple[Json, str, int]] = [(definition, "", 0)]
     while waiting:
         value, where, depth = waiting.pop()

@@ -1,4 +1,4 @@
-"""The errors of tools, in three families that are handled differently.
+"""The exceptions of `mcp_tools`, in three families that are handled differently.
 
     AlitaError
     ├── UserError          the user can fix it: one message without a traceback, with its own exit code
@@ -14,7 +14,7 @@
     │   └── NotPermittedError  a call needs something that it may not use
     └── (anything else)    a bug: its traceback is saved in the trace, and it is raised again
 
-`agent.errors` adds the errors of models, runs and settings.
+`agent.errors` adds exceptions for models, runs and settings.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class AlitaError(Exception):
 
     Args:
         message: What happened, with the value that caused it.
-        remedy: What to do about it, if possible as an exact command.
+        remedy: What the user can do about it, if possible as an exact command.
     """
 
     exit_code = 1
@@ -63,13 +63,13 @@ class LibraryError(UserError):
 
 
 class UnknownToolError(UserError):
-    """The library has no tool of that name."""
+    """The library has no tool with that name."""
 
     exit_code = 2
 
 
 class PolicyError(UserError):
-    """The user's policy file is unreadable or invalid. Until it is fixed, nothing that needs a capability runs."""
+    """The user's policy file is unreadable or invalid. Until it is fixed, nothing that needs a capability can run."""
 
     exit_code = 2
 
@@ -81,7 +81,7 @@ class ServersFileError(UserError):
 
 
 class ServerError(UserError):
-    """An external server cannot be started, reached or understood, or it has ended.
+    """An external server exited, or cannot be started, reached or understood.
 
     `kind` is one word, such as `timeout` or `gone`.
     """
@@ -100,16 +100,16 @@ class ArgumentsError(ModelFixableError):
 
 
 class NotPermittedError(ModelFixableError):
-    """A call needs something that the user, or the user's policy, does not permit."""
+    """A call needs something that the user or the user's policy does not permit."""
 
 
 class StoppedError(AlitaError):
-    """The run reached a limit, and ends with what it has."""
+    """The run reached a limit and ends with its results so far."""
 
 
 @contextmanager
 def os_errors_as(error: type[UserError], what: str, remedy: str = "") -> Iterator[None]:
-    """Convert errors of the operating system, and text that is not UTF-8, to an error for the user.
+    """Convert operating-system errors and UTF-8 decoding errors to an error for the user.
 
     Example:
         >>> with os_errors_as(LibraryError, f"{path} cannot be read"):
@@ -117,7 +117,7 @@ def os_errors_as(error: type[UserError], what: str, remedy: str = "") -> Iterato
 
     Args:
         error: The error class.
-        what: The action that failed, such as `FILE cannot be read`. The reason is appended.
+        what: The failure, such as `FILE cannot be read`. The reason is appended.
         remedy: What the user can do.
     """
     try:

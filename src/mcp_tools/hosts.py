@@ -1,7 +1,7 @@
 """The hosts that tools and programs declare, their HTTP requests, and recorded responses.
 
-The sandbox has no network. A request leaves it as a message, and a carrier outside sends it. Code in the sandbox is
-untrusted, so requests are parsed strictly here, and the carrier decides whether to send them.
+The sandbox has no network access. A request leaves it as a message, and a carrier outside the sandbox sends it. Code in
+the sandbox is untrusted, so requests are parsed strictly here, and the carrier decides whether to send them.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from mcp_tools.errors import ModelFixableError
 from mcp_tools.tool import Json
 
 NOT_ALLOWED = " is not allowed: "
-"""Part of the message for a request that the user did not allow."""
+"""Part of the error message for a request that the user has not allowed."""
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_BODY_BYTES = 1_000_000
 MAX_RECORDED_BYTES = 200_000
-"""Limit of recorded exchanges in a call's outcome and in a tool's file, as JSON."""
+"""Size limit of recorded exchanges, as JSON, in a call's outcome and in a tool's file."""
 EXCHANGES = "exchanges"
-"""Key in a tool's record: the requests and responses of the call that proved it. They contain no keys."""
+"""Key in a tool's record for the requests and responses of the call that proved it. They contain no API keys."""
 _MAX_HEADERS, _MAX_HEADER_CHARS, _MAX_URL_CHARS = 100, 32_000, 8_000
 _PORTS = {"https": 443, "http": 80}
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 _HOST = re.compile(r"(?:(https?)://)?([^/:@?#]*)(?::(\d{1,5}))?/?")
 KEY = re.compile(r"(?:\{|%7B)key(?::|%3A)([A-Za-z0-9_-]+)(?:\}|%7D)", re.I)
-"""The placeholder of a key. In a URL it may be percent-encoded."""
+"""Pattern of an API key's placeholder. In a URL, the placeholder may be percent-encoded."""
 _KEY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
@@ -43,7 +43,7 @@ _CARRIER_HEADERS = frozenset(
     {"host", "content-length", "accept-encoding", "expect", "connection", "keep-alive", "te", "trailer"}
     | {"transfer-encoding", "upgrade", "forwarded", "via"}
 )
-"""Headers that the carrier sets. If code sets them, or `Proxy-*`, they are dropped."""
+"""Headers that the carrier sets. If code sets one of them or a `Proxy-*` header, it is dropped."""
 
 
 class HostError(ModelFixableError):
@@ -51,7 +51,7 @@ class HostError(ModelFixableError):
 
 
 class NotRecordedError(HostError):
-    """Only recorded responses are available, and this request has none."""
+    """Only recorded responses are available, and none matches this request."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -63,13 +63,13 @@ class Host:
     port: int
 
     def __str__(self) -> str:
-        """Return the host as it is declared: `api.example.com`, `api.example.com:8443`, `http://localhost:8000`."""
+        """Return the host in its declared form: `api.example.com`, `api.example.com:8443`, `http://localhost:8000`."""
         port = "" if self.port == _PORTS[self.scheme] else f":{self.port}"
         return f"{'http://' if self.scheme == 'http' else ''}{self.name}{port}"
 
     @property
     def is_local(self) -> bool:
-        """True for this machine."""
+        """True if the host is this machine."""
         return self.name == "localhost" or (self.name.startswith("127.") and self.name.replace(".", "").isdigit())
 
 
@@ -77,7 +77,7 @@ def read_host(text: str) -> Host:
     """Parse a declared host: `api.example.com`, `api.example.com:8443`, or `http://localhost:8000` for plain HTTP.
 
     Raises:
-        ValueError: It is not an exact host name, or an IP address in an unusual form.
+        ValueError: The text is not an exact host name, or is an IP address in an unusual form.
     """
     found = _HOST.fullmatch(text)
     scheme, name, port = (found[1] or "https", found[2], found[3]) if found else ("", "", "")
@@ -96,7 +96,7 @@ def read_host(text: str) -> Host:
 
 
 def read_key_name(text: str) -> str:
-    """Return the name of a stored key, if it is valid.
+    """Return the name of a stored API key after validating it.
 
     Raises:
         ValueError: The name is invalid.
@@ -107,7 +107,7 @@ def read_key_name(text: str) -> str:
 
 
 def key_names(text: str) -> list[str]:
-    """Return the names of the key placeholders in a text: `WEATHER` for `{key:WEATHER}`."""
+    """Return the names in a text's key placeholders, such as `WEATHER` for `{key:WEATHER}`."""
     return list(dict.fromkeys(KEY.findall(text)))
 
 
@@ -118,12 +118,12 @@ class HostRequest:
     method: str
     url: str
     headers: tuple[tuple[str, str], ...]
-    """Sorted, with lower-case names, without `_CARRIER_HEADERS`."""
+    """Sorted headers with lower-case names, without `_CARRIER_HEADERS`."""
     body: bytes = b""
 
     @classmethod
     def read(cls, message: Json) -> Self:
-        """Parse a message from the sandbox: method, URL, headers as pairs, and the body in base64.
+        """Parse a message from the sandbox with a method, a URL, headers as pairs, and a base64 body.
 
         Raises:
             HostError: The request is invalid.
@@ -134,13 +134,13 @@ class HostRequest:
         raise HostError("a request has a method, an address, headers and a body")
 
     def as_json(self) -> dict[str, Json]:
-        """Return the request in the form in which it is recorded."""
+        """Return the request in its recorded form."""
         headers = [[*pair] for pair in self.headers]
         return {"method": self.method, "url": self.url, "headers": headers, **written(self.body)}
 
 
 def written(body: bytes) -> dict[str, Json]:
-    """Return a body as JSON: as text if it is UTF-8, else in base64."""
+    """Return a body for JSON: as text if it is valid UTF-8, otherwise as base64."""
     with suppress(UnicodeDecodeError):
         return {"body": body.decode(), "binary": False}
     return {"body": b2a_base64(body, newline=False).decode(), "binary": True}
@@ -183,19 +183,19 @@ def _body(encoded: str) -> bytes:
 
 
 Carry = Callable[[HostRequest], Awaitable[Json]]
-"""Sends a request and returns the response: status, url, headers as pairs, body, binary.
+"""A function that sends a request and returns the response: status, url, headers as pairs, body, binary.
 
 If it raises an `AlitaError`, the code in the sandbox gets an error with that message.
 """
 
 
 def without_cookies(exchanged: Json) -> Json:
-    """Remove cookies from a request or response, because stored tools may be shared."""
+    """Remove cookies from a request or response, because tools that store it may be shared."""
     return {**exchanged, "headers": [pair for pair in exchanged["headers"] if pair[0] not in ("cookie", "set-cookie")]}
 
 
 def recorded(exchanges: Json) -> Carry:
-    """Return a carrier that answers with recorded responses, in order. The last response to a request is repeated.
+    """Return a carrier that replays recorded responses in order, and repeats the last response to each request.
 
     Args:
         exchanges: A list of objects with `request` and `response`. Invalid entries are ignored.
@@ -227,7 +227,7 @@ def _is_text(value: Json) -> bool:
 
 
 def _key(request: dict[str, Json]) -> str:
-    """Return a text that is equal for requests with the same response. User agent and cookies are ignored."""
+    """Return a key that is equal for requests with the same response. The user agent and cookies are ignored."""
     headers = request.get("headers")
     pairs = headers if isinstance(headers, list) else []
     own = [pair for pair in pairs if isinstance(pair, list) and pair[:1] not in (["user-agent"], ["cookie"])]

@@ -1,4 +1,4 @@
-"""HTTP clients that use the environment's proxies and certificates, with clear errors if these are wrong."""
+"""HTTP clients that use the environment's proxies and certificates, with clear errors if those are unusable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from urllib.request import getproxies
 from mcp_tools.errors import UserError
 
 NETWORK_ERRORS = (ImportError, ValueError, OSError)
-"""Exceptions that httpx, httpx2 and ssl raise for wrong proxies or certificates."""
+"""Exceptions that httpx, httpx2 and ssl raise for invalid proxies or certificates."""
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 T = TypeVar("T")
@@ -25,7 +25,7 @@ class NetworkError(UserError):
 
 
 def network_client(make: Callable[..., T], **options: Any) -> T:
-    """Create an HTTP client of httpx or httpx2.
+    """Create an httpx or httpx2 client.
 
     Example:
         >>> with network_client(httpx2.Client, timeout=5.0) as client:
@@ -41,7 +41,7 @@ def network_client(make: Callable[..., T], **options: Any) -> T:
 
 
 def network_error(error: Exception) -> NetworkError:
-    """Find the environment variable behind an exception of `make`."""
+    """Return an error that names the environment variable behind an exception from `make`."""
     found = next(network_problems(), None)
     return found or NetworkError(
         f"The proxy or the certificates of the environment cannot be used: {error}",
@@ -52,7 +52,7 @@ def network_error(error: Exception) -> NetworkError:
 def network_problems() -> Iterator[NetworkError]:
     """Yield an error for each environment variable with an unusable proxy or certificates.
 
-    Proxy addresses may contain passwords, so only scheme and host are shown.
+    Proxy addresses may contain passwords, so only their scheme and host are shown.
     """
     for kind, address in getproxies().items():
         if kind == "no" or not address:
@@ -85,7 +85,7 @@ def _variable_name(name: str) -> str:
 
 
 def _problem_of(name: str, place: Path) -> str:
-    """Return the problem of a certificate path; empty if it is fine."""
+    """Return the problem with a certificate path, or an empty string if there is none."""
     try:
         if not place.exists():
             return "which does not exist"

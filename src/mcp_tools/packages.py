@@ -1,4 +1,4 @@
-"""Packages beyond the standard library: which ones come with alita, and which ones a source imports."""
+"""Packages outside the standard library: those that come with alita, and those that source code imports."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ IMPORT_NAMES = {
     "levenshtein": "Levenshtein",
     "gitpython": "git",
 }
-"""Module names of packages whose module has another name."""
+"""Module names of packages whose module name differs from the package name."""
 
 BASE_PACKAGES = ("numpy", "pandas", "python-dateutil", "pyyaml")
 """Packages that come with alita. Every tool may import them without declaring them."""
 _IMPLIED = {"pandas": {"numpy", "python-dateutil"}}
-"""Packages that another package depends on."""
+"""Base packages that another base package depends on."""
 FILE_PACKAGES = ("pandas", "openpyxl", "python-calamine", "pypdfium2", "pillow")
-"""Packages for reading files. They are available if they are installed."""
+"""Packages for reading files, available to code if they are installed."""
 _INDIRECT_IMPORTS = {
     "pandas": {"read_excel": ("openpyxl", "python-calamine"), "ExcelFile": ("openpyxl", "python-calamine")}
 }
-"""Packages that some functions import at run time."""
+"""Packages that certain functions import at run time, by package and function."""
 
 
 _MAX_PARSED_CHARS = 70_000
-"""Longer sources are not parsed; they get every base package whose name they contain."""
+"""Longer sources are not parsed. They get every base package whose name they contain."""
 
 
 def file_packages() -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def file_packages() -> tuple[str, ...]:
 
 @functools.cache
 def installed(packages: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of the given packages that are installed."""
+    """Return the given packages that are installed."""
     return tuple(name for name in packages if _is_installed(import_name(name)))
 
 
@@ -93,7 +93,7 @@ def _name_of(requirement: str) -> str:
 
 @functools.cache
 def is_provided(requirement: str) -> bool:
-    """Return True if a suitable version of a package comes with alita, so that no environment is needed."""
+    """Return True if alita comes with a suitable version of a package, so that no environment is needed."""
     from importlib import metadata
 
     from packaging.requirements import InvalidRequirement, Requirement
@@ -108,7 +108,7 @@ def is_provided(requirement: str) -> bool:
 
 @functools.cache
 def required(package: str) -> tuple[str, ...]:
-    """Return the direct requirements of a package, without extras; empty for packages that come with alita."""
+    """Return a package's direct requirements, without extras. Empty for packages that come with alita."""
     if package in BASE_PACKAGES or package in FILE_PACKAGES:
         return ()
     from importlib import metadata
@@ -121,7 +121,7 @@ def required(package: str) -> tuple[str, ...]:
 
 
 def imported(source: str, packages: Sequence[str]) -> tuple[str, ...]:
-    """Return those of the given packages that a source imports."""
+    """Return the given packages that a source imports."""
     if not packages:
         return ()
     tops, names = _imports(source)
@@ -133,7 +133,7 @@ def imported(source: str, packages: Sequence[str]) -> tuple[str, ...]:
 
 
 def unplaced(modules: Collection[str], packages: Iterable[str]) -> set[str]:
-    """Return the packages that may provide the imported modules that belong to no known package."""
+    """Return packages that may provide the imported modules that no known package provides."""
     packages = [*packages]
     known = {"", *sys.stdlib_module_names, *map(import_name, (*BASE_PACKAGES, *FILE_PACKAGES, *packages))}
     if known.issuperset(modules):
@@ -143,7 +143,7 @@ def unplaced(modules: Collection[str], packages: Iterable[str]) -> set[str]:
 
 
 def needed(declared: Iterable[str], sources: Iterable[str]) -> tuple[str, ...]:
-    """Return the packages of a call: the declared ones, and the base packages that its sources import."""
+    """Return the packages that a call needs: the declared ones, and the base packages that its sources import."""
     wanted = {*declared, *(name for source in sources for name in _imported_base_packages(source))}
     for package in wanted & _IMPLIED.keys():
         wanted -= _IMPLIED[package]
@@ -152,18 +152,18 @@ def needed(declared: Iterable[str], sources: Iterable[str]) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=256)
 def _imported_base_packages(source: str) -> tuple[str, ...]:
-    # Parsing is slow, and most sources contain no name of a base package.
+    # Skip parsing, which is slow, for the many sources that contain no base package's name.
     named = tuple(name for name in installed(BASE_PACKAGES) if import_name(name) in source)
     return named if not named or len(source) > _MAX_PARSED_CHARS else imported(source, installed(BASE_PACKAGES))
 
 
 def imported_modules(source: str) -> set[str]:
-    """Return the top-level modules that a source imports; empty if it has a syntax error."""
+    """Return the top-level modules that a source imports, or an empty set if it has a syntax error."""
     return _imports(source)[0] - {""}
 
 
 def _imports(source: str) -> tuple[set[str], set[str]]:
-    """Return the imported top-level modules, and all names that are imported or used as attributes."""
+    """Return the imported top-level modules, and all names that are imported or accessed as attributes."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -176,7 +176,7 @@ def _imports(source: str) -> tuple[set[str], set[str]]:
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[int, str, list[str]]]:
-    """Yield each import in some code: its line, the module (with dots if it is relative), and the imported names."""
+    """Yield the line, the module (with leading dots if relative) and the imported names of each import in a tree."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name, []) for alias in node.names)

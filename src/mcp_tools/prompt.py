@@ -22,17 +22,17 @@ _TAG = re.compile(
     r"(?=[\s/\\\uff0f\u2044\u2215\u29f8]{0,20}([\w\u0300-\u036f]{1,20}))"
 )
 _LIKE_LATIN = str.maketrans("\u0430\u0251\u03b1\u1d00\u0501\u0257\u1d05\u0442\u03c4\u1d1b", "aaaadddttt")
-"""Letters of other scripts that look like the letters of `data`."""
+"""Maps letters that look like those of `data` to the Latin ones."""
 _CONTROL_TOKEN = re.compile(
     r"<(?=[|\uff5c]|/?(?:s|bos|eos|pad|unk|think|(?:start|end)_of_turn|tool_(?:call|response)s?)>|</?SYS>>)"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\])"
 )
-"""Beginnings of chat templates' control tokens. Many tokenizers recognise them anywhere in a text."""
+"""Pattern for the start of a chat template's control token. Many tokenizers recognise these anywhere in a text."""
 _MAX_SOURCE_CHARS = 300
 
 
 class DataText(str):
-    """Text that consists of data blocks only. A placeholder `{{name:data}}` accepts nothing else."""
+    """Text made only of data blocks. A `{{name:data}}` placeholder accepts nothing else."""
 
     __slots__ = ()
 
@@ -59,12 +59,12 @@ class Prompt:
 
     @property
     def data(self) -> frozenset[str]:
-        """The names of placeholders for data."""
+        """The names of the data placeholders."""
         return frozenset(name for name, is_data in _placeholders(self.turns) if is_data)
 
     @property
     def fixed(self) -> tuple[tuple[str, str], ...]:
-        """The messages up to the first placeholder, which all uses of the prompt have in common."""
+        """The messages up to the first placeholder, which every use of the prompt shares."""
         fixed = []
         for role, text in self.turns:
             placeholder = _PLACEHOLDER.search(text)
@@ -81,7 +81,7 @@ class Prompt:
 
         Raises:
             KeyError: A placeholder has no value, or a value has no placeholder.
-            TypeError: A placeholder for data got an ordinary text.
+            TypeError: A data placeholder got ordinary text.
         """
         wanted = self.placeholders
         if missing := wanted - values.keys():
@@ -136,7 +136,7 @@ def prompts_hash(package: str) -> str:
 
 
 def data_block(source: str, text: str) -> DataText:
-    """Mark text from a file, page or tool as data. Nothing in it can end the block or imitate one.
+    """Mark text from a file, page or tool as data. Nothing in the text can close the block or imitate another one.
 
     Control tokens of chat templates are escaped, and invisible characters are removed.
     """
@@ -156,6 +156,6 @@ def _escaped(text: str) -> str:
 
 
 def _is_data(word: str) -> bool:
-    """Return True if a tag's name looks like `data`, in any script."""
+    """Return True if a tag name looks like `data`, even in other scripts."""
     letters = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
     return letters.casefold().translate(_LIKE_LATIN) == "data"

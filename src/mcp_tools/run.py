@@ -1,4 +1,4 @@
-"""Running a tool of the library, or a source that is not registered yet, with checked arguments."""
+"""Run a library tool, or source code that is not registered yet, with checked arguments."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from mcp_tools.library.library import Library
 
 Carried = Callable[[Tool, Needs], AbstractAsyncContextManager[Carry | None]]
-"""Checks the permission for one call, and opens the carrier for the hosts that the tool declares.
+"""A function that checks the permissions of one call and opens the carrier for the hosts that the tool declares.
 
-Raises an `AlitaError` if the user does not permit the call.
+It raises an `AlitaError` if the user does not permit the call.
 """
 
 
 class RefusedSourceError(ModelFixableError):
-    """A source does not pass the checks, so it is not run."""
+    """The source does not pass the checks and is not run."""
 
     def __init__(self, report: Report) -> None:
         super().__init__("\n".join(["The source does not pass the checks:", *map(str, report.findings)]))
@@ -52,8 +52,8 @@ async def run_tool(
     """Run a tool in the sandbox, together with the tools that it imports.
 
     A result that does not match the tool's outputSchema is a problem of kind `result`. Time and memory limits that an
-    approved tool declares replace `limits`. Only a tool that declares it may write to the folder `write`. Without
-    `carried`, the tool reaches no hosts; with it, only the hosts that it declares itself.
+    approved tool declares override `limits`. The tool can write to the folder `write` only if it declares the `write`
+    capability. Without `carried`, the tool cannot reach any host; with it, only the hosts that it declares itself.
 
     Raises:
         ArgumentsError: The arguments do not match the tool's inputSchema.
@@ -84,10 +84,10 @@ async def run_tool(
 
 
 OutcomeClass = Literal["refused", "arguments", "environment", "upstream", "bug"]
-"""Why a call failed.
+"""The reason why a call failed.
 
-`refused`: an error that the docstring documents. `arguments`: they do not match. `environment`: a limit or a layer of
-the sandbox. `upstream`: the response of a host. `bug`: a bug in the tool.
+`refused`: an error that the tool's docstring documents. `arguments`: invalid arguments. `environment`: a limit or a
+layer of the sandbox. `upstream`: an exception after a host responded. `bug`: a bug in the tool.
 """
 _CLASS_OF_KIND: dict[str, OutcomeClass] = {
     "arguments": "arguments",
@@ -98,7 +98,7 @@ _CLASS_OF_KIND: dict[str, OutcomeClass] = {
 
 
 async def run_kept(library: Library, tool: Tool, arguments: dict[str, Json], sandbox: Sandbox, **more: Any) -> Outcome:
-    """Run a tool of a library like `run_tool`, and count the call."""
+    """Run a library tool as `run_tool` does, and count the call."""
     outcome = await run_tool(tool, arguments, sandbox, **more)
     library.record_call(
         tool.name, outcome.ok, outcome_class(tool, outcome), version=tool.source_hash, arguments=arguments
@@ -108,7 +108,7 @@ async def run_kept(library: Library, tool: Tool, arguments: dict[str, Json], san
 
 
 def outcome_class(tool: Tool, outcome: Outcome) -> OutcomeClass | None:
-    """Return the class under which a call is counted; None for a success."""
+    """Return the class of a failed call, or None if the call succeeded."""
     if outcome.problem is None:
         return None
     if outcome.problem.kind != "exception":
@@ -122,7 +122,7 @@ def outcome_class(tool: Tool, outcome: Outcome) -> OutcomeClass | None:
 
 
 def limits_of(tool: Tool, usual: Limits) -> Limits:
-    """Return the limits of a tool's calls: the ones that an approved tool declares, else `usual`."""
+    """Return the limits of a tool's calls: `usual`, overridden by those that an approved tool declares."""
     if tool.status is not Status.VERIFIED:
         return usual
     seconds, memory = tool.capabilities.seconds, tool.capabilities.memory_mb
@@ -142,7 +142,7 @@ async def run_source(
     needs: Needs = Needs(),  # noqa: B008 - frozen
     carried: Carried | None = None,
 ) -> Outcome:
-    """Check a source like a registration would, derive its schema, and run it with the capabilities in its header.
+    """Check a source as registration does, derive its schema, and run it with the capabilities in its header.
 
     Raises:
         LibraryError: The header is invalid.

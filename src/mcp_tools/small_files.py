@@ -1,7 +1,7 @@
-"""Reading untrusted files: only regular files, with limits on size and, for JSON and TOML, on depth.
+"""Read untrusted files: only regular files, with size limits and, for JSON and TOML, depth limits.
 
-All files of a project and all of alita's own files are read through here. Pipes and devices are never opened, and no
-content can exhaust memory or the stack.
+All of a project's files and all of alita's own files are read through this module. Pipes and devices are never opened,
+and no content can exhaust memory or the stack.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from pathlib import Path
 from mcp_tools.tool import Json
 
 SETTINGS = 256_000
-"""Size limit of a settings file, in bytes."""
 RECORD = 32_000_000
-"""Size limit in bytes of a file with one record: a run, a session, a list of decisions."""
+"""Size limit, in bytes, of a file with one record, such as a run, a session or a list of decisions."""
 JOURNAL = 256_000_000
-"""Size limit in bytes of a file with many records: a journal, a ledger, a set of questions."""
+"""Size limit, in bytes, of a file with many records, such as a journal, a ledger or a set of questions."""
 MAX_DEPTH = 100
 _MAX_DOTS = 200
-"""Per line of TOML. The time to parse a key grows with the square of its parts."""
+"""Maximum number of dots in a line of TOML. Parsing a key takes time quadratic in the number of its parts."""
 
 
 def read_small(path: Path, limit: int, *, follow: bool = True) -> bytes:
@@ -40,20 +39,20 @@ def read_small(path: Path, limit: int, *, follow: bool = True) -> bytes:
         OSError: The file does not exist, is not a regular file, or is too large.
     """
     link = 0 if follow else os.O_NOFOLLOW
-    _require_regular(path.stat(follow_symlinks=follow), path)  # opening a device can have effects
+    _require_regular(path.stat(follow_symlinks=follow), path)  # opening a device can have side effects
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | link), "rb") as file:
         found = os.fstat(file.fileno())
         _require_regular(found, path)
         content = b"" if found.st_size > limit else file.read(limit + 1) or b""
-    if max(found.st_size, len(content)) > limit:  # files in /proc report size 0
+    if max(found.st_size, len(content)) > limit:  # files in /proc report a size of 0
         raise OSError(errno.EFBIG, f"It has more than {limit:,} bytes", str(path))
     return content
 
 
 def plain_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the regular files below a folder as relative path and status. Links and special files are left out.
+    """Yield the relative path and status of each regular file below a folder, skipping links and special files.
 
-    Files with several hard links are also left out, since they may belong to another folder.
+    Files with several hard links are also skipped, because they may belong to another folder.
     """
     waiting = [folder]
     while waiting:
@@ -65,7 +64,7 @@ def plain_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
                         waiting.append(Path(entry.path))
                     elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
                         yield os.path.relpath(entry.path, folder), found
-        except OSError:  # missing, not permitted, or nested too deeply
+        except OSError:  # missing, not readable, or nested too deeply
             continue
 
 
@@ -75,7 +74,7 @@ def is_text(name: str) -> bool:
 
 
 def leads_out(path: Path, folder: Path) -> bool:
-    """Return True if a path leads out of the folder through a symbolic link."""
+    """Return True if a symbolic link takes a path outside the folder."""
     return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
@@ -92,7 +91,7 @@ def json_of(content: bytes | str) -> Json:
     """Parse JSON.
 
     Raises:
-        ValueError: It is not JSON in UTF-8, or is nested too deeply.
+        ValueError: The content is not UTF-8 JSON, or is nested too deeply.
     """
     text = content if isinstance(content, str) else content.decode("utf-8", "surrogatepass")
     try:
@@ -107,7 +106,7 @@ def toml_of(content: bytes) -> dict[str, Json]:
     """Parse TOML.
 
     Raises:
-        ValueError: It is not TOML in UTF-8, is nested too deeply, or has an extreme number or key.
+        ValueError: The content is not UTF-8 TOML, is nested too deeply, or has an extreme number or key.
     """
     text = content.decode().removeprefix("\ufeff")
     for number, line in enumerate(text.split("\n"), 1):
@@ -122,10 +121,10 @@ def toml_of(content: bytes) -> dict[str, Json]:
 
 
 def require_shallow(value: Json, *, largest: float = math.inf) -> None:
-    """Check that later code can walk through a value.
+    """Check that a value is shallow enough for later code to traverse.
 
     Raises:
-        ValueError: It is nested too deeply, or has an integer of at least `largest`.
+        ValueError: The value is nested too deeply, or contains an integer of at least `largest`.
     """
     level = [value]
     for _ in range(MAX_DEPTH):

@@ -1,4 +1,4 @@
-"""Text from models, tools and the web, made safe to print; and small text helpers."""
+"""Make text from models, tools and the web safe to print; small text helpers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-# A sequence ends where the next one begins. Otherwise each unfinished sequence would be searched to the end.
+# A sequence ends where the next one begins. Otherwise, each unterminated one would cost a scan to the end.
 _ESCAPE_SEQUENCE = re.compile(
     r"(?:\x1b\]|\x9d)[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"  # system commands: titles, links, clipboard
     r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x90\x98\x9c-\x9f]*(?:\x1b\\|\x9c)"  # device control, private messages
@@ -25,8 +25,8 @@ _LINE_ENDS = re.compile(r"\r\n|[\r\x85\u2028\u2029]")
 def printable(text: str) -> str:
     """Return the text without escape sequences and without control, bidirectional, tag and zero-width characters.
 
-    Line feeds and tabs are kept. A carriage return, which could overwrite a line, becomes a line feed. Joiners are kept
-    where the script needs them: inside an emoji, and between Arabic or Indic letters.
+    Line feeds and tabs are kept. A carriage return, which could overwrite a line, becomes a line feed. Zero-width
+    joiners are kept where the script needs them: inside an emoji, and between Arabic or Indic letters.
     """
     text = _LINE_ENDS.sub("\n", _ESCAPE_SEQUENCE.sub("", text))
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
@@ -45,14 +45,14 @@ def joiners_in_place(text: str) -> set[int]:
 
 
 def one_line(text: str, width: int = 100) -> str:
-    """Return the text on one line of at most `width` characters, with an ellipsis if it was cut."""
+    """Return the text on one line of at most `width` characters, truncated with an ellipsis if necessary."""
     beginning = text[: 100 * width + 1000]  # some page titles have millions of characters
     line = " ".join(printable(beginning).split())
     return line if len(line) <= width and len(beginning) == len(text) else line[: width - 1] + "…"
 
 
 def middle_left_out(text: str, most: int) -> str:
-    """Return the text. If it is longer than `most`, its middle is replaced by a note with the number of characters."""
+    """Return the text, replacing its middle with a note of the omitted length if it exceeds `most` characters."""
     if len(text) <= most:
         return text
     tail = most // 3
@@ -61,7 +61,7 @@ def middle_left_out(text: str, most: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time for display: `250 ms`, `1.5 s`, `2 min 5 s`."""
+    """Format a duration for display: `250 ms`, `1.5 s`, `2 min 5 s`."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 60:
@@ -71,7 +71,7 @@ def duration(seconds: float) -> str:
 
 
 def count_of(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 file`, `2 files`."""
+    """Return a count with its noun: `1 file`, `2 files`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -84,11 +84,11 @@ _MAX_COMPARED = 200
 
 
 def did_you_mean(word: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> str:
-    """Return "Did you mean X? " with the most similar known words; empty if none is similar."""
+    """Return "Did you mean X? " with the most similar known words, or an empty string if none is similar."""
     import difflib
 
     names = [*known]
-    if len(names) > _MAX_COMPARED:  # comparing is slow, so first select words that share pairs of letters
+    if len(names) > _MAX_COMPARED:  # comparison is slow, so first select the words that share letter pairs
         pairs = {word[place : place + 2] for place in range(len(word) - 1)}
         shares = {name: sum(pair in name for pair in pairs) / (len(word) + len(name)) for name in names}
         names = heapq.nlargest(_MAX_COMPARED, names, key=shares.__getitem__)

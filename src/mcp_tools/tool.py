@@ -1,4 +1,4 @@
-"""Tools: the spec, the capabilities, and the stored tool."""
+"""Tools: their specification, capabilities and stored form."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def object_schema(properties: dict[str, Json], required: Iterable[str] | None = 
 
 ALIASES = "aliases"
 WRAPS = "wraps"
-"""Key in a tool's record: name and version of the package that it wraps."""
+"""Key in a tool's record for the name and version of the package that it wraps."""
 
 
 class Status(StrEnum):
-    """Status of a created tool. `verified`: its tests pass. Only verified tools are served."""
+    """Status of a created tool. `verified` means that its tests pass. Only verified tools are served."""
 
     DRAFT = "draft"
     VERIFIED = "verified"
@@ -34,31 +34,31 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a tool may use. By default it can only compute."""
+    """What a tool may use. By default, it can only compute."""
 
     read: bool = False
-    """May open the input files of its call."""
+    """True if the tool may open the input files of its call."""
     write: bool = False
-    """May create files for the user in its working folder."""
+    """True if the tool may create files for the user in its working folder."""
     hosts: tuple[str, ...] = ()
-    """Hosts that it may send requests to: `api.example.com`, `api.example.com:8443`, `http://localhost:8000`."""
+    """Hosts that the tool may send requests to: `api.example.com`, `api.example.com:8443`, `http://localhost:8000`."""
     packages: tuple[str, ...] = ()
-    """Packages beyond the standard library, as PEP 508 requirements."""
+    """Packages outside the standard library, as PEP 508 requirements."""
     tools: tuple[str, ...] = ()
-    """Names of library tools that it imports. Their own imports need not be listed."""
+    """Names of library tools that the tool imports. Their own imports need not be listed."""
     seconds: float | None = None
-    """Time limit of a call in seconds, if the usual limit is too short."""
+    """Time limit of a call, in seconds, if the default is too short."""
     memory_mb: int | None = None
-    """Memory limit of a call in MiB, if the usual limit is too small."""
+    """Memory limit of a call, in MiB, if the default is too small."""
     keys: tuple[str, ...] = ()
-    """Names of stored keys that its requests may use. Each key is only sent to its own host."""
+    """Names of stored API keys that the tool's requests may use. Each key is sent only to its own host."""
 
     @classmethod
     def from_json(cls, declared: Json) -> Self:
-        """Return the capabilities in a tool's file. Anything that is missing is not granted.
+        """Parse the capabilities in a tool's file. A capability that is missing is not granted.
 
         Raises:
-            ValueError: An unknown name, or a value of the wrong type.
+            ValueError: A name is unknown, or a value has the wrong type.
         """
         if not isinstance(declared, dict):
             raise ValueError(f"capabilities must be an object, not {declared!r:.60}")
@@ -120,7 +120,7 @@ class ToolSpec:
     purpose: str
     parameters: tuple[Parameter, ...]
     returns: str
-    """A Python annotation for JSON values."""
+    """The Python annotation of the result, which is a JSON value."""
     capabilities: Capabilities = field(default_factory=Capabilities)
 
     @property
@@ -132,7 +132,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A created tool: the MCP tool object, its source, and its provenance."""
+    """A created tool: its MCP tool object, source and provenance."""
 
     name: str
     description: str
@@ -141,12 +141,12 @@ class Tool:
     output_schema: dict[str, Json]
     """JSON Schema 2020-12 of `{"result": value}`, because MCP requires an object."""
     source: str
-    """The whole file: one public function called `name`, and a runner."""
+    """Text of the whole source file: one public function called `name`, and a runner."""
     annotations: dict[str, Json] = field(default_factory=dict)
     """MCP hints: title, readOnlyHint, idempotentHint, openWorldHint."""
     status: Status = Status.DRAFT
     provenance: dict[str, Json] = field(default_factory=dict)
-    """Stored in `_meta`: spec, tests, model, prompt hash, run, parent version, creation time."""
+    """The tool's record, stored in `_meta`: spec, tests, model, prompt hash, run, parent version, creation time."""
 
     @property
     def source_hash(self) -> str:
@@ -155,7 +155,7 @@ class Tool:
 
     @property
     def capabilities(self) -> Capabilities:
-        """The capabilities in its provenance."""
+        """The capabilities in the tool's provenance."""
         return Capabilities.from_json(self.provenance.get("capabilities", {}))
 
     @property
@@ -167,7 +167,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class CallCount:
-    """The number of calls of an imported tool by a program or tool."""
+    """How often a program or tool called an imported tool."""
 
     name: str
     calls: int
@@ -184,7 +184,7 @@ def signature_of(tool: Tool) -> str:
 
 
 def call_text(name: str, arguments: dict[str, Json], *, longest: int | None = None) -> str:
-    """Return a call as Python code, `name(a=1, b='x')`. Each argument is cut after `longest` characters."""
+    """Return a call as Python code, `name(a=1, b='x')`. Each argument is truncated to `longest` characters."""
     shown = ((key, repr(value)) for key, value in arguments.items())
     return f"{name}({', '.join(f'{key}={text if longest is None else _cut(text, longest)}' for key, text in shown)})"
 

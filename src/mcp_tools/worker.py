@@ -1,4 +1,4 @@
-"""Worker processes: Python child processes that end with us and exchange lines of JSON."""
+"""Worker processes: Python child processes that exchange lines of JSON with us and exit when we do."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Worker:
 
     @classmethod
     async def launch(cls, code: str, folder: Path, env: Mapping[str, str], stderr: int | IO[bytes]) -> Self:
-        """Start a worker. Its code must call `begin` first.
+        """Start a worker. Its code must begin with a call to `begin`.
 
         Raises:
             OSError: The process cannot be started.
         """
-        from mcp_tools import child  # not at the top, because workers import this file and should start fast
+        from mcp_tools import child  # imported here, because workers import this module and must start quickly
 
         process = await child.start(
             child.python(code),
@@ -50,24 +50,24 @@ class Worker:
         return cls(process, folder)
 
     async def say(self, message: Mapping[str, Any]) -> None:
-        """Send a message, unless the worker has ended."""
+        """Send a message, unless the worker has exited."""
         send(self._in, message)
         with contextlib.suppress(ConnectionError):
             await self._in.drain()
 
     async def hear(self) -> dict[str, Any] | None:
-        """Return the next message; None if the worker has ended or sent something invalid."""
+        """Return the next message, or None if the worker has exited or sent an invalid message."""
         return await receive(self._out)
 
     async def aclose(self) -> None:
-        """Kill the worker and everything that it started."""
+        """Kill the worker and every process that it started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         await self.process.wait()
 
 
 async def receive(reader: asyncio.StreamReader) -> dict[str, Any] | None:
-    """Return the next message; None at the end of the stream or after an invalid message."""
+    """Return the next message, or None at the end of the stream or after an invalid message."""
     try:
         line = await reader.readline()
         message = json.loads(line) if line.endswith(b"\n") else None
@@ -83,9 +83,9 @@ def send(writer: asyncio.StreamWriter, message: Mapping[str, Any]) -> None:
 
 
 def begin() -> Callable[[Mapping[str, Any]], None]:
-    """Set up a worker, and return the function that sends messages. Must be called first in the worker.
+    """Set up this worker process, and return the function that sends messages. Call it first in the worker.
 
-    Other output to stdout goes to stderr.
+    Anything else that is printed to stdout goes to stderr.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""The files that configure external servers: reading them, changing one entry, and filling in variables."""
+"""Configuration files of external servers: read them, change an entry, and expand variables."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from mcp_tools.tool import Json
 
 USER_FILE = "mcp.json"
 PROJECT_FILE = ".mcp.json"
-"""The project file that other clients also read, and that `alita mcp add --scope project` writes."""
+"""Name of the project file that `alita mcp add --scope project` writes and that other clients also read."""
 PROJECT_FILES = (PROJECT_FILE, ".cursor/mcp.json", ".vscode/mcp.json")
 MAX_FILE_BYTES = 1_000_000
 
 
 def configured_servers(user_folder: Path, project: Path) -> Parsed:
-    """Return this user's servers in this project. The user's own file comes first; the first entry of a name wins."""
+    """Return the servers for this user and project. The user's own file comes first; the first entry per name wins."""
     parts = [
         read_servers(user_folder / USER_FILE, "user"),
         *(read_servers(project / name, "project") for name in PROJECT_FILES),
@@ -54,7 +54,7 @@ def configured_servers(user_folder: Path, project: Path) -> Parsed:
 
 
 def read_servers(path: Path, scope: Scope) -> Parsed:
-    """Return the servers in a file; none if it does not exist."""
+    """Return the servers in a file. If it does not exist, there are none."""
     try:
         text = _file_text(path)
     except ServersFileError as error:
@@ -63,13 +63,13 @@ def read_servers(path: Path, scope: Scope) -> Parsed:
 
 
 def write_entry(path: Path, name: str, entry: ServerEntry | None) -> Path | None:
-    """Add, change or (with `entry=None`) remove a server in a file. Everything else in the file is kept.
+    """Add, change or (with `entry=None`) remove a server in a file. The rest of the file is preserved.
 
     Returns:
-        The backup of the old file. None if the file is new, or if a server was only added and the format is ours.
+        Path of a backup of the old file. None if the file is new, or if it is ours and a server was only added.
 
     Raises:
-        ServersFileError: The file cannot be read or written, or has comments that would be lost.
+        ServersFileError: The file cannot be read or written, or contains comments that would be lost.
     """
     before = _file_text(path)
     text = before or "{}"
@@ -92,7 +92,7 @@ def write_entry(path: Path, name: str, entry: ServerEntry | None) -> Path | None
         servers[name] = others | as_form(entry)
     with os_errors_as(ServersFileError, f"{path} cannot be written"):
         path = path.resolve()
-        private_folder(path.parent)  # only the user may read it, because it may contain keys
+        private_folder(path.parent)  # readable only by the user, because the file may contain API keys
         backup = None if before is None or only_adds else backup_of(path)
         write_whole(path, _formatted(document).encode(), keep_mode=True)
     return backup
@@ -112,17 +112,17 @@ def _file_text(path: Path) -> str | None:
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 _VARIABLE = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 _PUBLIC_VARIABLES = frozenset({"HOME", "USER", "LOGNAME", "PATH", "PWD", "LANG", "SHELL", "TMPDIR", "TERM"})
-"""Values of these variables are never secret, and they occur in ordinary text."""
+"""Variables with values that are never secret and that occur in ordinary text."""
 _ORDINARY_VALUE = re.compile(r"[A-Za-z]{1,20}|[a-z]{1,10}(?:-[a-z0-9]{1,10}){1,2}|\d{1,5}|/[\w./-]*")
-"""Words, regions, ports and paths. They are not secret unless the variable's name says so."""
+"""Pattern for words, regions, ports and paths. They are secret only if the variable's name says so."""
 _MIN_SECRET_CHARS = 6
-"""Shorter values are not hidden, because they would match everywhere."""
+"""Minimum length of values to hide. Shorter ones would match everywhere."""
 HIDDEN = "[hidden]"
 
 
 @dataclass(frozen=True, slots=True)
 class ExpandedServer:
-    """A server's command or address with all variables filled in. Never print or store it."""
+    """A server's command or address with all variables expanded. Never print or store it."""
 
     entry: ServerEntry
     command: str
@@ -132,7 +132,7 @@ class ExpandedServer:
     url: str
     headers: dict[str, str]
     secrets: tuple[str, ...]
-    """Values to hide in all output, longest first."""
+    """Secret values to hide in all output, longest first."""
 
     def hide(self, text: str) -> str:
         """Return the text with this server's secrets replaced."""
@@ -142,11 +142,11 @@ class ExpandedServer:
 
 
 def expand(entry: ServerEntry, environment: Mapping[str, str], current: Path) -> ExpandedServer:
-    """Fill in the variables of an entry. An input `${input:ID}` is the environment variable `ID`.
+    """Expand the variables in an entry. An input `${input:ID}` is read from the environment variable `ID`.
 
     Args:
-        entry: The entry.
-        environment: The variables.
+        entry: The server's entry.
+        environment: The values of the variables.
         current: The user's working folder.
 
     Raises:

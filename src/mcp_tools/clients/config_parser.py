@@ -1,6 +1,6 @@
-"""Parsing the configuration files of MCP clients: `mcpServers` (Claude, Cursor, ours) and `servers` (VS Code).
+"""Parse the configuration files of MCP clients: `mcpServers` (Claude, Cursor, ours) and `servers` (VS Code).
 
-All validation of a file happens here. A bad entry becomes a problem with a message; the other entries are used.
+All validation of these files happens here. An invalid entry is reported as a problem; the others are used.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ from mcp_tools.tool import Json
 Scope = Literal["user", "project"]
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential|cookie|session", re.IGNORECASE)
 FORM_KEYS = words("type transport command args env cwd url serverUrl httpUrl headers disabled enabled alita")
-"""Keys of an entry that are read. All others are kept unchanged."""
+"""Keys of an entry that we read. All others are preserved unchanged."""
 MAX_SERVERS = 200
 LONGEST_NAME = 100
 
 
 class ConnectionLimits(BaseModel):
-    """Limits of one server, under the key `alita` of its entry."""
+    """Limits of one server, configured under the key `alita` in its entry."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True)
     connect_seconds: Annotated[float, Field(gt=0, le=600)] = 30.0
-    """From the start until it speaks MCP."""
+    """Time limit in seconds for the server to start and complete the MCP handshake."""
     list_seconds: Annotated[float, Field(gt=0, le=600)] = 10.0
     call_seconds: Annotated[float, Field(gt=0, le=3600)] = 60.0
     result_chars: Annotated[int, Field(gt=0, le=10_000_000)] = 100_000
-    """Longer results are cut in the middle, with a note."""
+    """Maximum length of a result. The middle of a longer result is replaced by a note."""
     max_tools: Annotated[int, Field(gt=0, le=10_000)] = 200
     concurrent_calls: Annotated[int, Field(gt=0, le=100)] = 4
 
 
 def is_secret_name(name: str) -> bool:
-    """Return True if a variable or header of that name usually holds a secret."""
+    """Return True if a variable or header with that name usually holds a secret."""
     return bool(_SECRET_NAME.search(name))
 
 
@@ -64,7 +64,7 @@ def _pairs(given: Mapping[str, str], sign: str) -> str:
 
 
 def _marked_variables(given: Mapping[str, str]) -> str:
-    """Describe a project's variables. Unless one is known to be harmless, it is shown with its value and a warning."""
+    """Describe a project's variables. A variable not known to be harmless is shown with its value and a warning."""
     return ", ".join(
         _pairs({k: v}, "=") if _HARMLESS.fullmatch(k) else f"{k}={v} (may change which code runs)"
         for k, v in given.items()
@@ -97,17 +97,17 @@ _TextMap = Annotated[dict[str, str], BeforeValidator(_as_texts), AfterValidator(
 
 
 class ServerEntry(BaseModel):
-    """A server as it is configured. Variables in it are written `${NAME}`."""
+    """A server as configured. Variables in an entry are written `${NAME}`."""
 
     model_config = ConfigDict(frozen=True, validate_by_name=True)
     name: str
     command: _Text = ""
-    """The program of a stdio server; empty for a server with a `url`."""
+    """Program of a stdio server. Empty for a server with a `url`."""
     arguments: Annotated[tuple[_Argument, ...], Field(validation_alias="args")] = ()
     environment: Annotated[_TextMap, AfterValidator(_check_names), Field(validation_alias="env")] = {}
-    """Variables for its process, in addition to PATH, HOME and LANG."""
+    """Environment variables for the server's process, in addition to PATH, HOME and LANG."""
     folder: Annotated[_Text, Field(validation_alias="cwd")] = ""
-    """Its working folder. By default the project folder, or the home folder for a server of the user."""
+    """The server's working folder. Defaults to the project folder, or to the home folder for a user's server."""
     url: Annotated[_Text, Field(validation_alias=AliasChoices("url", "serverUrl", "httpUrl"))] = ""
     headers: _TextMap = {}
     is_off: bool = False
@@ -125,12 +125,12 @@ class ServerEntry(BaseModel):
 
     @property
     def shown(self) -> str:
-        """The command or address as in the file, with unexpanded variables."""
+        """The command or address as written in the file, with variables unexpanded."""
         return self.url or shlex.join([self.command, *self.arguments])
 
     @property
     def given(self) -> str:
-        """Its variables, headers and folder for display, without secret values."""
+        """The server's variables, headers and folder for display, without secret values."""
         variables = _marked_variables(self.environment) if self.scope == "project" else _pairs(self.environment, "=")
         parts = [
             f"variables {variables}" if variables else "",
@@ -141,7 +141,7 @@ class ServerEntry(BaseModel):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything that determines what is started. A trust decision applies to one digest."""
+        """SHA-256 of everything that determines what gets started. A trust decision applies to one digest."""
         parts = [self.name, self.command, list(self.arguments), self.environment, self.folder]
         parts += [self.url, self.headers]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -166,7 +166,7 @@ _HARMLESS = re.compile(
     r"NODE_ENV|PYTHON(?:UNBUFFERED|UTF8|IOENCODING|DONTWRITEBYTECODE)|LANG|LC_ALL|TZ|NO_COLOR|DEBUG|LOG"
     r"|(?:.+_)?(?:TOKEN|KEY|SECRET|PASSWORD|USER|USERNAME|PORT|TIMEOUT|LOG_LEVEL)"
 )
-"""The only names of variables that are known to change no code, unless they are steering ones."""
+"""Names of variables that are known to be harmless, unless they are also steering variables."""
 _NOT_STEERING = frozenset(words("NODE_ENV PYTHONUNBUFFERED PYTHONUTF8 PYTHONIOENCODING PYTHONDONTWRITEBYTECODE"))
 _STEERING = re.compile(
     r"(?:PATH|HOME|IFS|ENV|BASH_ENV|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|PS4|CDPATH|SHELL|ZDOTDIR|TMPDIR"
@@ -179,9 +179,9 @@ _STEERING = re.compile(
     r"|[A-Z]*RC|.*(?:LIB|LOAD|INCLUDE|MODULE|PLUGIN)S?_?(?:PATH|DIR)S?|PHP_.*|(?:LUA|ERL|TCL|GUILE|EMACS|JULIA|MONO|R)_.*)",
     re.IGNORECASE,
 )
-"""Variables that are known to change which code runs, or which server it talks to.
+"""Names of variables that are known to change which code runs or which server it connects to.
 
-The list is incomplete. A variable that is in neither list is shown with its value and a warning.
+The list is incomplete. A variable that neither pattern matches is shown with its value and a warning.
 """
 REFUSED_VARIABLE = "its variable {} would change which code runs, which a project may not"
 
@@ -196,7 +196,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The servers of a file, and its problems."""
+    """The servers and problems in a file."""
 
     entries: tuple[ServerEntry, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -212,7 +212,7 @@ def parse(text: str, path: Path, scope: Scope) -> Parsed:
 
 
 def parse_document(document: Json, path: Path, scope: Scope) -> Parsed:
-    """Parse a configuration file that was already loaded as JSON."""
+    """Parse a configuration file that has already been loaded as JSON."""
     objects = [document.get(key) for key in ("mcpServers", "servers")] if isinstance(document, dict) else []
     servers = next((one for one in objects if isinstance(one, dict)), None)
     if servers is None:
@@ -251,7 +251,6 @@ def _entry(name: str, form: Json, scope: Scope, path: Path) -> ServerEntry:
 
 
 def _first_error(wrong: ValueError) -> str:
-    """Return the first error with its place in the entry."""
     if not isinstance(wrong, ValidationError):
         return str(wrong)
     first = wrong.errors(include_url=False, include_input=False)[0]
@@ -261,7 +260,7 @@ def _first_error(wrong: ValueError) -> str:
 
 
 def as_form(entry: ServerEntry) -> dict[str, Json]:
-    """Return the entry as a configuration file writes it. Parsing the result gives an equal entry."""
+    """Return the entry in the form used in configuration files. Parsing the result gives an equal entry."""
     form: dict[str, Json] = {
         "env": entry.environment,
         "headers": entry.headers,
@@ -286,7 +285,7 @@ def load_jsonc(text: str) -> Json:
     """Parse JSON with comments and trailing commas.
 
     Raises:
-        ValueError: The text is not valid, or nested too deeply.
+        ValueError: The text is invalid or nested too deeply.
     """
     text = text.removeprefix("\ufeff")
     return json_of(_TOKEN.sub(lambda found: found[0] if found[0].startswith('"') else " ", text))

@@ -34,9 +34,9 @@ _MAX_PAGES = 50
 _MAX_ROUNDS = 4
 _PROBE_SECONDS = 2.0
 _DIAGNOSED = frozenset({"gone", "protocol", "timeout"})
-"""Kinds of failures for which the server's exit code and stderr help."""
+"""Kinds of failures that the server's exit code and stderr help to explain."""
 _MAX_EXTENSION = 10
-"""A call that reports progress may take this many times its limit."""
+"""Multiple of the time limit that a call may take if it reports progress."""
 _RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )
@@ -47,7 +47,7 @@ for _noisy in ("mcp", "client"):
 
 
 class Connection:
-    """A connection to one server. `changed` is called when the server reports that its tools changed."""
+    """A connection to one server. `changed` is called when the server reports a change to its tools."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Connection:
         """Start the server or connect to it.
 
         Raises:
-            ServerError: It cannot be started or reached, or does not speak MCP in time.
+            ServerError: The server cannot be started or reached, or does not complete the MCP handshake in time.
         """
         opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._run(mode, opened))
@@ -118,10 +118,10 @@ class Connection:
                 opened.set_exception(
                     self._with_diagnosis(self._failure or ServerError("it ended immediately", kind="gone"))
                 )
-                opened.exception()  # marks it as retrieved, since the caller may be gone
+                opened.exception()  # mark the exception as retrieved, because the caller may be gone
 
     async def _until_closed(self, client: Client) -> None:
-        """Return when `aclose` was called or the server has ended the connection."""
+        """Wait until `aclose` is called or the server ends the connection."""
         waits = [asyncio.create_task(event.wait()) for event in (self._stopping, self._transport.ended)]
         watching = asyncio.create_task(self._watch(client))
         try:
@@ -132,7 +132,7 @@ class Connection:
             await asyncio.gather(*waits, watching, return_exceptions=True)
 
     async def _watch(self, client: Client) -> None:
-        """Subscribe to changes of the tool list, if the protocol version requires a subscription."""
+        """Subscribe to tool list changes, if the protocol version requires a subscription."""
         if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return
         with contextlib.suppress(Exception):  # some servers do not support subscriptions
@@ -145,10 +145,10 @@ class Connection:
             self._changed()
 
     async def definitions(self) -> RawListing:
-        """Return the server's tools as it sent them, with notes about bad pages.
+        """Return the tool definitions as the server sent them, with notes about invalid pages of the list.
 
         Raises:
-            ServerError: The server does not answer in time, or its answer is invalid.
+            ServerError: The server does not reply in time, or its reply is invalid.
         """
         limit_tools, found, notes = self._server.entry.limits.max_tools, list[Json](), list[str]()
         cursors: set[str] = set()
@@ -187,7 +187,7 @@ class Connection:
         return page
 
     def _allowed(self, tools: list[Json], notes: list[str]) -> list[Json]:
-        """Remove the tools that MCP 2026 forbids to use, and note them."""
+        """Remove the tools that clients must not use under the 2026 protocol, and add a note for each."""
         found = []
         for tool in tools:
             schema = tool.get("inputSchema") if isinstance(tool, dict) else None
@@ -199,11 +199,11 @@ class Connection:
         return found
 
     async def call(self, tool: ExternalTool, arguments: dict[str, Json], seconds: float, most: float) -> ServerReply:
-        """Call a tool. Each progress message extends the limit by `seconds`, up to `most` in total.
+        """Call a tool. Each progress message extends the deadline by `seconds`, up to `most` seconds in total.
 
         Raises:
-            ServerError: The server did not answer in time, ended, or sent an invalid answer. Kind `answer`: it
-                returned an error.
+            ServerError: The server exited, did not reply in time, or sent an invalid reply. The kind is `answer` if the
+                server replied with an error.
         """
         loop = asyncio.get_running_loop()
         end = loop.time() + min(most, seconds * _MAX_EXTENSION)
@@ -218,7 +218,7 @@ class Connection:
         return reply_of(result, self._server.hide, most=most_shown, schema=tool.output_schema)
 
     async def _result(self, tool: str, arguments: dict[str, Json], progressed: ProgressFnT) -> dict[str, Json]:
-        """Return the result of a call as the server sent it. Requests from the server to us are declined."""
+        """Return the result of a call as the server sent it. Requests that the server sends to us are declined."""
         params = types.CallToolRequestParams(name=tool, arguments=arguments)
         for _ in range(_MAX_ROUNDS):
             # The session's call_tool would download every URL that an outputSchema refers to.
@@ -245,7 +245,7 @@ class Connection:
         return found
 
     async def is_responsive(self) -> bool:
-        """Return True if the server still answers requests."""
+        """Return True if the server still replies to requests."""
         try:
             async with asyncio.timeout(_PROBE_SECONDS):
                 await self._session.list_tools()
@@ -260,7 +260,7 @@ class Connection:
             return
         if self._client is None:
             self._task.cancel()
-        # Shielded, so that a second Ctrl-C does not leave the process behind. All waits inside have limits.
+        # Shielded, so that a second Ctrl-C does not leave the process behind. Every wait inside has a time limit.
         await asyncio.shield(asyncio.gather(self._task, return_exceptions=True))
         self._client = None
 
@@ -279,7 +279,7 @@ class Connection:
             raise self._with_diagnosis(failure_of(error)) from None
 
     def _with_diagnosis(self, failure: ServerError) -> ServerError:
-        """Add the server's exit code and stderr to a failure, without secrets."""
+        """Add the server's exit code and stderr to a failure, with secrets hidden."""
         known = self._transport.diagnosis if failure.kind in _DIAGNOSED else ""
         text = f"{failure.message} ({known})" if known not in failure.message else failure.message
         return ServerError(self._server.hide(text), kind=failure.kind, remedy=failure.remedy)

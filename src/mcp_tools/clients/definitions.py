@@ -1,4 +1,4 @@
-"""The definitions of external tools, cleaned for models: unique valid names, short descriptions, simple schemas.
+"""Definitions of external tools, cleaned for models: unique valid names, short descriptions, simple schemas.
 
 Descriptions are untrusted. A definition with hidden characters is left out.
 """
@@ -19,10 +19,10 @@ from mcp_tools.tool import Json, Tool
 
 _MAX_DESCRIPTION_CHARS = 200
 _MAX_SCHEMA_CHARS = 8_000
-"""As JSON. Larger schemas are reduced to the names and types of their parameters."""
+"""Size limit of a schema as JSON. Larger schemas are reduced to parameter names and types."""
 _MAX_DEPTH = 8
 _MAX_NAME_CHARS, _MAX_NAME_WORDS = 64, 4
-"""Longer names and choices count as prose."""
+"""Limits of names and choices. Longer ones count as prose."""
 _LIMIT_KEYWORDS = (
     "minimum",
     "maximum",
@@ -36,11 +36,11 @@ _LIMIT_KEYWORDS = (
 
 
 def plain_schema(schema: dict[str, Json], *, described: bool = True) -> dict[str, Json]:
-    """Return a simplified schema of arguments: always an object, references resolved, only common keywords.
+    """Return a simplified argument schema: an object with only common keywords and with references resolved.
 
     Args:
         schema: The schema from the server or a tool's file.
-        described: True to keep prose: descriptions, and names or choices that are whole sentences.
+        described: True to keep prose, that is, descriptions, and names or choices that are whole sentences.
     """
     plain = {"properties": {}, **_simple_schema(schema, schema, 0, described), "type": "object"}
     if len(json.dumps(plain)) > _MAX_SCHEMA_CHARS:
@@ -95,7 +95,7 @@ _MAX_TYPE_CHARS, _MAX_TYPE_DEPTH = 300, 3
 
 
 def returned_type(schema: dict[str, Json] | None) -> str:
-    """Return the type that programs get from a tool, as Python text such as `list[str]`; see `replies.py`."""
+    """Return the type of a tool's result in programs as a Python annotation such as `list[str]`; see `replies.py`."""
     if schema is None:
         return "str"
     plain = plain_schema(schema, described=False)
@@ -125,7 +125,7 @@ def _type_of(schema: dict[str, Any], depth: int) -> str:
 
 
 def _is_name_like(value: Json) -> bool:
-    """Return True unless the value is a text that looks like prose."""
+    """Return True unless the value is a string that looks like prose."""
     return not isinstance(value, str) or (len(value) <= _MAX_NAME_CHARS and len(value.split()) <= _MAX_NAME_WORDS)
 
 
@@ -141,7 +141,7 @@ def _is_type(value: Json) -> bool:
 
 
 def _referenced(reference: str, root: dict[str, Json]) -> Json:
-    """Return the target of a reference within the schema; an empty schema for any other reference."""
+    """Return the target of a reference within the schema, or an empty schema for any other reference."""
     if not reference.startswith("#/"):
         return {}
     target: Json = root
@@ -152,10 +152,10 @@ def _referenced(reference: str, root: dict[str, Json]) -> Json:
 
 SEPARATOR = "__"
 LONGEST_NAME = 64
-"""Limit of function names at model endpoints, in characters. MCP allows twice as many."""
+"""Maximum length of function names that model endpoints accept. MCP allows twice as many characters."""
 LONGEST_DESCRIPTION = 600
 _REFUSED = frozenset({"shape", "depth", "hidden"})
-"""Lint rules for which a tool is left out. Long texts, odd names and odd schemas are repaired instead."""
+"""Lint rules that exclude a tool. Long texts, unusual names and unusual schemas are repaired instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,15 +163,15 @@ class ExternalTool:
     """A tool of an external server."""
 
     name: str
-    """`server__tool`, valid for MCP and model endpoints."""
+    """Name of the form `server__tool`, valid for MCP and model endpoints."""
     server: str
     tool: str
     description: str
     input_schema: dict[str, Json]
-    """Simplified by `plain_schema`."""
+    """Argument schema, simplified by `plain_schema`."""
     output_schema: dict[str, Json] | None = None
     hints: dict[str, Json] = field(default_factory=dict)
-    """The server's annotations, unchecked."""
+    """Annotations from the server, not verified."""
 
     def as_tool(self) -> Tool:
         """Return the tool in the form that search and validation use."""
@@ -197,17 +197,17 @@ class RawListing:
 
     definitions: tuple[Json, ...] = ()
     notes: tuple[str, ...] = ()
-    """Problems of the list's pages."""
+    """Problems with pages of the list."""
 
 
 def listing_of(server: str, definitions: Sequence[Json], most: int, problems: Sequence[str] = ()) -> ToolListing:
-    """Return the usable tools among a server's definitions. Unusable ones are left out, with a note.
+    """Return the usable tools among a server's definitions, with a note about each unusable one.
 
     Args:
         server: The server's name.
         definitions: The definitions as the server sent them.
         most: Maximum number of tools.
-        problems: Problems of the list's pages, which become notes.
+        problems: Problems with pages of the list, which become notes.
     """
     tools: dict[str, ExternalTool] = {}
     notes = [f"the server {server}: {note}" for note in problems]
@@ -234,9 +234,9 @@ _OPTIONAL: dict[str, type] = {"title": str, "description": str, "annotations": d
 
 
 def _cleaned(given: dict[str, Json]) -> tuple[dict[str, Json], list[str]]:
-    """Return the parts of a definition that are used, and notes about invalid optional parts.
+    """Return the parts of a definition that we use, and notes about invalid optional parts.
 
-    A missing or empty inputSchema means that there are no arguments.
+    A missing or empty inputSchema means that the tool has no arguments.
     """
     schema = given.get("inputSchema")
     kept: dict[str, Json] = {"name": given.get("name")}
@@ -256,7 +256,7 @@ def _cleaned(given: dict[str, Json]) -> tuple[dict[str, Json], list[str]]:
 
 
 def _schema_problem(schema: Json) -> str:
-    """Return why a schema does not describe an object; empty if it does."""
+    """Return the reason why a schema does not describe an object, or an empty string if it does."""
     if not isinstance(schema, dict):
         return _kind_of(schema)
     kinds, properties = schema.get("type", "object"), schema.get("properties", {})
@@ -274,9 +274,9 @@ def _kind_of(value: Json) -> str:
 
 
 def public_name(server: str, tool: str, *, is_shared: bool = False) -> str:
-    """Return `server__tool`. If that is not a valid name, it is changed or cut, and a hash is added.
+    """Return `server__tool`. If that is not a valid name, it is altered or truncated, and a hash is added.
 
-    A dot becomes `_` without a hash, unless another tool of the server would get the same name.
+    A dot becomes `_` without a hash, unless another tool of this server would get the same name.
     """
     wanted = f"{server}{SEPARATOR}{tool}"
     name = re.sub(r"[^A-Za-z0-9_-]", "_", wanted)
@@ -294,7 +294,7 @@ def prefix_of(server: str) -> str:
 
 
 def _problem_of(definition: dict[str, Json]) -> str:
-    """Return why a definition is unusable; empty if it is usable."""
+    """Return the reason why a definition is unusable, or an empty string if it is usable."""
     if not definition.get("name"):
         return "it has no name"
     if flaw := _schema_problem(definition.get("inputSchema")):
@@ -304,7 +304,7 @@ def _problem_of(definition: dict[str, Json]) -> str:
 
 
 def suspicions_of(definition: dict[str, Json]) -> list[str]:
-    """Return parts of a definition that look like an attack on the model. The tool is shown anyway."""
+    """Return the parts of a definition that look like an attack on the model. Models see the tool anyway."""
     return [f"{found.where}: {found.message}" for found in lint(definition) if found.severity == "warning"]
 
 

@@ -1,7 +1,7 @@
-"""A server at a URL: the SDK's streamable HTTP transport, with an HTTP client that turns errors into replies.
+"""A server at a URL: the SDK's streamable HTTP transport with an HTTP client that converts errors to replies.
 
-In the SDK, one failed request ends the whole connection, answers have no size limit, and HTTP errors are lost. This
-client gives the SDK a valid event stream for every request, which contains the failure if there was one.
+In the SDK, one failed request ends the whole connection, responses have no size limit, and HTTP errors are lost. This
+client gives the SDK a valid event stream for every request. If the request failed, the stream contains the failure.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from mcp_tools.text import one_line
 
 _WRITE_SECONDS = 30.0
 _NOTICE_SECONDS = 5.0
-"""Limit of sending a message that has no reply."""
+"""Time limit for sending a message that has no reply."""
 _EVENTS = "text/event-stream"
 _NO_SESSION = re.compile(r"session|not (?:been )?initiali[sz]ed|before initiali[sz]ation", re.IGNORECASE)
-"""Some servers answer 400 with such a text if the session is lost."""
+"""Pattern for the body of the 400 response that some servers send when a session is lost."""
 
 
 class HttpTransport:
@@ -42,17 +42,17 @@ class HttpTransport:
         self._server = server
         self.inbox = Inbox()
         self.ended = asyncio.Event()
-        """Never set, because each request fails on its own."""
+        """Never set, because each request reports its own failure."""
         self.diagnosis = ""
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[Any]:
-        """Yield the streams. The first request connects; leaving the context ends the session."""
+        """Yield the streams. The first request opens the connection; leaving the context ends the session."""
         try:
             client = network_client(
                 partial(_Client, self.inbox),
                 headers=self._server.headers,
-                follow_redirects=False,  # a redirect would send the headers, with keys, elsewhere
+                follow_redirects=False,  # a redirect would send the headers, including API keys, to another server
                 # no read limit, since each call has its own
                 timeout=httpx2.Timeout(_WRITE_SECONDS, read=None, connect=self._server.entry.limits.connect_seconds),
             )
@@ -68,7 +68,7 @@ class _Client(httpx2.AsyncClient):
         self._inbox = inbox
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Send a request of the SDK's transport. The response to an MCP request always contains its reply."""
+        """Send a request from the SDK's transport. The response to an MCP request always contains the reply."""
         message = jsonrpc_message_adapter.validate_json(request.content) if request.method == "POST" else None
         if message is not None:
             self._inbox.sent(message)
@@ -91,7 +91,7 @@ class _Client(httpx2.AsyncClient):
     async def _reply_events(
         self, response: httpx2.Response, sent: types.JSONRPCRequest, failure: Exception | None
     ) -> AsyncGenerator[bytes]:
-        """Yield the events of a response to a request. An error becomes the reply."""
+        """Yield the events of the response to a request. An error is converted to the reply."""
         try:
             if failure is not None:
                 raise failure
@@ -110,7 +110,7 @@ class _Client(httpx2.AsyncClient):
     async def _stream_events(
         self, response: httpx2.Response, reply_to: types.RequestId | None
     ) -> AsyncGenerator[bytes]:
-        """Yield the events of a stream. If it ends before the reply and has event ids, the SDK asks for the rest."""
+        """Yield a stream's events. If a stream with event ids ends before the reply, the SDK requests the rest."""
         last = ""
         try:
             async for event in EventSource(response, max_event_size=LONGEST_MESSAGE):
@@ -162,7 +162,7 @@ class _Client(httpx2.AsyncClient):
 
 
 class _Stream(httpx2.AsyncByteStream):
-    """Replaces the body of a response with events."""
+    """A response body that consists of the given events."""
 
     def __init__(self, events: AsyncGenerator[bytes], response: httpx2.Response) -> None:
         self._events = events
@@ -187,7 +187,7 @@ def _event(message: types.JSONRPCMessage, about: str = "") -> bytes:
 
 
 def _content_type(response: httpx2.Response) -> str:
-    """Return the content type without parameters; empty if there is none."""
+    """Return the content type without parameters, or an empty string if there is none."""
     kind: str = response.headers.get("content-type", "")
     return kind.partition(";")[0].strip().lower()
 
@@ -202,7 +202,7 @@ def _is_session_lost(response: httpx2.Response, text: str) -> bool:
 
 
 async def _read_body(response: httpx2.Response) -> bytes:
-    """Return the decompressed body, or raise if it is longer than `LONGEST_MESSAGE`."""
+    """Return the decompressed body. Raise an error if it is longer than `LONGEST_MESSAGE`."""
     parts, size = [], 0
     async for part in response.aiter_bytes():
         parts.append(part)

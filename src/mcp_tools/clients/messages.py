@@ -1,8 +1,8 @@
 """Messages between us and a server, prepared for the SDK.
 
-The SDK drops a reply that it cannot read, so that the caller waits until its timeout, and it rejects a whole list or
-result because of one odd part. Here, a broken reply fails its request immediately, and lists and results are kept as
-the server sent them.
+The SDK drops a reply that it cannot read, so the caller waits until its timeout, and it rejects a whole list or result
+if one part is invalid. Here, a malformed reply fails its request immediately, and lists and results are kept as the
+server sent them.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from mcp_tools.tool import Json
 
 LONGEST_MESSAGE = 16 * 1024 * 1024
 RAW = "alita/raw"
-"""Key in the `_meta` of a list or result. Its value is the number under which the original is kept."""
+"""Key in the `_meta` of a list or result. The value is the number under which the original is stored."""
 _CLOSED_HERE = "the connection was closed"
 _ALREADY_KNOWN = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
-"""Error codes that the SDK uses itself. If a server sends them, they mean something else."""
+"""Error codes that the SDK itself uses. If a server sends one, it means something else."""
 
 
 _FAILURE = f"alita/{secrets.token_hex(8)}"
-"""Key in the `data` of an error that was made here. It holds the failure; no server can guess the name."""
+"""Key in the `data` of an error that we created. Its value is the failure. No server can guess the key."""
 
 
 def failed(request: RequestId, failure: ServerError) -> types.JSONRPCError:
@@ -49,7 +49,7 @@ def failed(request: RequestId, failure: ServerError) -> types.JSONRPCError:
 
 
 def _failure_in(error: types.ErrorData) -> ServerError | None:
-    """Return the failure that `failed` put into an error, if any."""
+    """Return the failure that `failed` stored in an error, if any."""
     data = error.data
     return ServerError(**data[_FAILURE]) if isinstance(data, dict) and _FAILURE in data else None
 
@@ -59,12 +59,12 @@ def _data_of(failure: ServerError) -> dict[str, Json]:
 
 
 def _server_error(error: types.ErrorData) -> ServerError:
-    """Return the failure for an error that the server sent. The connection is fine."""
+    """Return the failure for an error that the server sent over a working connection."""
     return ServerError(f"it answered with an error: {one_line(error.message, 1000)} ({error.code})", kind="answer")
 
 
 class Inbox:
-    """Reads the messages of one connection, and knows which requests wait for a reply."""
+    """Reads the messages of one connection, and tracks which requests are waiting for a reply."""
 
     def __init__(self) -> None:
         self._waiting: dict[RequestId, str] = {}
@@ -83,11 +83,11 @@ class Inbox:
         self._waiting.pop(request, None)
 
     def received(self, text: bytes | str, *, reply_to: RequestId | None = None) -> list[types.JSONRPCMessage]:
-        """Return the messages in a text, if it has any. A broken reply becomes the failure of its request.
+        """Return the messages in a text. A malformed reply becomes the failure of its request.
 
         Args:
             text: One message as JSON, or a list of messages.
-            reply_to: The request that a reply in the text answers, if the transport knows it.
+            reply_to: Id of the request that the text replies to, if the transport knows it.
         """
         try:
             loaded = json.loads(text)
@@ -125,7 +125,7 @@ class Inbox:
         return number
 
     def original(self, meta: Mapping[str, Any] | None) -> dict[str, Json]:
-        """Return the result as the server sent it, given the `_meta` of the SDK's copy."""
+        """Return a result as the server sent it, given the `_meta` of the SDK's copy."""
         return self._kept.pop((meta or {})[RAW])
 
     def _broken(self, request: Any, problem: str) -> list[types.JSONRPCMessage]:
@@ -135,16 +135,16 @@ class Inbox:
         return [failed(request, ServerError(f"its reply cannot be read: {one_line(problem, 300)}", kind="protocol"))]
 
     def _finish(self, request: RequestId | None) -> str | None:
-        """Stop waiting for a request, and return its method."""
+        """Stop waiting for the reply to a request, and return the request's method."""
         return None if request is None else self._waiting.pop(self._sent_id(request), None)
 
     def _sent_id(self, request: RequestId) -> RequestId:
-        """Return the id as we sent it: some servers answer "1" to the request 1."""
+        """Return the id as we sent it, because some servers reply with "1" to request 1."""
         is_text = request not in self._waiting and isinstance(request, str) and request.isdecimal()
         return int(request) if is_text else request
 
     def _only_waiting(self) -> RequestId | None:
-        """Return the waiting request if there is exactly one."""
+        """Return the pending request if there is exactly one."""
         return next(iter(self._waiting)) if len(self._waiting) == 1 else None
 
 
@@ -152,7 +152,7 @@ _MINIMAL_RESULTS: dict[str | None, dict[str, Json]] = {
     "tools/list": {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"},
     "tools/call": {"resultType": "complete", "content": []},
 }
-"""Valid results that the SDK gets instead of the originals, by method."""
+"""Minimal valid results, by method, that the SDK gets in place of the originals."""
 
 
 def _header_tools(tools: Json) -> list[Json]:
@@ -178,14 +178,14 @@ def _bytes(text: bytes | str) -> bytes:
 
 
 def _id_in(text: bytes | str) -> RequestId | None:
-    """Return the id in a broken message, if it contains exactly one."""
+    """Return the id in a malformed message, if it contains exactly one."""
     found = {match[1] for match in _ID.finditer(_bytes(text))}
     value = found.pop().decode(errors="replace") if len(found) == 1 else ""
     return (value[1:-1] if value.startswith('"') else int(value)) if value else None
 
 
 def _first_misfit(error: ValidationError) -> str:
-    """Return the first validation error with its place, preferring the kind of message that was probably meant."""
+    """Return the first validation error and its location, preferring the message type that was probably meant."""
     first = min(error.errors(include_url=False), key=lambda one: "Response" not in str(one["loc"]))
     place = ".".join(str(part) for part in first["loc"] if not str(part).startswith("JSONRPC"))
     return f"{place}: {first['msg']}" if place else str(first["msg"])
@@ -198,7 +198,7 @@ _TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, ht
 
 def failure_of(error: BaseException) -> ServerError:
     """Convert any exception of a connection to a `ServerError`."""
-    if isinstance(error, BaseExceptionGroup):  # prefer the cause over tasks that were cancelled because of it
+    if isinstance(error, BaseExceptionGroup):  # prefer the cause to tasks that were cancelled because of it
         leaves = [failure_of(inner) for inner in error.exceptions]
         return next((leaf for leaf in leaves if leaf.message != _CLOSED_HERE), leaves[0])
     match error:

@@ -1,6 +1,6 @@
-"""Results of external tools: their text, their value and their files.
+"""Results of external tools: text, value and files.
 
-A result is accepted as the server sent it. Content of an unknown kind is mentioned, and the rest is used.
+Results are not required to be valid MCP. Content of an unknown kind is only mentioned; the rest is used.
 """
 
 from __future__ import annotations
@@ -19,26 +19,25 @@ from mcp_tools.text import middle_left_out, one_line, printable
 from mcp_tools.tool import Json
 
 _MAX_VALUE_CHARS = 200
-"""Longer texts are not values but material to read."""
+"""Maximum length of a text that counts as a value. Longer texts are material to read."""
 _MAX_UNKNOWN_CHARS = 2_000
 WRAPPER = "result"
-"""Servers wrap a value that is not an object in a member of this name."""
+"""Name of the member in which servers wrap a value that is not an object."""
 _MAX_FILES = 20
 _SUFFIXES = {"audio/wav": ".wav", "audio/mp3": ".mp3", "audio/ogg": ".ogg", "image/webp": ".webp", "image/jpg": ".jpg"}
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyFile:
-    """A picture, an audio file or another file in a result."""
+    """An image, audio file or other file in a result."""
 
     name: str
-    """The name that the reply's text uses."""
+    """Name of the file in the reply's text."""
     kind: str
-    """MIME type; empty if the server does not send one."""
+    """MIME type. Empty if the server did not send one."""
     data: str = ""
-    """Content in base64; empty after it was saved."""
+    """Content in base64. Empty once the file is saved."""
     path: str = ""
-    """Path of the file after it was saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +47,13 @@ class ServerReply:
     ok: bool
     text: str
     value: Json = None
-    """The result, if it is a single number, boolean or short text."""
+    """The result if it is a single number, boolean or short text, otherwise None."""
     kind: str = ""
-    """For a failure: `tool`, `answer` (an error of the protocol), `arguments`, `timeout`, `gone`, `unknown` …"""
+    """Kind of failure: `tool`, `answer` (a protocol error), `arguments`, `timeout`, `gone`, `unknown` …"""
     seconds: float = 0.0
     files: tuple[ReplyFile, ...] = ()
     returned: tuple[Json, ...] = ()
-    """The value that programs get, as a tuple of one; empty if programs get the text."""
+    """The value that programs get, as a one-element tuple. Empty if programs get the text."""
 
 
 def reply_of(
@@ -65,14 +64,14 @@ def reply_of(
     Args:
         result: The result as the server sent it.
         hide: Removes secrets from a text.
-        most: Maximum number of characters to show. A longer text is cut, and added as a file.
+        most: Maximum number of characters to show. A longer text is truncated, and added in full as a file.
         schema: The tool's outputSchema.
     """
     files: list[ReplyFile] = []
     content, structured = result.get("content"), result.get("structuredContent")
     blocks = content if isinstance(content, list) else [] if content is None else [content]
     plain = "\n".join(filter(None, (_block_text(block, files) for block in blocks)))
-    if content is None and structured is None:  # some older servers use other names for the content
+    if content is None and structured is None:  # some older servers use other keys for the content
         known = {"_meta", "isError", "resultType"}
         structured = {key: value for key, value in result.items() if key not in known} or None
     text = hide(printable(_combined_text(plain, structured, blocks)))
@@ -92,7 +91,7 @@ def reply_of(
 
 
 def _cleaned(value: Json, hide: Callable[[str], str]) -> Json:
-    """Make all texts in a value printable, and remove secrets."""
+    """Make all strings in a value printable, and remove secrets."""
     if isinstance(value, dict):
         return {hide(printable(name)): _cleaned(inner, hide) for name, inner in value.items()}
     if isinstance(value, list):
@@ -101,7 +100,7 @@ def _cleaned(value: Json, hide: Callable[[str], str]) -> Json:
 
 
 def _returned(text: str, structured: Json, blocks: list[Json], schema: dict[str, Json] | None) -> Json:
-    """Return what programs get: the text, or the structured content without its wrapper."""
+    """Return the value that programs get: the text, or the structured content without its wrapper."""
     if structured is None:
         return text
     members = structured if isinstance(structured, dict) else {}
@@ -114,7 +113,7 @@ def _returned(text: str, structured: Json, blocks: list[Json], schema: dict[str,
 
 
 def _block_text(block: Any, files: list[ReplyFile]) -> str:
-    """Return a content block as text. Other content is mentioned, and its data is added to the files."""
+    """Return a content block as text. Other content is mentioned in the text, and its data is added to `files`."""
     if not isinstance(block, dict):
         return block if isinstance(block, str) else _as_json(block)
     kind, inside = block.get("type"), block.get("resource")
@@ -136,7 +135,6 @@ def _block_text(block: Any, files: list[ReplyFile]) -> str:
 
 
 def _file(what: str, data: Json, kind: Json, files: list[ReplyFile]) -> str:
-    """Add a file, and return the text that stands for it."""
     mime = one_line(str(kind or ""), 100)
     try:
         packed = "".join(str(data).rpartition(";base64,")[2].split())
@@ -157,7 +155,7 @@ def _as_json(value: Json) -> str:
 
 
 def _combined_text(text: str, structured: Json, blocks: list[Json]) -> str:
-    """Combine the text and the structured content. Most servers send the same in both, which is shown once."""
+    """Combine the text and the structured content. If both are the same, as with most servers, show it once."""
     if structured is None:
         return text
     is_single = isinstance(structured, dict) and len(structured) == 1
@@ -170,7 +168,7 @@ def _combined_text(text: str, structured: Json, blocks: list[Json]) -> str:
 
 
 def _is_same(text: str, value: Json, blocks: list[Json]) -> bool:
-    """Return True if a text, or the blocks that it was made of, has the same content as a value."""
+    """Return True if a text, or the blocks that it was made from, has the same content as a value."""
     if isinstance(value, str) and text.strip() == value.strip():
         return True
     texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]
@@ -180,7 +178,7 @@ def _is_same(text: str, value: Json, blocks: list[Json]) -> bool:
 
 
 def _json_or_text(text: Json) -> Json:
-    """Parse the text as JSON; return it unchanged if it is not JSON."""
+    """Parse the text as JSON. Return it unchanged if it is not JSON."""
     with contextlib.suppress(ValueError, TypeError, RecursionError):
         return json.loads(text)
     return text
@@ -199,7 +197,7 @@ def _single_value(text: str, structured: Json) -> Json:
 
 
 def _number(text: str) -> Json:
-    """Return the number that a text consists of; as a string if JSON spells it differently. Else None."""
+    """Return the number that makes up a text, as a string if JSON would spell it differently. Otherwise None."""
     value = _json_or_text(text) if len(text) < 40 else None
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None

@@ -31,12 +31,12 @@ _MAX_NAMES = 5
 
 
 class ServerLink:
-    """One server: its connection, opened on demand, and its tools."""
+    """One server, with its tools and a connection that is opened on demand."""
 
     def __init__(self, server: ExpandedServer, environment: Mapping[str, str], seen: ToolPins | None = None) -> None:
         self.name = server.entry.name
         self.notes: list[str] = []
-        """Messages for the user that were not shown yet."""
+        """Messages for the user that have not been shown yet."""
         self._server = server
         self._environment = environment
         self._seen = seen
@@ -51,21 +51,21 @@ class ServerLink:
 
     @property
     def protocol(self) -> str:
-        """The negotiated protocol version; empty without a connection."""
+        """The negotiated protocol version, or an empty string without a connection."""
         return self._connection.protocol if self._connection else ""
 
     @property
     def known(self) -> tuple[ExternalTool, ...]:
-        """The tools of the newest list; empty for an excluded server."""
+        """The tools in the latest list. Empty for an excluded server."""
         return () if self._exclusion else self._listing.tools
 
     @property
     def is_settled(self) -> bool:
-        """True if its tools are known, or the server is excluded."""
+        """True if the server's tools are known or the server is excluded."""
         return self._exclusion is not None or not self._is_stale
 
     async def refresh(self) -> None:
-        """List the server's tools, if they may have changed. A server that fails is excluded."""
+        """List the server's tools again if they may have changed. Exclude the server if that fails."""
         if self.is_settled:
             return
         try:
@@ -85,7 +85,7 @@ class ServerLink:
         return await (await self._connect()).definitions()
 
     async def call(self, tool: ExternalTool, arguments: dict[str, Json], seconds: float | None = None) -> ServerReply:
-        """Call a tool. Failures are part of the reply."""
+        """Call a tool. A failure is returned as a reply."""
         started = time.perf_counter()
         most = math.inf if seconds is None else max(seconds, 0.1)
         limit = min(self._server.entry.limits.call_seconds, most)
@@ -105,7 +105,7 @@ class ServerLink:
     async def _call_with_retry(
         self, tool: ExternalTool, arguments: dict[str, Json], limit: float, most: float
     ) -> ServerReply:
-        """Call a tool, and repeat the call once if that is safe: the server did not receive it, or the tool only reads.
+        """Call a tool. Retry once if that is safe: the server did not receive the call, or the tool is read-only.
 
         Raises:
             ServerError: There is no reply.
@@ -125,7 +125,7 @@ class ServerLink:
             is_second = True
 
     async def _drop_if_lost(self, connection: Connection, failure: ServerError) -> None:
-        """Drop an unusable connection, so that the next call opens a new one."""
+        """Drop a connection that is no longer usable, so that the next call opens a new one."""
         is_lost = failure.kind in {"gone", "session"} or not connection.is_open
         if is_lost or (failure.kind == "timeout" and not await connection.is_responsive()):
             if self._connection is connection:
@@ -168,7 +168,7 @@ class ServerLink:
             return self._connection
 
     async def _new_connection(self) -> Connection:
-        """Open a connection. Some old servers crash on the newest protocol; they get a second try with the old one."""
+        """Open a connection. Servers that crash on the newest protocol get a second attempt with the old protocol."""
         from mcp_tools.clients.connection import Connection
 
         def connection() -> Connection:
@@ -235,7 +235,7 @@ class ServerLink:
 
 
 WAIT_SECONDS = 10.0
-"""A search waits this long for servers that are starting. Their tools are added later."""
+"""How long a search waits for servers to start. Tools of slower servers are added later."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -249,10 +249,10 @@ class Servers:
         >>> await servers.aclose()
 
     Args:
-        servers: Their expanded entries.
-        environment: The user's variables. The processes get a few of them.
+        servers: Expanded entries of the servers.
+        environment: The user's environment variables, a few of which are passed to the processes.
         wait: Seconds that the first search waits for servers to start.
-        seen: The trusted tool definitions. Without it, changed definitions are not reported.
+        seen: The trusted tool definitions. Without them, changed definitions are not reported.
     """
 
     def __init__(
@@ -272,7 +272,7 @@ class Servers:
         self._index: Index | None = None
 
     def start(self) -> None:
-        """Start the servers in the background, so that they are ready when they are needed."""
+        """Start the servers in the background, so that they are ready when needed."""
         for link in self._links:
             if not link.is_settled and link.name not in self._starting:
                 self._starting[link.name] = asyncio.create_task(link.refresh())
@@ -292,7 +292,7 @@ class Servers:
         return list(dict.fromkeys(notes))
 
     async def search(self, query: str, limit: int) -> list[ExternalTool]:
-        """Return the tools that match a query, best first; all tools if there are no more than `limit`."""
+        """Return the best matches for a query, best first. If there are at most `limit` tools, return all of them."""
         await self._gather()
         if not self._tools:
             return []
@@ -308,7 +308,7 @@ class Servers:
         return found
 
     async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> ServerReply:
-        """Call a tool by its name `server__tool`. Failures are part of the reply."""
+        """Call a tool by its name `server__tool`. A failure is returned as a reply."""
         if not await self.has(name):
             message = f"no external tool is called {one_line(name, 80)}. {did_you_mean(name, self._tools, most=3)}"
             return ServerReply(False, message.rstrip(". "), kind="unknown")
@@ -316,14 +316,14 @@ class Servers:
         return await link.call(tool, arguments, seconds)
 
     async def changed(self, name: str) -> ChangedTool | None:
-        """Return a tool's new definition, if it changed since it was trusted."""
+        """Return a tool's new definition if it differs from the trusted one."""
         if not await self.has(name):
             return None
         tool, link = self._tools[name]
         return link.changed(tool)
 
     def trust(self, name: str) -> None:
-        """Trust a tool's new definition. If the tool no longer exists, its next call reports that."""
+        """Trust a tool's new definition. If the tool no longer exists, the next call reports that."""
         if name in self._tools:
             tool, link = self._tools[name]
             link.trust(tool)
@@ -346,7 +346,7 @@ class Servers:
             self._index = None
 
     async def _gather(self) -> None:
-        """Update the tools of all servers that are ready. Each server is only waited for once."""
+        """Update the tools of all servers that are ready. Wait for each server only once."""
         self.start()
         waited_for = [task for name, task in self._starting.items() if name not in self._late]
         if waited_for:
@@ -377,6 +377,6 @@ def _check_text(arguments: dict[str, Json]) -> None:
 
 
 def _search_entry(tool: ExternalTool) -> Tool:
-    """Return the tool with the words of its name added to the description, for search."""
+    """Return the tool for searching, with the words of its name added to the description."""
     words = _CAMEL.sub(" ", tool.tool).replace("_", " ").replace("-", " ")
     return replace(tool.as_tool(), description=f"{words} {tool.description}")

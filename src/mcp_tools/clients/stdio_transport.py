@@ -1,7 +1,7 @@
-"""A server that runs as a child process: its environment, process group, and messages with a size limit.
+"""A server that runs as a child process: its environment, its process group, and size-limited messages.
 
-The SDK's transport reads lines of any length into memory, does not report how the server ended, and leaves it running
-if we are killed. A supervising process between the two would make a call two to three times as slow.
+The SDK's transport reads lines of any length into memory, does not report how the server exited, and leaves it running
+if we are killed. A supervisor process between us and the server would make calls two to three times slower.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ kill -s KILL -- "-$group"
 """
 """Shell script that kills the server if we are killed.
 
-It reads the process group, and then `over` when the server has ended. If the pipe closes before that, we were killed.
-It is started before the server, so that there is no gap.
+The script reads the process group from a pipe, and then `over` once the server has exited. If the pipe closes before
+that, we were killed. The script starts before the server, so the server is never unsupervised.
 """
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
 _MAX_NOISE_LINES = 1_000
-"""Consecutive lines on stdout that are not messages."""
+"""Limit of consecutive lines on stdout that are not messages."""
 _MAX_NOISE_CHARS = 200
 _ERROR_LINES = 3
 _MAX_ERROR_LINE_BYTES = 500
@@ -51,7 +51,7 @@ _TERM_SECONDS = 1.0
 
 
 class StdioTransport:
-    """A server's process and its streams: `async with transport.open() as streams`."""
+    """Starts a server's process and provides its streams: `async with transport.open() as streams`."""
 
     def __init__(self, server: ExpandedServer, environment: Mapping[str, str], note: Callable[[str], None]) -> None:
         self._server = server
@@ -69,7 +69,7 @@ class StdioTransport:
 
     @property
     def diagnosis(self) -> str:
-        """The exit code and the last lines of stderr."""
+        """The server's exit code and the last lines of its stderr."""
         code = self._process.returncode if self._process else None
         parts = [self.problem] if self.problem else []
         if code is not None and not self.problem:
@@ -82,7 +82,7 @@ class StdioTransport:
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[Streams]:
-        """Start the process and yield its streams. Leaving the context ends it and everything that it started.
+        """Start the process and yield its streams. On exit, stop it and every process that it started.
 
         Raises:
             ServerError: The process cannot be started.
@@ -97,7 +97,7 @@ class StdioTransport:
             try:
                 yield read, write
             finally:
-                # Shielded, so that cancellation does not leave a process behind. All waits have limits.
+                # Shielded, so that cancellation does not leave a process behind. Every wait has a time limit.
                 with anyio.CancelScope(shield=True):
                     await _stop(process)
                     for worker in workers:
@@ -108,7 +108,7 @@ class StdioTransport:
 
     @contextlib.asynccontextmanager
     async def _supervised(self) -> AsyncIterator[Process]:
-        """Yield the server's process, which ends even if we are killed."""
+        """Yield the server's process, which is stopped even if we are killed."""
         try:
             guard = await child.start(["/bin/sh", "-c", _GUARD], env={"PATH": "/usr/bin:/bin"}, stdin=child.PIPE)
         except OSError as error:
@@ -172,7 +172,7 @@ class StdioTransport:
             pass
         finally:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), 0.2)  # so that the failure can name the exit code
+                await asyncio.wait_for(process.wait(), 0.2)  # so that the failure can include the exit code
             inbound.close()
             self.ended.set()
 
@@ -186,7 +186,7 @@ class StdioTransport:
                 await process.stdin.drain()
 
     async def _read_stderr(self, process: Process) -> None:
-        """Keep the last lines of stderr, which may be endless."""
+        """Keep the last lines of stderr, which may be unbounded."""
         assert process.stderr is not None
         rest = b""
         while chunk := await process.stderr.read(65_536):
@@ -201,7 +201,7 @@ class StdioTransport:
 
 
 async def _stop(process: Process) -> None:
-    """Close stdin, wait, and kill the whole process group, even if only children of the server are left."""
+    """Close stdin, wait, and kill the whole process group, even if only the server's children still run."""
     assert process.stdin is not None
     process.stdin.close()
     try:
@@ -218,7 +218,7 @@ async def _stop(process: Process) -> None:
 
 
 async def _wait_for_exit(process: Process, seconds: float) -> bool:
-    """Return True if the process exits in time. `process.wait` also waits for pipes that its children hold open."""
+    """Return True if the process exits in time. `process.wait` also waits for pipes that children hold open."""
     end = asyncio.get_running_loop().time() + seconds
     while process.returncode is None:
         if asyncio.get_running_loop().time() >= end:

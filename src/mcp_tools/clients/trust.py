@@ -1,8 +1,8 @@
-"""The user's decisions about what a project's files may start, and the tool definitions that the user trusts.
+"""The user's decisions about the contents of project files, and the tool definitions that the user trusts.
 
-A project's files are untrusted: their servers run code or receive variables, and their models decide on actions. A
-decision applies to one project and to exactly one content; after a change the user is asked again. Decisions are stored
-outside the project.
+A project's files are untrusted: they can name servers that run code or receive variables, and models that decide on
+actions. A decision applies to one project and one exact content, so the user is asked again after any change. Decisions
+are stored outside the project.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Decisions:
     """The user's decisions.
 
     Args:
-        path: The file, in the user's data folder. An unreadable file counts as empty.
+        path: The file with the decisions, in the user's data folder. An unreadable file counts as empty.
     """
 
     def __init__(self, path: Path) -> None:
@@ -53,7 +53,7 @@ class Decisions:
         self._file = JsonFile(path, _Document, empty={"schema": 1})
 
     def of(self, digest: str, project: Path) -> Verdict | None:
-        """Return the decision about one content of a project's file; None if there is none."""
+        """Return the decision about the content with this digest in a project, or None if there is none."""
         return self._file.remembered().of(project).verdicts.get(digest)
 
     def is_off(self, entry: ServerEntry, project: Path) -> bool:
@@ -91,12 +91,11 @@ PINS_FILE = "mcp-seen.json"
 
 @dataclass(frozen=True, slots=True)
 class ChangedTool:
-    """A tool whose definition differs from the trusted one."""
+    """A tool with a definition that differs from the trusted one."""
 
     server: str
     tool: str
     definition: str
-    """The new definition as JSON."""
 
 
 class _Pin(BaseModel):
@@ -110,29 +109,29 @@ class Contact(BaseModel):
 
     ok: bool
     notes: list[str] = []
-    """Why it could not be used, or which tools were left out."""
+    """Reasons why the server could not be used, or notes about omitted tools."""
 
 
 class _Pins(BaseModel):
     form: Literal[2] = Field(2, alias="schema")
     servers: dict[str, dict[str, _Pin]] = {}
-    """By the digest of a server's entry, then by the tool's name on the server."""
+    """Pins by the digest of a server's entry, then by the tool's name on the server."""
     contacts: dict[str, Contact] = {}
-    """By the same digest."""
+    """Last contacts by the digest of a server's entry."""
 
 
 class ToolPins:
-    """The trusted tool definitions. The first definition of a tool is trusted; a changed one needs the user's consent.
+    """The trusted tool definitions. A tool's first definition is trusted; a change needs the user's consent.
 
     Args:
-        path: The file. An unreadable file counts as empty, and write errors are ignored.
+        path: The file with the definitions. An unreadable file counts as empty, and write errors are ignored.
     """
 
     def __init__(self, path: Path) -> None:
         self._file = JsonFile(path, _Pins, empty={"schema": 2})
 
     def changed(self, entry: ServerEntry, tools: Sequence[ExternalTool]) -> dict[str, ChangedTool]:
-        """Store new definitions, and return the tools that differ from what was trusted, by their original names."""
+        """Store new definitions, and return the tools that differ from their trusted definitions, by original name."""
         pins = self._file.remembered()
         if _update_pins(pins, entry, tools):
             with contextlib.suppress(OSError), self._file.changing() as pins:
@@ -141,7 +140,7 @@ class ToolPins:
         return {one.tool: one for one in _changed_tools(entry, pins) if one.tool in listed}
 
     def contact(self, entry: ServerEntry) -> Contact | None:
-        """Return the outcome of the last connection; None if there was none."""
+        """Return the outcome of the last connection, or None if there was none."""
         return self._file.remembered().contacts.get(entry.digest)
 
     def found(self, entry: ServerEntry, contact: Contact) -> None:
@@ -151,7 +150,7 @@ class ToolPins:
                 pins.contacts[entry.digest] = contact
 
     def pending(self, entry: ServerEntry) -> list[ChangedTool]:
-        """Return the changed tools of the server's last list that the user has not accepted."""
+        """Return the changed tools in the server's last list that the user has not accepted."""
         return _changed_tools(entry, self._file.remembered())
 
     def trust(self, entry: ServerEntry, tools: Iterable[str]) -> None:
@@ -164,7 +163,7 @@ class ToolPins:
 
 
 def _update_pins(pins: _Pins, entry: ServerEntry, tools: Sequence[ExternalTool]) -> bool:
-    """Store a server's present definitions; return True if anything changed."""
+    """Store a server's current definitions, and return True if anything changed."""
     known = pins.servers.setdefault(entry.digest, {})
     before = dict(known)
     for tool in tools:
@@ -200,14 +199,14 @@ class ServerStatus:
 def status_of(
     entry: ServerEntry, decisions: Decisions, environment: Mapping[str, str], project: Path, *, decided: bool = False
 ) -> ServerStatus:
-    """Return whether a server may be started, and if not, why.
+    """Decide whether a server may be started, with the reason if it may not.
 
-    With `decided`, the user has asked for exactly this server, so that neither trust nor `disabled` matters.
+    With `decided`, the user has asked for this particular server, so its trust and `disabled` are not checked.
     """
     enable = f"alita mcp enable {entry.name}"
     serves = "serve" in entry.arguments
     if serves and (Path(entry.command).stem == "alita" or any("agent.cli.main" in word for word in entry.arguments)):
-        # Other clients' files may list our own server. It must not connect to itself.
+        # Other clients' files may list our own server, which must not connect to itself.
         return ServerStatus(entry, "off", reason="it is alita itself")
     if not decided:
         if entry.is_off or (entry.scope == "project" and decisions.is_off(entry, project)):

@@ -1,1 +1,1 @@
-"""Locked environments: packages that tools and programs declare, resolved and built by uv, shared by their lock."""
+"""Locked environments with the packages that tools and programs declare, resolved and built by uv."""

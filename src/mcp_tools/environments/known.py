@@ -1,4 +1,4 @@
-"""The most downloaded packages. They need no confirmation, and unknown names are compared with them."""
+"""The most downloaded packages, which need no confirmation and with which unknown names are compared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, IMPORT_NAMES, import_name, imported_modules
 
 _MIN_SIMILARITY = 0.85
-"""Names at least this similar count as a typing error."""
+"""Minimum similarity to a known name at which an unknown name counts as a typo."""
 
 
 @functools.cache
@@ -22,7 +22,7 @@ def known_packages() -> frozenset[str]:
 
 
 def near_miss(name: str) -> str:
-    """Return the known package with the most similar name; empty if the name is known, or not similar to any."""
+    """Return the known package with the most similar name. Empty if the name is known or resembles none."""
     if name in known_packages():
         return ""
     found = get_close_matches(name, sorted(known_packages()), n=1, cutoff=_MIN_SIMILARITY)
@@ -30,11 +30,11 @@ def near_miss(name: str) -> str:
 
 
 DISTRIBUTIONS = {module.lower(): name for name, module in IMPORT_NAMES.items()}
-"""Package names of modules whose package has another name: `sklearn` is `scikit-learn`."""
+"""Package names by module, where the two differ: `sklearn` is in `scikit-learn`."""
 
 
 def imported_packages(source: str, modules: Collection[str]) -> tuple[str, ...]:
-    """Return the known packages that a source imports, without those that come with alita and without `modules`."""
+    """Return the known packages that a source imports, except `modules` and packages that come with alita."""
     own = {*sys.stdlib_module_names, *modules, *map(import_name, (*BASE_PACKAGES, *FILE_PACKAGES))}
     named = sorted(imported_modules(source) - own)
     names = [DISTRIBUTIONS.get(name.lower(), name.lower().replace("_", "-")) for name in named]

@@ -27,21 +27,21 @@ RESOLVE_SECONDS = 120.0
 MAX_LOCK_BYTES = 2_000_000
 MAX_PACKAGES = 200
 _VARIABLES = ("UV_*", "SSL_CERT_*", "REQUESTS_CA_BUNDLE", *child.PROXIES)
-"""Variables of the user that uv gets: index, certificates and proxies."""
+"""The user's environment variables that are passed to uv: index, certificates and proxies."""
 _MISSING = re.compile(r"Because ([\w.-]+) was not found in the (?:package registry|provided package locations|cache)")
 _NO_WHEEL = re.compile(
     r"no wheels|only source distributions|no usable wheels|building source distributions is disabled"
 )
 _NETWORK_PROBLEM = re.compile(r"(?i)failed to fetch|error sending request|network|dns error|timed out")
 _VERSION = r"[<>=!~]=?=?\s*\w[\w.*+!-]*"
-# Versions are separated by commas, so that the pattern matches in only one way and stays fast.
+# Commas must separate versions, so that there is only one way to match and the pattern stays fast.
 _REQUIREMENT = re.compile(
     rf"([A-Za-z0-9][\w.-]*)\s*(?:(\[[\w\s,.-]*\])\s*)?((?:{_VERSION}(?:\s*,\s*{_VERSION})*\s*(?:,\s*)?)?)", re.ASCII
 )
 
 
 class PackageError(ModelFixableError):
-    """The declared packages cannot be used: an unknown name, a conflict, or a package without a wheel."""
+    """The declared packages cannot be used, because of an unknown name, a conflict, or a package without a wheel."""
 
 
 class PackageIndexError(UserError):
@@ -50,12 +50,12 @@ class PackageIndexError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One package of a lock."""
+    """One package in a lock."""
 
     name: str
     version: str
     size: int
-    """Size of its wheel in bytes; 0 if the index does not state it."""
+    """Size of the wheel in bytes, or 0 if the index does not state it."""
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
@@ -69,13 +69,13 @@ class Lock:
 
     @cached_property
     def id(self) -> str:
-        """Hash of the text and the interpreter; names the environment."""
+        """Hash of the text and the interpreter. It identifies the environment."""
         tag = f"{sys.implementation.cache_tag} {sys.platform} {os.uname().machine}"
         return hashlib.sha256(f"{tag}\n{self.text}".encode()).hexdigest()[:32]
 
     @property
     def is_valid(self) -> bool:
-        """False if the text is damaged."""
+        """True unless the text is damaged."""
         try:
             return bool(self.releases)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -83,7 +83,7 @@ class Lock:
 
     @cached_property
     def releases(self) -> tuple[Release, ...]:
-        """The packages of the lock."""
+        """The packages in the lock."""
         packages: list[dict[str, Any]] = tomllib.loads(self.text).get("packages", [])
         return tuple(
             Release(one["name"], one.get("version", "?"), sum(wheel.get("size", 0) for wheel in one.get("wheels", [])))
@@ -95,7 +95,7 @@ def normalised(requirement: str) -> str:
     """Return a requirement in canonical form: `Scikit_Learn >= 1` and `sklearn>=1` become `scikit-learn>=1`.
 
     Raises:
-        PackageError: It is not a name with versions, but a URL, a path or an option.
+        PackageError: The text is not a name with versions but a URL, a path or an option.
     """
     found = _REQUIREMENT.fullmatch(requirement.strip()) if len(requirement) <= 200 else None
     if found is None:
@@ -118,11 +118,11 @@ async def resolve(
     """Resolve packages to a lock.
 
     Args:
-        requirements: As `normalised` returns them.
-        before: Releases after this time (RFC 3339) are ignored.
-        pinned: Versions such as `numpy==2.1.0` that are used if the package is needed.
+        requirements: Requirements in the form that `normalised` returns.
+        before: Time in RFC 3339 format. Later releases are ignored.
+        pinned: Pins such as `numpy==2.1.0`, each of which applies if the package is needed.
         cache: uv's cache folder.
-        wheels: Local wheels for requirements that no index has.
+        wheels: Local wheels for requirements that are not on any index.
 
     Raises:
         PackageError: The packages cannot be resolved.
@@ -150,7 +150,7 @@ async def resolve(
 
 
 async def run_uv(arguments: Sequence[str], *, cache: Path, seconds: float) -> str | None:
-    """Run uv with this interpreter. Return its error output if it failed, else None.
+    """Run uv with this interpreter. Return its error output if it failed, otherwise None.
 
     Raises:
         PackageIndexError: uv is missing, or did not finish in time.
@@ -162,7 +162,7 @@ async def run_uv(arguments: Sequence[str], *, cache: Path, seconds: float) -> st
     own |= {
         "UV_PYTHON": sys.executable,
         "UV_LINK_MODE": "hardlink",
-    }  # symbolic links would break when the cache is emptied
+    }  # symbolic links would break when the cache is cleared
     process = await child.start(
         [uv, "--quiet", *arguments], env=child.environment(*_VARIABLES) | own, stderr=child.PIPE
     )
@@ -179,7 +179,6 @@ async def run_uv(arguments: Sequence[str], *, cache: Path, seconds: float) -> st
 
 
 def _refusal(output: str, wanted: Sequence[str]) -> PackageError | PackageIndexError:
-    """Convert uv's error output to an error with advice."""
     if missing := _MISSING.search(output):
         near = near_miss(missing[1])
         return PackageError(f"there is no package {missing[1]!r}" + (f": did you mean {near}?" if near else ""))

@@ -1,4 +1,4 @@
-"""The user's package environments: planned, allowed, built once each, and removed after long disuse."""
+"""The user's package environments: plan, allow and build them, and remove those not used for a long time."""
 
 from __future__ import annotations
 
@@ -40,14 +40,13 @@ from mcp_tools.small_files import read_small
 from mcp_tools.text import one_line
 
 FOLDER = "environments"
-"""Name of the folder in the user's data folder."""
 BUILD_SECONDS = 600.0
 MAX_BYTES = 2_000_000_000
-"""Limit of the wheels of one environment."""
+"""Limit on the total size of one environment's wheels."""
 _MAX_COMPILER_KIB = 2_000_000
 """Memory limit of the process that compiles packages, because their source is untrusted."""
 _READY = ".ready"
-"""Marks a complete environment. Its modification time is the time of the last use."""
+"""Name of the file that marks a complete environment. Its modification time records the last use."""
 
 
 _GRANTED: ContextVar[frozenset[str]] = ContextVar("granted", default=frozenset())
@@ -55,7 +54,7 @@ _GRANTED: ContextVar[frozenset[str]] = ContextVar("granted", default=frozenset()
 
 @contextmanager
 def granting(names: Collection[str]) -> Iterator[None]:
-    """Allow packages inside the block, for this task only. Used if the user's policy allows them for one call."""
+    """Allow packages inside the block, in this task only. Used when the user's policy allows them for one call."""
     token = _GRANTED.set(frozenset(names))
     try:
         yield
@@ -64,7 +63,7 @@ def granting(names: Collection[str]) -> Iterator[None]:
 
 
 class NotAllowedError(PackageError):
-    """The user has not allowed a package. `plan` lists what they would have to allow."""
+    """The user has not allowed a package. `plan` lists the packages to allow."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(f"{NOT_ALLOWED} {', '.join(map(str, plan.new))}")
@@ -73,18 +72,18 @@ class NotAllowedError(PackageError):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The packages of an environment, before anything is downloaded."""
+    """The packages for an environment, before anything is downloaded."""
 
     wanted: tuple[str, ...]
     lock: Lock
     new: tuple[Release, ...]
     """Packages that the user has not allowed yet."""
     unknown: tuple[str, ...]
-    """Names among `new` that are not well known."""
+    """Names of packages in `new` that are not well known."""
 
     @property
     def size(self) -> int:
-        """Bytes to download."""
+        """Download size in bytes."""
         return sum(release.size for release in self.lock.releases)
 
 
@@ -95,13 +94,11 @@ class Installed:
     path: Path
     releases: tuple[str, ...]
     size: int
-    """Size in bytes."""
     used: datetime
-    """Time of the last use."""
 
 
 class Environments:
-    """The environments in a folder.
+    """A folder of environments.
 
     Example:
         >>> environments = Environments(data_dir / FOLDER, print)
@@ -109,7 +106,7 @@ class Environments:
         >>> folder = await environments.ready(["scipy>=1.11"])  # add it to sys.path
 
     Args:
-        folder: Folder of the locks and environments.
+        folder: The folder for locks and environments.
         tell: Called with one line of text about each download.
     """
 
@@ -132,10 +129,10 @@ class Environments:
         return tuple(sorted(name for name in names if name not in known_packages() and name not in self._permitted))
 
     async def plan(self, requirements: Iterable[str]) -> Plan:
-        """Resolve packages, or reuse their earlier lock.
+        """Resolve packages, or reuse an earlier lock for them.
 
         Raises:
-            PackageError: A requirement is invalid, a name looks like a typing error, or the packages conflict.
+            PackageError: A requirement is invalid, a name looks like a typo, or the packages conflict.
             UserError: The index cannot be reached, or a file cannot be written.
         """
         wanted = tuple(sorted({normalised(one) for one in requirements}))
@@ -148,13 +145,13 @@ class Environments:
         return Plan(wanted, lock, new, tuple(one.name for one in new if one.name not in known_packages()))
 
     def allow(self, plan: Plan) -> None:
-        """Store that the user allowed these packages."""
+        """Record that the user has allowed these packages."""
         with os_errors_as(UserError, "The allowed packages cannot be stored"), self._allowed.changing() as stored:
             stored["packages"] = sorted({*stored["packages"], *(release.name for release in plan.new)})
 
     @property
     def allowed(self) -> list[str]:
-        """The names of the packages that the user allowed."""
+        """The names of the packages that the user has allowed."""
         return self._allowed.remembered()["packages"]
 
     @property
@@ -162,7 +159,7 @@ class Environments:
         return _GRANTED.get().union(self.allowed)
 
     def forget(self, names: Iterable[str]) -> None:
-        """Remove packages from the allowed ones."""
+        """Remove packages from the list of allowed packages."""
         with os_errors_as(UserError, "The allowed packages cannot be changed"), self._allowed.changing() as stored:
             stored["packages"] = sorted({*stored["packages"]} - {*names})
 
@@ -177,15 +174,15 @@ class Environments:
         return found
 
     async def ready(self, requirements: Iterable[str]) -> Path:
-        """Return the folder to import the packages from. It is built if it does not exist.
+        """Return the folder to import the packages from, building it if necessary.
 
         Raises:
             NotAllowedError: The user has not allowed a package.
-            PackageError: See `plan`. Also raised for little-known packages that the user has not allowed.
+            PackageError: See `plan`. Also raised for a little-known package that the user has not allowed.
             UserError: The index cannot be reached, or a file cannot be written.
         """
         requirements = [*requirements]
-        if unknown := self.unknown(requirements):  # fail before asking the index
+        if unknown := self.unknown(requirements):  # fail before contacting the index
             raise PackageError(f"{NOT_ALLOWED} {', '.join(unknown)}")
         plan = await self.plan(requirements)
         if plan.new:
@@ -198,13 +195,13 @@ class Environments:
         return place / "packages"
 
     def make_built_folder(self) -> Path:
-        """Create and return the folder of all environments. Sessions may read it."""
+        """Create and return the folder that contains all environments. Sessions may read it."""
         with os_errors_as(UserError, f"{self.built} cannot be written"):
             self.built.mkdir(mode=0o755, parents=True, exist_ok=True)
         return self.built
 
     async def remove_unused(self, days: float) -> list[Path]:
-        """Remove environments that were not used for so many days, incomplete builds, and uv's cache."""
+        """Remove environments that have not been used for `days` days, incomplete builds, and uv's cache."""
         removed = await asyncio.to_thread(self._remove_unused, days)
         if (cache := self.folder / "cache").exists():
             output = await run_uv(["cache", "clean"], cache=cache, seconds=RESOLVE_SECONDS)
@@ -229,7 +226,7 @@ class Environments:
             raise PackageError(f"{name!r} is not among the packages that are known: did you mean {known}?")
 
     def fetched(self, wanted: Iterable[str]) -> Iterator[str]:
-        """Yield the packages that come from the index. The user's own code is replaced by the packages that it needs.
+        """Yield the packages to get from the index. The user's own code is replaced by its dependencies.
 
         Raises:
             PackageError: The user's code is not on this machine.
@@ -286,9 +283,9 @@ class Environments:
 
 
 def _finish(draft: Path, place: Path) -> None:
-    """Move a finished draft to its place, unless another process was faster."""
+    """Move a finished draft to its final place, unless another process has already done so."""
     (draft / _READY).touch()
-    if place.exists() and not (place / _READY).exists():  # from a build that was killed
+    if place.exists() and not (place / _READY).exists():  # left over from a build that was killed
         shutil.rmtree(place, ignore_errors=True)
     try:
         draft.rename(place)
@@ -298,7 +295,7 @@ def _finish(draft: Path, place: Path) -> None:
 
 
 async def _compile(folder: Path) -> None:
-    """Compile packages in a background process that may outlive us, so that the first call is fast."""
+    """Compile packages in a background process that may outlive this one, so that the first call is fast."""
     limits = f"ulimit -v {_MAX_COMPILER_KIB}; ulimit -t {BUILD_SECONDS:.0f}"
     command = ["sh", "-c", f'{limits}; nice "$0" -I -m compileall -q -j 0 "$1" >/dev/null 2>&1 </dev/null &']
     process = await child.start([*command, child.executable(), str(folder)], env=child.environment())
@@ -309,7 +306,7 @@ def package_name(requirement: str) -> str:
     """Return the normalised name of a package in a requirement such as `SciPy[all]>=1.11`.
 
     Raises:
-        PackageError: It is not a name with versions.
+        PackageError: The requirement is not a name with versions.
     """
     return _name(normalised(requirement))
 
@@ -324,7 +321,7 @@ def _normalised_name(name: str) -> str:
 
 @functools.cache
 def _host_versions() -> tuple[str, ...]:
-    """Return the versions of the packages that come with alita. Environments must be compatible with them."""
+    """Return the versions of the packages that come with alita, which every environment must be compatible with."""
     found = []
     for name in (*BASE_PACKAGES, *FILE_PACKAGES):
         try:

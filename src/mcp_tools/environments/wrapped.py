@@ -1,4 +1,4 @@
-"""The user's own code as packages: wheels that are identified by their content."""
+"""The user's own code as packages: wheels that are identified by a hash of their content."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FORM = re.compile(r"([a-z0-9]+(?:-[a-z0-9]+)*)==([0-9a-z.]+)\+wrapped([0-9a-f]{
 
 
 def requirement_of(name: str, version: str, digest: str) -> str:
-    """Return the requirement for a wheel with this content hash. No index has such a version."""
+    """Return the requirement for a wheel with this content hash. Such a version never exists on an index."""
     return f"{name}=={version}+wrapped{digest}"
 
 
@@ -24,22 +24,22 @@ def is_wrapped(requirement: str) -> bool:
 
 
 def label_of(requirement: str) -> str:
-    """Return a requirement for display: `roman 1.2 / 3f9a…`."""
+    """Return a requirement for display, such as `roman 1.2 / 3f9a…`."""
     found = _FORM.fullmatch(requirement)
     return f"{found[1]} {found[2]} / {found[3]}" if found else requirement
 
 
 def wheel_name(requirement: str) -> str:
-    """Return the file name of a requirement's wheel."""
+    """Return the file name of the wheel for a requirement."""
     name, _, version = requirement.partition("==")
     return f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
 
 
 class WrappedCode:
-    """The wheels of the user's own code.
+    """Stores the wheels of the user's own code.
 
     Args:
-        folder: Folder of the wheels.
+        folder: The folder with the wheels.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -58,7 +58,7 @@ class WrappedCode:
                 write_whole(path, wheel)
 
     def wheel(self, requirement: str) -> Path:
-        """Return the wheel of a requirement.
+        """Return the path of the wheel for a requirement.
 
         Raises:
             PackageError: It is not on this machine.
@@ -72,7 +72,7 @@ class WrappedCode:
         return path
 
     def requires(self, requirement: str) -> list[str]:
-        """Return the packages that a wheel requires.
+        """Return the packages that the wheel for a requirement depends on.
 
         Raises:
             PackageError: It is not on this machine.

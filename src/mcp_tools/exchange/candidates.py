@@ -1,4 +1,4 @@
-"""Finds the tools in a file, a folder or an archive by other people, without running them."""
+"""Find the tools in someone else's file, folder or archive without running them."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from mcp_tools.tool import Capabilities, Json
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A tool to be imported."""
+    """A tool that may be imported."""
 
     name: str
     source: bytes = b""
     document: bytes | None = None
-    """The content of its JSON file; None if it has none."""
+    """Content of the tool's JSON file, or None if there is none."""
     about: Mapping[str, str] = field(default_factory=dict)
-    """Texts from a registry: `description`, `args`, `returns`."""
+    """Texts from a registry, under the keys `description`, `args` and `returns`."""
     capabilities: Capabilities = field(default_factory=Capabilities)
     """The declared capabilities of a tool without a JSON file."""
     wheels: Mapping[str, bytes] = field(default_factory=dict)
     """Wheels of user code in the same import, by file name."""
     refused: str = ""
-    """The reason why it cannot be imported; empty if it can."""
+    """The reason why the tool cannot be imported. Empty if it can be."""
 
 
 def candidates(path: Path) -> list[Candidate]:
@@ -95,7 +95,7 @@ def _found(members: Members, path: Path) -> Iterator[Candidate]:
 
 
 def _without_top(members: Members) -> Members:
-    """Strip the top folder from all paths, if all files are in the same one."""
+    """Strip the top-level folder from all paths if all files are in the same one."""
     tops = {name.partition("/")[0] for name in members}
     if len(tops) == 1 and all("/" in name for name in members):
         return {name.partition("/")[2]: content for name, content in members.items()}
@@ -119,7 +119,7 @@ def _require_manifest(members: Members) -> None:
 
 
 def _in_folder(members: Members, sources: str, objects: str) -> Iterator[Candidate]:
-    """Yield the tools with sources and JSON files directly in these folders. Files that begin with `_` are skipped."""
+    """Yield tools with source and JSON files directly in these folders. Names that start with `_` are skipped."""
     there = {PurePosixPath(name) for name in members}
     for path in sorted(there):
         name, folder = path.stem, f"{path.parent}/".removeprefix("./")
@@ -130,7 +130,7 @@ def _in_folder(members: Members, sources: str, objects: str) -> Iterator[Candida
             yield from _of_file(name, members[str(path)], document)
         elif path.suffix == ".json" and folder == objects and PurePosixPath(f"{sources}{name}.py") not in there:
             given = _json(members[str(path)], path.name, damaged=None)
-            if isinstance(given, dict) and META_HASH in str(given.get("_meta")):  # a tool's JSON file, not some other
+            if isinstance(given, dict) and META_HASH in str(given.get("_meta")):  # a tool's JSON file
                 yield Candidate(name, refused=f"there is no {name}.py next to its JSON file")
 
 
@@ -160,7 +160,7 @@ def _undotted(one: Candidate) -> Candidate:
         tools = Capabilities.from_json(meta.get(CAPABILITIES, {})).tools
         source = wheel.without_dots(one.source.decode(), tools).encode()
     except (ValueError, KeyError, TypeError, AttributeError, SyntaxError, RecursionError, MemoryError):
-        return one  # the importer reports the problem
+        return one  # the importer will report the problem
     return Candidate(one.name, source, one.document)
 
 

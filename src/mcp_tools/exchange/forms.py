@@ -1,4 +1,4 @@
-"""Exports tools: a table of formats, and a function that writes one."""
+"""Export formats for tools, and a function that writes an export."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORMAT = "alita-tools"
 
 
 def flat(parcels: Sequence[Parcel], target: str) -> Members:
-    """Return the two files of each tool, and the wheels of wrapped code."""
+    """Return each tool's two files, and the wheels of wrapped code."""
     pairs = {
         f"{one.name}{end}": data for one in parcels for end, data in ((".py", one.source), (".json", one.document))
     }
@@ -33,7 +33,7 @@ def flat(parcels: Sequence[Parcel], target: str) -> Members:
 
 
 def archived(parcels: Sequence[Parcel], target: str) -> Members:
-    """Return the same files in the folder `tools/`, and a manifest with their hashes."""
+    """Return the same files as `flat` in the folder `tools/`, and a manifest with their hashes."""
     members = {f"tools/{name}": content for name, content in flat(parcels, target).items()}
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
     manifest = json.dumps({"format": FORMAT, "version": 1, "files": hashes}, indent=2)
@@ -42,20 +42,17 @@ def archived(parcels: Sequence[Parcel], target: str) -> Members:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A format of exports."""
+    """An export format."""
 
     about: str
     files: Callable[[Sequence[Parcel], str], Members]
-    """Function of the tools and the target's name that returns the files to write."""
+    """Function that takes the tools and the target's name, and returns the files to write."""
     kind: Literal["file", "folder", "zip"]
     ending: str
-    """Required ending of the target's name."""
     is_runnable: bool = False
-    """True if the tools run without alita, and so without a sandbox."""
+    """True if the exported tools run without alita and therefore without a sandbox."""
     example: str = ""
-    """Example of a target's name, for messages."""
     name: re.Pattern[str] = re.compile(r".+", re.DOTALL)
-    """Pattern of the target's name."""
 
 
 FORMS = {
@@ -92,10 +89,10 @@ FORMS = {
 
 
 def form_for(target: Path) -> str:
-    """Return the format for a target's ending; "folder" for a name without one.
+    """Return the format for a target's extension, or "folder" if it has none.
 
     Raises:
-        UsageError: No format has this ending.
+        UsageError: No format has this extension.
     """
     found = next((name for name, form in FORMS.items() if form.ending and target.name.endswith(form.ending)), "")
     if not found and target.suffix:
@@ -145,7 +142,7 @@ def export(parcels: Sequence[Parcel], form: str, target: Path, *, private: bool 
 
 
 def remarks_of(parcels: Sequence[Parcel], form: str) -> list[str]:
-    """Return remarks for the user before tools leave the machine in a format."""
+    """Return remarks to show to the user before the tools leave the machine in this format."""
     parts = {one.name: one.left_out for one in parcels if one.left_out}
     if len(parts) <= _MAX_REMARKS:
         remarks = [f"{name}: left out: {', '.join(some)}" for name, some in parts.items()]

@@ -1,4 +1,4 @@
-"""Imports tools as drafts. Each one is checked; a tool without a JSON file is also tried."""
+"""Import tools as drafts. Each tool is checked, and a tool without a JSON file is also run."""
 
 from __future__ import annotations
 
@@ -34,13 +34,12 @@ class ImportResult:
     name: str
     verdict: Verdict
     reason: str = ""
-    """The reason for a refusal."""
     remedy: str = ""
     repairs: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as `--json` prints it."""
+        """Return the result in the form that `--json` prints."""
         return asdict(self)
 
 
@@ -49,11 +48,11 @@ class ToolImporter:
 
     Args:
         library: The library.
-        origin: Name of the imported file, for the provenance of tools without a JSON file.
+        origin: Name of the imported file, stored in the provenance of tools without a JSON file.
         open_sandbox: Opens the sandbox, which only tools without a JSON file need.
-        not_allowed: Returns those packages that the user has not allowed.
+        not_allowed: Returns the given packages that the user has not allowed.
         code: The user's wrapped code.
-        replace: Replace tools of the same name.
+        replace: True to replace tools with the same name.
     """
 
     def __init__(
@@ -110,10 +109,10 @@ class ToolImporter:
             return ImportResult(one_line(name, 80), "refused", one_line(refusal.message, 700), refusal.remedy)
 
     def _keep_code(self, one: Candidate, packages: Sequence[str]) -> None:
-        """Store the user code that came with a tool that wraps it.
+        """Store the user code that a tool wraps and that came with the tool.
 
         Raises:
-            RefusedImportError: The code is missing here and in the import, or it does not match the tool's requirement.
+            RefusedImportError: The code is neither on this machine nor in the import, or differs from the requirement.
         """
         for requirement in filter(is_wrapped, packages):
             try:
@@ -132,7 +131,7 @@ class ToolImporter:
         return notes
 
     def _place(self, tool: Tool, source: bytes, document: bytes) -> Verdict:
-        """Write both files without approving the tool. A tool that was approved here before is approved again."""
+        """Write both files without approving the tool. If the same tool was approved here before, approve it again."""
         folder, name = self._library.folder, tool.name
         with files.writing(folder):
             existing = read_tool(folder, name)
@@ -181,5 +180,5 @@ def _checked_tool(name: str, source: bytes, document: bytes) -> Tool:
 
 
 def order(found: Sequence[Candidate]) -> list[Candidate]:
-    """Sort tools with JSON files first, because the others may import them."""
+    """Sort the tools so that those with JSON files come first, because the others may import them."""
     return sorted(found, key=lambda one: (one.document is None, one.name))

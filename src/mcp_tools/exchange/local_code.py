@@ -1,6 +1,6 @@
-"""Packs the user's own code into a wheel: a file, a folder or a repository of pure Python.
+"""Pack the user's own code into a wheel. The code is a file, folder or repository of pure Python.
 
-The code is not imported, run or built, and links are not followed. The wheel is named after a hash of its content, so
+The code is not imported, run or built, and links are not followed. The wheel's name contains a hash of its content, so
 changed code is a different package.
 """
 
@@ -32,9 +32,8 @@ from mcp_tools.small_files import read_small, toml_of
 from mcp_tools.text import one_line
 
 MAX_CODE_FILES, MAX_CODE_BYTES, MAX_WHEEL_BYTES = 2_000, 16_000_000, 4_000_000
-"""Limits of the code with its data, and of the wheel."""
 _MAX_VISITED = 50_000
-"""Limit of files and folders that are visited in one package."""
+"""Limit on the number of files and folders visited in one package."""
 MAX_DEPTH = 12
 _LEFT_OUT = frozenset({"__pycache__", "node_modules", "tests", "test", "testing"})
 _NO_MODULES = _LEFT_OUT | {"docs", "doc", "examples", "scripts", "build", "dist", "benchmarks", "tools", "venv", "env"}
@@ -47,20 +46,19 @@ _TAKEN = sys.stdlib_module_names | {*map(import_name, (*BASE_PACKAGES, *FILE_PAC
 
 @dataclass(frozen=True, slots=True)
 class LocalCode:
-    """Modules and data files that become a package."""
+    """Modules and data files to be packaged."""
 
     name: str
     version: str
     requires: tuple[str, ...]
-    """The requirements of the code."""
     modules: tuple[str, ...]
-    """The top-level modules, the main one first."""
+    """The top-level modules. The main one comes first."""
     files: Mapping[str, bytes]
-    """The content of all files, by paths that begin with a top-level module."""
+    """The contents of all files, keyed by paths that begin with a top-level module."""
 
     @property
     def requirement(self) -> str:
-        """The requirement that names exactly this code, by the hash of its content."""
+        """The requirement that identifies exactly this code by a hash of its content."""
         digest = hashlib.sha256(json.dumps([self.name, self.version, self.requires, self.modules]).encode())
         for name, content in sorted(self.files.items()):
             digest.update(f"\n{name} {hashlib.sha256(content).hexdigest()}".encode())
@@ -88,7 +86,7 @@ def read_code(path: Path) -> LocalCode:
     """Read a module, a package or a repository.
 
     Raises:
-        UsageError: The path does not exist, is not pure Python, is too large, or contains links.
+        UsageError: The path does not exist, or the code is not pure Python, is too large, or contains links.
     """
     path = Path(os.path.abspath(path))  # noqa: PTH100 - `resolve` would follow links
     try:
@@ -108,7 +106,7 @@ def read_code(path: Path) -> LocalCode:
 
 
 def verified_wheel(content: bytes, requirement: str) -> bytes:
-    """Check a wheel from another machine, and build it again from its files.
+    """Check a wheel from another machine, and rebuild it from its files.
 
     Raises:
         UsageError: The wheel is damaged, or its content does not match the requirement.
@@ -161,7 +159,7 @@ def _of_folder(folder: Path) -> LocalCode:
 
 
 def _of(origin: Path, root: Path, main: str, project: Mapping[str, Any]) -> LocalCode:
-    """Collect a module or package of a folder, and all modules next to it that it imports."""
+    """Collect a module or package in a folder, and all modules in that folder that it imports."""
     files: Members = {}
     imported: set[str] = set()
     waiting, seen = [main], {main}
@@ -188,7 +186,7 @@ def _of(origin: Path, root: Path, main: str, project: Mapping[str, Any]) -> Loca
 
 
 def _tops(root: Path) -> list[str]:
-    """Return the names of the packages and modules directly in a folder."""
+    """Return the names of the top-level packages and modules in a folder."""
     found = []
     if root.is_symlink() or not root.is_dir():
         return []
@@ -205,7 +203,7 @@ def _tops(root: Path) -> list[str]:
 
 
 def _read(origin: Path, root: Path, top: str) -> Members:
-    """Return the files of a package, without tests, hidden files and bytecode."""
+    """Return the files of a package, except tests, hidden files and bytecode."""
     found: Members = {}
     seen = size = 0
     for folder, folders, names, descriptor in os.fwalk(root / top, follow_symlinks=False):
@@ -269,7 +267,7 @@ def _made(origin: Path, files: Members, main: str, project: Mapping[str, Any], i
 
 
 def _project(folder: Path) -> dict[str, Any]:
-    """Return the table `project` of the folder's pyproject.toml, or an empty dictionary."""
+    """Return the `project` table of the folder's pyproject.toml, or an empty dictionary."""
     path = folder / "pyproject.toml"
     if not os.path.lexists(path):
         return {}
@@ -290,7 +288,7 @@ def _version(project: Mapping[str, Any]) -> str:
 
 
 def _requires(origin: Path, project: Mapping[str, Any], imported: set[str]) -> Iterator[str]:
-    """Yield the dependencies in the pyproject.toml; without such a list, the imported packages that alita knows."""
+    """Yield the dependencies in pyproject.toml or, if it lists none, the imported packages that alita knows."""
     from packaging.requirements import InvalidRequirement, Requirement
 
     listed = project.get("dependencies")

@@ -1,4 +1,4 @@
-"""Reads an untrusted file, folder or zip into memory, within limits, before anything is done with it."""
+"""Read an untrusted file, folder or zip into memory, within limits, before anything else is done with it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from mcp_tools.small_files import read_small
 from mcp_tools.text import one_line
 
 Members = dict[str, bytes]
-"""The content of each file, by its relative path with `/`."""
+"""Contents of files, keyed by relative path with `/` separators."""
 
 MAX_FILES = 4_000
 MAX_FILE_BYTES = 4_000_000
 MAX_TOTAL_BYTES = 64_000_000
-"""Limit of all files together, unpacked."""
+"""Limit on the total size of all files after unpacking."""
 MAX_INPUT_BYTES = 32_000_000
-"""Limit of an archive or a registry."""
+"""Size limit of an archive or a registry file."""
 _MAX_DEPTH = 4
 _MAX_NAME_CHARS = 200
 _ENTRY = b"PK\x01\x02"
-"""First bytes of each entry in a zip's directory."""
+"""Signature of each entry in a zip file's central directory."""
 _PLAIN = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -45,7 +45,7 @@ _STAMP = (1980, 1, 1, 0, 0, 0)
 
 
 def read_members(path: Path) -> Members:
-    """Return the files of a folder or zip, or any other file under its own name.
+    """Return the files in a folder or zip. Any other file is returned under its own name.
 
     Raises:
         UsageError: The path cannot be read, exceeds a limit, or contains links, duplicate names or unsafe names.
@@ -60,7 +60,7 @@ def read_members(path: Path) -> Members:
 
 
 def zipped(members: Mapping[str, bytes]) -> bytes:
-    """Return a zip of some files. Equal files give equal bytes."""
+    """Return a zip archive of files. Equal files give equal bytes."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
@@ -72,12 +72,12 @@ def zipped(members: Mapping[str, bytes]) -> bytes:
 
 
 def unzipped(content: bytes, path: Path, *, deepest: int = _MAX_DEPTH) -> Members:
-    """Return the files of a zip. Messages name it by its `path`.
+    """Return the files in a zip archive. Error messages refer to it by `path`.
 
     Raises:
         UsageError: See `read_members`.
     """
-    if content.count(_ENTRY) > MAX_FILES:  # reading the directory would take memory for each entry
+    if content.count(_ENTRY) > MAX_FILES:  # reading the directory would use memory for each entry
         raise _refused(path, f"it contains more than {MAX_FILES:,} files")
     found: Members = {}
     try:
@@ -92,7 +92,7 @@ def unzipped(content: bytes, path: Path, *, deepest: int = _MAX_DEPTH) -> Member
 
 
 def _require_harmless(entries: list[zipfile.ZipInfo], path: Path, deepest: int) -> None:
-    """Check an archive's directory before anything is unpacked. `zipfile` enforces the sizes in it."""
+    """Check an archive's directory before unpacking anything. `zipfile` enforces the sizes that it states."""
     seen: set[str] = set()
     for entry in entries:
         shown = one_line(entry.orig_filename, 80)
@@ -114,7 +114,7 @@ def _require_harmless(entries: list[zipfile.ZipInfo], path: Path, deepest: int) 
 
 
 def misnamed(name: str, deepest: int) -> str:
-    """Return the reason why an archive may not contain a name; empty if it may."""
+    """Return the reason why a name is not allowed in an archive, or an empty string if it is."""
     parts = name.split("/")
     if len(name) > _MAX_NAME_CHARS or len(parts) > deepest:
         return "is too long or too deep"
@@ -139,7 +139,7 @@ def _in_folder(folder: Path) -> Members:
 
 
 def _files(folder: Path, above: str, levels: int) -> Iterator[tuple[str, Path]]:
-    """Yield the sources, JSON files and texts in a folder and its subfolders, without hidden ones."""
+    """Yield the source, JSON and text files in a folder and its subfolders, except hidden ones."""
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda one: one.name):
             name = f"{above}{entry.name}"

@@ -1,4 +1,4 @@
-"""Splits a Python module into its functions, each with the imports and helpers that it needs."""
+"""Split a Python module into its functions, each with the imports and helpers that it needs."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from collections.abc import Iterator, Sequence
 from mcp_tools.checks.source import Source
 
 MAX_TOOLS = 1_000
-"""Limit of tools in one import."""
 _MAX_MODULE_CHARS = 1_000_000
 
 
 def functions_of(text: str, wanted: str = "") -> list[tuple[str, str]]:
-    """Return the name and the source of each public function, or only of the wanted one.
+    """Return the name and source of each public function, or only of the function `wanted`.
 
-    The source of a function has all imports, constants, classes and helpers that it uses, unchanged. A module with only
-    one public function is returned as a whole.
+    A function's source includes, unchanged, all imports, constants, classes and helpers that it uses. A module with
+    only one public function is returned whole.
     """
     try:
         source = Source(text if len(text) <= _MAX_MODULE_CHARS else "")
         public = [node for node in source.public_functions if node.name != "main"]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the checks report it
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the checks will report the error
         return []
     if len(public) <= 1:
         return [(node.name, text) for node in public]

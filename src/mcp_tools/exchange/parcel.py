@@ -1,4 +1,4 @@
-"""A tool that is ready for export: its two files, by default without private data."""
+"""A tool that is ready for export, as two files that by default contain no private data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mcp_tools.text import count_of
 from mcp_tools.tool import WRAPS, Json, Status, Tool
 
 _PUBLIC = ("aliases", "capabilities", "tests", "evidence", "edited", "model", "examiner", "created", WRAPS)
-"""Keys of the provenance that reveal nothing about the user. All others are private."""
+"""Keys of the provenance that reveal nothing about the user. All other keys are private."""
 _FOR_ALITA = "Export it as a zip or a folder, for another alita; or serve it: alita serve"
 _HOMES = re.compile(r"(?:/home|/Users)/[\w.-]+")
 
@@ -34,12 +34,11 @@ class Parcel:
     tool: Tool
     source: bytes
     document: bytes
-    """The content of the JSON file."""
     left_out: tuple[str, ...] = ()
-    """Names of the private data that is not exported."""
+    """Names of the private data that was left out."""
     is_approved: bool = True
     wheels: Mapping[str, bytes] = field(default_factory=dict)
-    """The user's own code that the tool wraps, by the name of its wheel."""
+    """Wheels of the user's own code that the tool wraps, by file name."""
 
     @property
     def name(self) -> str:
@@ -58,12 +57,12 @@ class Parcel:
 
     @property
     def wrapped(self) -> list[str]:
-        """The requirements for the user's own code."""
+        """The requirements for the user's own code that the tool wraps."""
         return [*filter(is_wrapped, self.tool.capabilities.packages)]
 
     @property
     def remarks(self) -> list[str]:
-        """Remarks for the user before the tool leaves the machine."""
+        """Remarks to show to the user before the tool leaves the machine."""
         found = {*_HOMES.findall(f"{self.source.decode()}\n{self.document.decode()}")}
         home = str(Path.home())
         found |= {home} if len(home) > 1 and home.encode() in self.source + self.document else set()
@@ -72,7 +71,7 @@ class Parcel:
 
     @property
     def freedoms(self) -> list[str]:
-        """Actions that the tool takes outside alita without asking."""
+        """Actions that the tool takes without asking when it runs outside alita."""
         may = self.tool.capabilities
         uses = {
             f"sends requests to {', '.join(may.hosts)} unasked": may.hosts,
@@ -83,17 +82,17 @@ class Parcel:
 
 
 def packed(library: Library, names: Iterable[str], code: WrappedCode, *, private: bool = False) -> list[Parcel]:
-    """Collect tools and all tools that they import, sorted by name.
+    """Collect these tools and all tools that they import, sorted by name.
 
     Args:
         library: The library.
         names: The names of the tools.
         code: The user's wrapped code, which is exported with the tools.
-        private: Include private data.
+        private: True to include private data.
 
     Raises:
-        UnknownToolError: There is no such tool.
-        LibraryError: A tool is damaged, or was changed since it was checked.
+        UnknownToolError: The library does not have one of the tools.
+        LibraryError: A tool is damaged, or has changed since it was checked.
         PackageError: The code that a tool wraps is missing.
     """
     found: dict[str, Parcel] = {}
@@ -136,7 +135,7 @@ def public_record(record: dict[str, Json]) -> dict[str, Json]:
 
 
 def _left_out_names(record: dict[str, Json], kept: dict[str, Json]) -> tuple[str, ...]:
-    """Return the names of the parts that are left out, in plain words."""
+    """Return plain-language names for the parts that are left out."""
     words = {"asked": "the question", "run": "the run", EXCHANGES: "recorded responses of hosts"}
     names = [words.get(name, name.replace("_", " ")) for name, value in record.items() if name not in kept and value]
     tests, now = record.get("tests"), kept.get("tests")
@@ -150,10 +149,10 @@ def require_runnable(parcels: Sequence[Parcel], what: str) -> None:
 
     Args:
         parcels: The tools.
-        what: The format of the export, for messages.
+        what: The format of the export, for error messages.
 
     Raises:
-        LibraryError: A tool is a draft, wraps the user's own code, or sends keys that only alita inserts.
+        LibraryError: A tool is a draft, wraps the user's own code, or sends API keys, which only alita can insert.
     """
     for one in parcels:
         if not one.is_approved:

@@ -1,6 +1,6 @@
-"""Reads Open-Alita's `mcp_tools_registry.json`, and completes the code of its entries.
+"""Read Open-Alita's `mcp_tools_registry.json`, and complete the code in its entries.
 
-An entry has `name`, `description`, `metadata` with `args`, `returns` and `requires` as texts, and the code in
+An entry has a `name`, a `description`, `metadata` with the strings `args`, `returns` and `requires`, and the code in
 `script_content`. Missing types and docstrings are added to the code if the entry or the code itself determines them.
 """
 
@@ -41,12 +41,12 @@ def entries_of(registry: Json) -> list[Json]:
 
 
 def repaired(text: str, name: str, about: Mapping[str, str]) -> tuple[str, list[str]]:
-    """Return the repaired code and a list of the repairs. Code that does not parse is returned unchanged.
+    """Return the repaired code and a list of repairs. Code with a syntax error is returned unchanged.
 
     Args:
         text: The code.
-        name: The function of the tool.
-        about: The texts of the registry's entry.
+        name: Name of the tool's function.
+        about: The texts in the registry entry.
     """
     done: list[str] = []
     if fenced := _FENCE.match(text):
@@ -88,7 +88,7 @@ def _unread(text: str, name: str, about: Mapping[str, str]) -> tuple[str, list[s
 
 
 def _typed(text: str, name: str, about: Mapping[str, str]) -> tuple[str, list[str]]:
-    """Add annotations that follow from defaults, the entry's texts or the returned values."""
+    """Add annotations that can be inferred from defaults, the entry's texts or the returned values."""
     node, done = _required(text, name), []
     listed = [*node.args.posonlyargs, *node.args.args]
     defaults = {p.arg: value for p, value in zip(reversed(listed), reversed(node.args.defaults), strict=False)}
@@ -146,13 +146,13 @@ def _type_of(node: ast.expr | None) -> str:
 
 
 def _type_in_text(texts: str, name: str) -> str:
-    """Return the type of a name in a text such as `length (float), width (float)`; without a name, the first type."""
+    """Return a name's type in a text such as `length (float), width (float)`. Without a name, return the first type."""
     found = re.search(rf"\b{re.escape(name)}\s*[(:]\s*(\w+)", texts)
     return _TYPES.get(found[1].lower(), "") if found else ""
 
 
 def _returned(node: ast.FunctionDef) -> Iterator[str]:
-    """Yield the types of all values that a function returns; an empty text for an unknown type."""
+    """Yield the types of all values that a function returns. An unknown type is an empty string."""
     values: dict[str, set[str]] = {}
     for part in ast.walk(node):
         match part:
@@ -169,7 +169,7 @@ def _returned(node: ast.FunctionDef) -> Iterator[str]:
 
 
 def _colon(text: str, node: ast.FunctionDef) -> tuple[int, int] | None:
-    """Return the line and byte column of the colon that ends a function's signature."""
+    """Return the line and byte column of the colon at the end of a function's signature."""
     depth = 0
     for token in tokenize.generate_tokens(StringIO(text).readline):
         if token.start[0] < node.lineno:

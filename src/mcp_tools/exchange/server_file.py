@@ -1,4 +1,4 @@
-"""Exports tools as an MCP server in one Python file."""
+"""Export tools as an MCP server in a single Python file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from mcp_tools.text import count_of
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\.py")
 TOOLS = "EXPORTED_TOOLS"
-"""Name of the variable with each tool's source and JSON file as texts."""
+"""Name of the variable that holds each tool's source and JSON file as strings."""
 SERVER_PACKAGES = ("mcp>=2.1,<3",)
 WARNING = "Nothing isolates the tools: they run with the permissions of the user who starts this."
 
 
 def files(parcels: Sequence[Parcel], target: str) -> Members:
-    """Return the server file, under the name of the target."""
+    """Return the server file, keyed by the target's name."""
     listed = "".join(
         f"    {one.name!r}: (\n{literal(one.source.decode())},\n{literal(one.document.decode())},\n    ),\n"
         for one in parcels
@@ -54,7 +54,7 @@ if __name__ == "__main__":
 
 
 def header(packages: Iterable[str]) -> str:
-    """Return a PEP 723 block with these packages."""
+    """Return a PEP 723 block that declares these packages."""
     return f'# /// script\n# requires-python = ">=3.11"\n# dependencies = {json.dumps([*packages])}\n# ///'
 
 
@@ -66,7 +66,7 @@ def standalone(module: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Return a text as a Python literal, readable if possible."""
+    """Return a text as a Python string literal, in a readable form if possible."""
     escaped = text.replace("\\", "\\\\").replace("'''", "\\'\\'\\'")
     escaped = re.sub(r"(?m)^# ///", r"\\x23 ///", escaped)  # a file may have only one PEP 723 block
     code = f"'''\\\n{escaped}'''"
@@ -77,7 +77,7 @@ def literal(text: str) -> str:
 
 
 def tools_in(source: bytes) -> dict[str, tuple[str, str]] | None:
-    """Return each tool's source and JSON file from an exported server, without running it; None for any other file."""
+    """Return each tool's source and JSON file from an exported server without running it. None for other files."""
     if TOOLS.encode() not in source:
         return None
     try:

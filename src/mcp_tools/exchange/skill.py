@@ -1,4 +1,4 @@
-"""Exports tools as a skill: a folder with `SKILL.md`, in the format of Agent Skills."""
+"""Export tools as a skill: a folder with a `SKILL.md`, in the Agent Skills format."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from mcp_tools.tool import Json, signature_of
 
 FILE = "SKILL.md"
 NAME = re.compile(r"(?=.{1,64}\Z)[a-z0-9]+(?:-[a-z0-9]+)*")
-"""Name of a skill and its folder."""
+"""Pattern for the name of a skill and its folder."""
 _CALLER = "_call.py"
 _MAX_DESCRIPTION_CHARS = 1024
 _MAX_DETAILED_TOOLS = 30
-"""In a skill with more tools, each tool has only one line."""
+"""Maximum number of tools that are described in detail. In a larger skill, each tool gets one line."""
 _MAX_EXAMPLE_CHARS = 300
 
 
 def files(parcels: Sequence[Parcel], target: str) -> Members:
-    """Return the files of the skill: its page, the sources with a script that calls them, and the JSON files."""
+    """Return the files of the skill: `SKILL.md`, the sources, a script that calls them, and the JSON files."""
     packages = dict.fromkeys(("pydantic>=2", *(name for one in parcels for name in one.packages)))
     caller = f'''{header(packages)}
 """Calls a tool of this skill: `_call.py NAME '{{"argument": 1}}'` prints its result as JSON."""

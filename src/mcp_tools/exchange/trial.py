@@ -1,4 +1,4 @@
-"""Tries an imported source without a JSON file: checks, schemas, its own examples, and various calls."""
+"""Try an imported source that has no JSON file: checks, schemas, its own examples, and various calls."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TEXTS = ("Oxmere 12, 7.5 and 2024-03-01", "7", "[1, 2]")
 
 
 class RefusedImportError(AlitaError):
-    """A source cannot be imported as a tool."""
+    """The source cannot be imported as a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class TriedTool:
     tool: Tool
     repairs: list[str] = field(default_factory=list)
     tests: int = 0
-    """Number of examples in the docstring, all of which passed."""
+    """Number of examples in the docstring. All of them passed."""
 
 
 async def try_source(
@@ -57,10 +57,10 @@ async def try_source(
 
     Args:
         one: The source and its name.
-        origin: Name of the imported file, for the provenance.
+        origin: Name of the imported file, stored in the provenance.
         open_sandbox: Opens the sandbox.
-        get: Returns tools of the library, which the source may import.
-        not_allowed: Returns those packages that the user has not allowed.
+        get: Returns a library tool by name, because the source may import library tools.
+        not_allowed: Returns the given packages that the user has not allowed.
 
     Raises:
         RefusedImportError: The source cannot become a tool.
@@ -92,7 +92,7 @@ async def try_source(
     if isinstance(tool, Problem):
         raise RefusedImportError(f"no schema can be derived: {one_line(tool.message, 300)}")
     passed = await _passed(tool, function, runner)
-    if not (capabilities.read or capabilities.hosts):  # there are no files or responses to try it with
+    if not (capabilities.read or capabilities.hosts):  # otherwise there are no files or responses to try it with
         await _require_results(tool, [test["arguments"] for test in passed], runner)
     used = tuple(
         name for name in capabilities.packages if name in one.capabilities.packages or import_name(name) in text
@@ -117,7 +117,7 @@ async def _is_there(name: str, get: Get) -> bool:
 
 
 async def _passed(tool: Tool, function: DocumentedFunction, runner: ProposalRunner) -> list[Json]:
-    """Run the docstring's examples, and return them as tests. A tool with hosts is not run.
+    """Run the docstring's examples, and return them as tests. A tool that uses hosts is not run.
 
     Raises:
         RefusedImportError: An example fails.
@@ -174,7 +174,6 @@ def _calls(tool: Tool, known: Sequence[dict[str, Json]]) -> Iterator[dict[str, J
 
 
 def _sample(schema: dict[str, Json], text: str) -> Json:
-    """Return a value that fits a simple schema."""
     if schema.get("enum"):
         return schema["enum"][0]
     branches = schema.get("anyOf") or [schema]

@@ -1,4 +1,4 @@
-"""Exports tools as a wheel: a package of functions, and a command that serves them over MCP."""
+"""Export tools as a wheel: a package of functions, with a command that serves them over MCP."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = re.compile(r"(?P<package>[a-z][a-z0-9_]{0,63})-(?P<version>\d{1,9}(?:\.\d
 
 
 def files(parcels: Sequence[Parcel], target: str) -> Members:
-    """Return the files of the wheel, with `RECORD` last."""
+    """Return the files of the wheel. `RECORD` comes last."""
     found = NAME.fullmatch(target)
     assert found is not None, "`export` checks the name"
     package, version = found["package"], found["version"]
@@ -48,7 +48,7 @@ def files(parcels: Sequence[Parcel], target: str) -> Members:
 
 
 def require_whole(members: Members) -> None:
-    """Check the files of a wheel against the hashes in its RECORD.
+    """Check a wheel's files against the hashes in its RECORD.
 
     Raises:
         ValueError: A file does not match, or there is no RECORD.
@@ -62,7 +62,7 @@ def require_whole(members: Members) -> None:
 
 
 def record_hash(content: bytes) -> str:
-    """Return the hash of a file in the format of a wheel's RECORD."""
+    """Return the hash of a file in the format used in a wheel's RECORD."""
     return f"sha256={base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b'=').decode()}"
 
 
@@ -106,7 +106,7 @@ def main() -> None:
 
 
 def with_dots(source: str, tools: Collection[str]) -> str:
-    """Turn a source's imports of other tools into relative imports."""
+    """Convert a source's imports of other tools to relative imports."""
     return _changed(source, tools, 0)
 
 

@@ -1,1 +1,1 @@
-"""The sandbox: all model-written code runs here, under the same limits in tests and in later calls."""
+"""The sandbox, in which all model-written code runs, under the same limits in tests and in later calls."""

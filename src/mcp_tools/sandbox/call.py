@@ -1,4 +1,4 @@
-"""The host's side of one call: enforce its deadline, read its report, and explain its end."""
+"""The host's side of one call: enforce the deadline, read the report, and explain how the call ended."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from mcp_tools.sandbox.zygote import Ending, Zygote
 from mcp_tools.tool import CallCount, Json
 
 _ENVELOPE_BYTES = 100_000
-"""Room in a report for everything except the value, such as a problem with its traceback."""
+"""Space in a report for everything except the value, such as a problem with its traceback."""
 _MAX_LINE = 1 << 31
 _MAX_CALLS = 10**10
-"""Larger counts are forged: no process can make more calls in its time."""
+"""Maximum plausible count. A larger one is forged, because no process can make so many calls in time."""
 _MAX_PARALLEL_REQUESTS = 8
 _MAX_UNREAD_BYTES = 64_000_000
-"""Limit for responses that the code has not read yet."""
+"""Limit on the total size of responses that the code has not read yet."""
 _FORGED = "the code wrote into the sandbox's result channel: return the value instead"
 
 
 class WatchedCall:
-    """A running call. `what` is `call`, or `describe` to derive schemas.
+    """A running call. `what` is `call` to run the job, or `describe` to derive schemas.
 
     The constructor starts the call.
 
@@ -62,7 +62,7 @@ class WatchedCall:
         self._room = MAX_RECORDED_BYTES
         self._unrecorded = ""
         self._error: Exception | None = None
-        """An unexpected exception of `carry`."""
+        """An unexpected exception from `carry`."""
         request = {name: getattr(job, name) for name in ("source", "entry", "arguments", "modules")}
         request |= {"calls": job.calls, "call_seconds": job.call_seconds} if job.calls else {}
         data = json.dumps({**request, "what": what, "hosts": carry is not None, "limits": asdict(job.limits)}).encode()
@@ -87,7 +87,7 @@ class WatchedCall:
         except TimeoutError:
             problem = Problem("wall_time", time_limit_message("wall_time", self._limits))
             self._zygote.kill(self._number)
-            await asyncio.wait([self._gone])  # so that the next call does not go to an interpreter that hangs
+            await asyncio.wait([self._gone])  # so that the next call is not sent to an interpreter that hangs
         finally:
             if self._report is not None and not self._forged:
                 self._zygote.release(self._number)
@@ -136,7 +136,7 @@ class WatchedCall:
         return None
 
     def _begin(self, number: Json, request: Json, carry: Carry) -> None:
-        """Start carrying out a request. The call's clock is paused in the meantime."""
+        """Start to carry out a request. Meanwhile, the call's clock is paused."""
         if type(number) is not int or number in self._carrying or self._report is not None:
             raise FrameError(_FORGED)
         if len(self._carrying) >= _MAX_PARALLEL_REQUESTS or self._pipes.messages.unsent > _MAX_UNREAD_BYTES:
@@ -174,7 +174,7 @@ class WatchedCall:
 
     def _set_clock(self, when: float | None) -> None:
         if self._clock is not None and not self._clock.expired():
-            with contextlib.suppress(RuntimeError):  # the call has ended
+            with contextlib.suppress(RuntimeError):  # the call has already ended
                 self._clock.reschedule(when)
 
     async def _stop_carrying(self) -> None:
@@ -196,7 +196,7 @@ class WatchedCall:
         return problem_of_exit(self._gone.result(), self._limits, self._write)
 
     def _went(self, gone: asyncio.Future[Ending]) -> None:
-        """Read what is left in the pipes after the child has ended. Another process may still hold them open."""
+        """Read what is left in the pipes after the child has exited, because another process may hold them open."""
         if not gone.cancelled():
             self._pipes.rest()
             self._forged = self._forged or bool(self._pipes.frames.data)
@@ -211,7 +211,7 @@ def time_limit_message(kind: ProblemKind, limits: Limits) -> str:
 
 
 def problem_of_exit(ending: Ending, limits: Limits, write: Sequence[Writable] = ()) -> Problem:
-    """Explain why a process ended without a report. `write` are the folders that it could write into."""
+    """Explain why a process exited without a report. `write` lists the folders that it could write into."""
     if ending.lost:
         return Problem("sandbox", "the sandbox's interpreter ended during the call: try again")
     if ending.over_quota:
@@ -234,7 +234,7 @@ def problem_of_exit(ending: Ending, limits: Limits, write: Sequence[Writable] = 
 
 
 def decoded(data: bytes) -> Json:
-    """Return a child's message; None if it is not JSON that we can pass on."""
+    """Return a child's message, or None if it is not JSON that we can pass on."""
     if not is_shallow(data, MAXIMUM_DEPTH + 1):
         return None
     try:
@@ -248,10 +248,10 @@ def decoded(data: bytes) -> Json:
 def call_counts(reported: Json, modules: Container[str]) -> tuple[CallCount, ...]:
     """Check a child's counts of calls of these modules.
 
-    The child may lie, so the counts are bounded, and nothing is granted because of them.
+    The child may lie, so the counts are bounded, and no permission depends on them.
 
     Raises:
-        FrameError: The counts have a form that only forged ones have.
+        FrameError: The counts have a form that only forged counts can have.
     """
     if not isinstance(reported, dict) or len(reported) > MAX_COUNTED_TOOLS:
         raise FrameError(_FORGED)
@@ -266,7 +266,7 @@ def call_counts(reported: Json, modules: Container[str]) -> tuple[CallCount, ...
 
 
 def outcomes(outcome: Outcome, count: int) -> list[Outcome | None]:
-    """Split the outcome of a job with `count` calls. A call that did not run, or has no valid report, gives None."""
+    """Split the outcome of a job with `count` calls. The item is None for a call without a valid report."""
     reports = outcome.value if outcome.ok and isinstance(outcome.value, list) else []
     found: list[Outcome | None] = []
     for one in reports[:count]:

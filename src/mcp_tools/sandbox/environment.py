@@ -30,10 +30,10 @@ VARIABLES = {
     # each additional malloc arena reserves 64 MiB of address space, which counts towards RLIMIT_AS
     "MALLOC_ARENA_MAX": "2",
 }
-"""The whole environment of tool code. During a call, HOME and TMPDIR are its scratch folder."""
+"""All environment variables of tool code. During a call, HOME and TMPDIR are the call's scratch folder."""
 
 _ONLY_IF_REQUESTED = {"pyarrow", "numexpr", "bottleneck"}
-"""pandas imports these whenever they are installed, which costs time and memory and changes column types."""
+"""Packages that pandas imports if they are installed, which costs time and memory and changes column types."""
 _KERNEL_FOLDERS = ("/proc", "/sys", "/dev")
 
 
@@ -43,12 +43,12 @@ class GrantError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A file or folder that calls may use, pinned by its inode. A replaced file makes a different `Environment`."""
+    """A file or folder that calls may use, pinned by its inode. Replacing the file gives a different `Environment`."""
 
     path: str
-    """The absolute path that the job gives."""
+    """The absolute path as given in the job."""
     real: str
-    """The path after links are resolved."""
+    """The path after symbolic links are resolved."""
     device: int
     inode: int
 
@@ -57,7 +57,7 @@ class Grant:
         """Pin the file or folder that is now at a path.
 
         Raises:
-            GrantError: It does not exist, or must not be granted.
+            GrantError: The path does not exist or must not be granted.
         """
         try:
             real, found = _resolve(path)
@@ -82,19 +82,19 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The paths and packages of an interpreter. Calls with equal environments share one interpreter."""
+    """The paths and packages of an interpreter. Calls with equal environments share an interpreter."""
 
     read: tuple[Grant, ...] = ()
     packages: tuple[str, ...] = ()
-    """Package names as the job gives them."""
+    """Package names as given in the job."""
     built: str = ""
     """The folder of a locked environment, used instead of the host's packages."""
     write: tuple[Grant, ...] = ()
-    """Folders that calls may write into. The first is their working directory."""
+    """Folders that calls may write into. The first one is their working directory."""
     rooms: tuple[tuple[int, int], ...] = ()
-    """Limits of bytes and entries for each folder of `write`."""
+    """Limits on bytes and entries for each folder in `write`."""
     live: bool = False
-    """True for sessions: packages are imported on demand, and the content of the folders may change."""
+    """True for a session, in which packages are imported on demand and the contents of the folders may change."""
 
     @classmethod
     def of(cls, job: Job, built: str = "") -> Environment:
@@ -119,7 +119,7 @@ class Environment:
 
     @property
     def mounted(self) -> tuple[str, ...]:
-        """Paths that all calls may read, in addition to the granted ones."""
+        """Paths that every call may read, in addition to the granted ones."""
         return (*system_paths(), inside_source(), *self._packages)
 
     @property
@@ -134,9 +134,9 @@ class Environment:
 
     @property
     def untrusted(self) -> tuple[str, ...]:
-        """Package folders that are added to `sys.path` only in a confined child.
+        """Package folders that are added to `sys.path` only in confined children.
 
-        The standard library attempts optional imports, which could otherwise run package code in the warm interpreter.
+        The standard library tries optional imports, which could otherwise run package code in the warm interpreter.
         """
         return (self.built,) if self.built else ()
 
@@ -189,14 +189,14 @@ PRELOADED = (
     "re", "math", "datetime", "itertools", "collections", "functools", "random", "string", "decimal", "fractions",
     "typing", "dataclasses", "operator", "heapq", "bisect", "statistics", "csv", "unicodedata", "copy",
 )  # fmt: skip
-"""Modules loaded before the first call. Rarer ones cost a few milliseconds in the calls that import them."""
+"""Modules to load before the first call. Less common modules cost a few milliseconds in each call that imports them."""
 
 _LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache", "/etc/mime.types")
 
 
 @functools.cache
 def library_folders() -> tuple[str, ...]:
-    """Return the folders of the standard library, which come first in `sys.path` inside."""
+    """Return the folders of the standard library, which come first in `sys.path` inside the sandbox."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     folders = [sysconfig.get_path("stdlib"), f"{sys.base_exec_prefix}/{sys.platlibdir}/{version}"]
     folders += [str(Path(folder) / "lib-dynload") for folder in folders]
@@ -205,7 +205,7 @@ def library_folders() -> tuple[str, ...]:
 
 @functools.cache
 def system_paths() -> tuple[str, ...]:
-    """Return the paths that the interpreter itself needs: its binary, shared libraries, the standard library."""
+    """Return the paths that the interpreter itself needs: its binary, shared libraries and the standard library."""
     prefix = sys.base_prefix
     own = [executable(), *library_folders(), *([f"{prefix}/lib", f"{prefix}/lib64"] if prefix != "/usr" else [])]
     present = dict.fromkeys(path for path in (*_LIBRARIES, *own) if Path(path).exists())
@@ -214,7 +214,7 @@ def system_paths() -> tuple[str, ...]:
 
 @functools.cache
 def inside_source() -> str:
-    """Return the folder of the code that runs inside, and compile it to bytecode if the folder is writable."""
+    """Return the folder of the code that runs inside, compiling it to bytecode if the folder is writable."""
     folder = Path(__file__).with_name("inside")
     compileall.compile_dir(folder, quiet=2)
     return str(folder)
@@ -222,6 +222,6 @@ def inside_source() -> str:
 
 @functools.cache
 def package_folders() -> tuple[str, ...]:
-    """Return all site-packages folders. A call that needs one package may read all of them, which is harmless."""
+    """Return all site-packages folders. A call that needs one package may read all packages, which is harmless."""
     folders = (path for path in sys.path if Path(path).name in ("site-packages", "dist-packages"))
     return tuple(path for path in dict.fromkeys(folders) if Path(path).is_dir())

@@ -1,4 +1,4 @@
-"""The pipes between the host and a child. Reading and writing never block the event loop."""
+"""The pipes between the host and a child. Reads and writes never block the event loop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHUNK = 1 << 18
 
 
 class FrameError(Exception):
-    """The bytes from a child are not a valid message, so code inside must have forged them."""
+    """The bytes from a child are not a valid message and must have been forged by code inside."""
 
     def __init__(
         self, message: str = "the code wrote into the sandbox's own channel: return and print values instead"
@@ -26,18 +26,16 @@ class FrameError(Exception):
 
 
 class Inlet:
-    """A pipe from a child, read between `start` and `stop`. `changed` is called after each chunk and at the end."""
+    """A pipe from a child, read between `start` and `stop`. `changed` is called after each chunk and at end of file."""
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         self.ended = False
-        """True after end of file."""
         self._changed = changed
         self._ours, self.theirs = os.pipe()
         os.set_blocking(self._ours, False)
         self._reading = False
 
     def _got(self, chunk: bytes) -> None:
-        """Handle a chunk."""
         raise NotImplementedError
 
     def start(self) -> None:
@@ -53,7 +51,7 @@ class Inlet:
             asyncio.get_running_loop().remove_reader(self._ours)
 
     def rest(self) -> None:
-        """Read what is in the pipe now, without waiting for more."""
+        """Read whatever is in the pipe now, without waiting for more."""
         left = int.from_bytes(fcntl.ioctl(self._ours, termios.FIONREAD, bytes(4)), "little") if self._reading else 0
         while left > 0 and self._reading:
             left -= self._read(left)
@@ -80,7 +78,7 @@ class Inlet:
 
 
 class Output(Inlet):
-    """Captured output, of which only the beginning and the end are kept."""
+    """Captured output. Only its beginning and its end are kept."""
 
     _half = _left_out = 0
     _head = _tail = bytearray()
@@ -98,7 +96,7 @@ class Output(Inlet):
 
     @property
     def text(self) -> str:
-        """The kept output. A line in it says how much was left out."""
+        """The output that was kept. A line in it says how much was left out."""
         if not self.cut:
             return (self._head + self._tail).decode(errors="replace")
         head, tail = self._head.decode(errors="replace"), self._tail.decode(errors="replace")
@@ -114,12 +112,11 @@ class Output(Inlet):
 
 
 class Frames(Inlet):
-    """Messages from a child: `MAGIC`, the length in eight bytes, JSON. See `Pipes` for the arguments."""
+    """Messages from a child: `MAGIC`, the length in eight bytes, then JSON. `Pipes` documents the arguments."""
 
     def __init__(self, take: Callable[[bytes], None], broken: Callable[[str], None], largest: int) -> None:
         super().__init__()
         self.data = bytearray()
-        """Bytes of the next, still incomplete frame."""
         self._take = take
         self._broken = broken
         self._largest = largest
@@ -160,7 +157,7 @@ class Messages:
 
     @property
     def unsent(self) -> int:
-        """Number of bytes that do not fit into the pipe yet."""
+        """Number of bytes that are waiting for room in the pipe."""
         return len(self._waiting)
 
     def send(self, message: dict[str, Any]) -> None:
@@ -188,7 +185,7 @@ class Messages:
         except BlockingIOError:
             return self._set_full(full=True)
         except OSError:
-            self._waiting.clear()  # the child has closed its end; how it exits explains why
+            self._waiting.clear()  # the child has closed its end; its exit status explains why
         return self._set_full(full=False)
 
     def _set_full(self, *, full: bool) -> None:
@@ -201,13 +198,13 @@ class Messages:
 
 
 class Pipes:
-    """The four pipes of a child: messages to it, messages from it, stdout and stderr.
+    """The four pipes of a child: messages to the child, messages from the child, stdout and stderr.
 
     Args:
         take: Called with the JSON bytes of each message.
         broken: Called with the reason if the child sends bytes that are not a frame.
-        largest: Limit of one frame, in bytes.
-        changed: Called after each chunk of output, and at its end.
+        largest: Size limit of one frame, in bytes.
+        changed: Called after each chunk of output, and at end of file.
     """
 
     def __init__(
@@ -239,7 +236,7 @@ class Pipes:
             output.capture(output_bytes)
 
     def rest(self) -> None:
-        """Read what is in the pipes now."""
+        """Read whatever is in the pipes now."""
         for inlet in self._inlets:
             inlet.rest()
 

@@ -16,16 +16,16 @@ class Level(StrEnum):
     """The strength of the isolation between model-written code and the machine."""
 
     STRONG = "strong"
-    """Namespaces around the interpreter; rlimits, Landlock and seccomp in each child."""
+    """Namespaces around the interpreter, and rlimits, Landlock and seccomp in each child."""
     MEDIUM = "medium"
-    """No namespaces, but rlimits, Landlock and seccomp, and never as root."""
+    """Rlimits, Landlock and seccomp without namespaces, and never as root."""
     WEAK = "weak"
-    """A fresh process with resource limits only. Used only if the user asked for it by name."""
+    """A fresh process with resource limits only. Used only if the user asks for it explicitly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """The isolation in force. Each layer was tested when the sandbox opened, never assumed."""
+    """The isolation in force. Every layer was tested when the sandbox was opened, never assumed."""
 
     level: Level
     backend: str
@@ -36,31 +36,30 @@ class Isolation:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one call. A call that reaches one ends with a problem that names it."""
+    """Limits of one call. A call that reaches a limit ends with a problem that names the limit."""
 
     wall_seconds: float = 10.0
     cpu_seconds: float = 10.0
     memory_mb: int = 512
-    """Address space beyond what the interpreter had at the start of the call, in MiB."""
+    """Limit, in MiB, of the address space that the call may add to the interpreter's own."""
     output_bytes: int = 1_000_000
-    """Limit for stdout and stderr each. Longer output is cut in the middle; see `Outcome.cut`."""
+    """Limit for each of stdout and stderr. The middle of longer output is omitted; see `Outcome.cut`."""
     result_bytes: int = 10_000_000
     file_bytes: int = 64_000_000
-    """Size limit of any file that the call writes."""
+    """Size limit for each file that the call writes."""
 
 
 OUTPUT_BYTES, OUTPUT_FILES = 1_000_000_000, 2_000
-"""Default limits of a folder that programs write into."""
+"""Default limits on the bytes and entries in a folder that programs write into."""
 
 
 @dataclass(frozen=True, slots=True)
 class Writable:
-    """A folder that code may write into, with the limits of its content."""
+    """A folder that code may write into, with limits on its contents."""
 
     folder: Path
     bytes: int = OUTPUT_BYTES
     entries: int = OUTPUT_FILES
-    """Limit for the number of files and folders."""
 
 
 ProblemKind = Literal[
@@ -83,15 +82,15 @@ ProblemKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The reason why a call gave no value, in words that a model or a person can act on."""
+    """The reason why a call returned no value, in words that a model or a person can act on."""
 
     kind: ProblemKind
     message: str
-    """One or two sentences: what happened, which limit or line."""
+    """One or two sentences that say what happened, with the limit or line involved."""
     traceback: str = ""
-    """The traceback, reduced to frames of the tool and its modules."""
+    """The traceback, reduced to frames in the tool and its modules."""
     line: int | None = None
-    """The line of the tool's source where it happened."""
+    """The line in the tool's source where the problem occurred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +102,20 @@ class Job:
     """The function to call with `arguments`. None runs the source as a program."""
     arguments: dict[str, Json] = field(default_factory=dict)
     read: tuple[Path, ...] = ()
-    """Files or folders that may be read. They have the same absolute paths inside."""
+    """Files or folders that the call may read. Inside the sandbox, their absolute paths are the same."""
     write: Path | None = None
-    """The call's working directory, which it may read and write. None means its scratch folder."""
+    """The call's working directory, which it may read and write. None means the call's scratch folder."""
     modules: dict[str, str] = field(default_factory=dict)
-    """Source code of the library tools that it may import, by module name."""
+    """Source code of the library tools that the code may import, by module name."""
     packages: tuple[str, ...] = ()
     """Packages to make importable, in addition to the base packages."""
     limits: Limits = field(default_factory=Limits)
     calls: tuple[dict[str, Json], ...] = ()
-    """Arguments of several calls to make in one process, instead of `arguments`. The source is executed again for each.
-    `mcp_tools.sandbox.call.outcomes` reads the value. A call that exceeds its time ends the sequence."""
+    """Arguments of several calls to make in one process, instead of `arguments`. The source is executed again for each
+    call, and a call that exceeds its time limit is the last one. `mcp_tools.sandbox.call.outcomes` reads the value."""
     call_seconds: float = 0.0
-    """Processor time limit of each of `calls`, without loading packages. After three times this wall time, no further
-    call starts."""
+    """Processor time limit for each of `calls`, excluding package loading. Once the wall time reaches three times this
+    limit, no further call starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,41 +125,41 @@ class Outcome:
     ok: bool
     isolation: Isolation
     value: Json = None
-    """The function's result as JSON. None for a program."""
+    """The function's result as JSON, or None for a program."""
     problem: Problem | None = None
     stdout: str = ""
     stderr: str = ""
     cut: bool = False
-    """True if stdout or stderr was longer than the limit."""
+    """True if part of stdout or stderr was omitted because of the limit."""
     seconds: float = 0.0
-    """Wall time, measured outside the sandbox so that the code cannot falsify it."""
+    """Wall time, measured outside the sandbox, so that the code cannot falsify it."""
     called: tuple[CallCount, ...] = ()
     """Calls of imported tools, as counted inside. Empty if the process was killed."""
     requests: int = 0
-    """Number of answered requests to hosts."""
+    """Number of requests to hosts that got a response."""
     exchanges: tuple[Json, ...] = ()
-    """These requests with their responses, in the form of `mcp_tools.hosts.recorded`. Empty if they are too large."""
+    """These requests and their responses, in the form that `mcp_tools.hosts.recorded` takes. Empty if too large."""
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A function's name, description and schemas, derived inside the sandbox from its signature and docstring."""
+    """A function's name, description and schemas, derived from its signature and docstring inside the sandbox."""
 
     name: str
     description: str
-    """The docstring without its sections on arguments, result and examples."""
+    """The docstring without the sections on arguments, results and examples."""
     input_schema: dict[str, Json]
     output_schema: dict[str, Json]
 
     def as_tool(self, source: str, provenance: dict[str, Json]) -> Tool:
-        """Return a tool with this description, not yet proved."""
+        """Return an unproved tool with this description."""
         return Tool(self.name, self.description, self.input_schema, self.output_schema, source, provenance=provenance)
 
 
 Host = Callable[[str, dict[str, Json]], Awaitable[Json]]
-"""Answers a call from code in a session. Gets the function's name and arguments.
+"""A function that answers calls from code in a session. It gets the called function's name and arguments.
 
-If it raises `AlitaError`, the code gets an exception with the same message. Any other error ends the block, and
+If it raises an `AlitaError`, the code gets an exception with the same message. Any other exception ends the block, and
 `Session.run` raises it."""
 
 
@@ -169,11 +168,10 @@ class Result:
     """The only value that a block printed, or the value of its last expression."""
 
     said: Json
-    """As a person would write it: dates, fractions and decimals are text."""
+    """The value as a person would write it: dates, fractions and decimals are text."""
     plain: Json
-    """As JSON: a decimal is a number if the conversion is exact."""
+    """The value as JSON: a decimal is a number if the conversion is exact."""
     text: str
-    """The printed text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,20 +179,20 @@ class SessionOutcome:
     """The outcome of one block of code in a session."""
 
     problem: Problem | None = None
-    """The reason why the block did not finish. `line` counts within this block."""
+    """The reason why the block did not finish. `line` is relative to the start of the block."""
     value: str = ""
-    """The `repr` of the block's last expression, if nothing was printed."""
+    """The `repr` of the block's last expression if nothing was printed."""
     result: Result | None = None
-    """The block's value. None if it has none, or printed several."""
+    """The block's value. None if there is no value or if the block printed several values."""
     stdout: str = ""
-    """The printed text, cut in the middle if it exceeds the limit."""
+    """The printed text. If it exceeds the limit, its middle is omitted."""
     stderr: str = ""
     cut: bool = False
-    """True if printed output was longer than the limit."""
+    """True if part of the printed text was omitted because of the limit."""
     seconds: float = 0.0
-    """Wall time without the time spent in functions of the host, measured outside the sandbox."""
+    """Wall time, excluding time spent in host functions. It is measured outside the sandbox."""
     fresh: bool = False
-    """True if the previous process had ended, so that the variables of earlier blocks are lost."""
+    """True if the previous process had exited, so the variables of earlier blocks are lost."""
     called: tuple[CallCount, ...] = ()
     """Calls of imported tools, as counted inside. Empty if the process was killed."""
 
@@ -208,22 +206,22 @@ class Session(Protocol):
     """A sandboxed Python process that keeps its variables between blocks of code."""
 
     def offer(self, name: str, source: str) -> None:
-        """Make a module importable from the next block on."""
+        """Make a module importable, starting with the next block."""
 
     def import_from(self, folder: Path) -> None:
-        """Make the packages in a folder importable from the next block on. The session must be allowed to read it."""
+        """Make the packages in a folder importable, starting with the next block. The session must have read access."""
 
     async def run(self, code: str, *, limits: Limits, hosts: bool = False) -> SessionOutcome:
         """Run a block of code. Blocks run one at a time.
 
-        A block that exceeds its wall time is interrupted, which keeps the variables. If that does not end it, its
-        process is killed. The first block's limits for memory and files apply to the whole process. Processor time is
-        not limited.
+        A block that exceeds its wall time is interrupted, and the variables are kept. If the interrupt does not end the
+        block, its process is killed. The first block's memory and file limits apply to the whole process. Processor
+        time is not limited.
 
         Args:
-            code: The block.
-            limits: Its limits.
-            hosts: If true, from this block on requests of `urllib.request` become calls of the host's function `fetch`.
+            code: The code of the block.
+            limits: The limits of the block.
+            hosts: True to turn `urllib.request` requests into calls of the host function `fetch` from this block on.
 
         Raises:
             IsolationError: The sandbox is broken or closed.
@@ -234,7 +232,7 @@ class Session(Protocol):
 
 
 class Sandbox(Protocol):
-    """Runs model-written code, always under the same isolation.
+    """Runs model-written code under one fixed isolation.
 
     Example:
         async with BubblewrapSandbox() as sandbox:
@@ -251,10 +249,10 @@ class Sandbox(Protocol):
 
         Args:
             job: The code, its arguments and its limits.
-            carry: Carries out the requests that the code makes with `urllib.request`. Without it, there is no network.
+            carry: Sends the requests that the code makes with `urllib.request`. Without it, there is no network access.
 
         Returns:
-            The outcome, also if the code fails.
+            The outcome, even if the code fails.
 
         Raises:
             IsolationError: The sandbox is broken.
@@ -265,7 +263,7 @@ class Sandbox(Protocol):
     ) -> Description | Problem:
         """Derive a function's schemas from its signature.
 
-        The source is executed inside the sandbox, where it may import `packages` and `modules`.
+        The source is executed inside the sandbox and may import `packages` and `modules`.
         """
 
     def session(
@@ -277,16 +275,16 @@ class Sandbox(Protocol):
         functions: Sequence[str] = (),
         host: Host | None = None,
     ) -> Session:
-        """Return a session, which starts with its first block. It can import base packages and packages for files.
+        """Return a session, which starts with its first block. Code can import base and file packages.
 
         Args:
-            read: Files and folders that may be read, including files added to the folders later.
-            write: Folders that code may write into. The first one is its working directory. Without any, written files
-                are lost with the process.
+            read: Files and folders that code may read, including files that are added to the folders later.
+            write: Folders that code may write into. The first one is the working directory. If there are none, files
+                that code writes are lost when the process ends.
             modules: Source code of library tools, by module name.
-            functions: Functions of the host that code may call, as signatures such as `search(query, limit=5)`, or as
-                bare names that take keyword arguments only. Only the given arguments are sent; the host applies its
-                own defaults.
+            functions: Host functions that code may call, as signatures such as `search(query, limit=5)`, or as bare
+                names for functions that take only keyword arguments. Only the arguments that are given are sent; the
+                host applies its own defaults.
             host: Answers these calls.
 
         Raises:

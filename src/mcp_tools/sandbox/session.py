@@ -1,4 +1,4 @@
-"""The host's side of a session: a long-lived process, its blocks of code, and its calls to the host."""
+"""The host's side of a session: a long-lived process that runs blocks of code and calls functions of the host."""
 
 from __future__ import annotations
 
@@ -23,16 +23,15 @@ from mcp_tools.sandbox.zygote import Ending, Zygote
 from mcp_tools.tool import CallCount, Json
 
 INTERRUPT_SECONDS = 1.0
-"""Time for an interrupted block to end before its process is killed."""
+"""Seconds that an interrupted block has to end before its process is killed."""
 STOP_SECONDS = 0.15
-"""The same, if the caller of the block was cancelled."""
+"""Seconds that a block has to end if its caller was cancelled."""
 MAX_FRAME_BYTES = 4_000_000
 MAX_CALL_BYTES = MAX_REQUEST_BYTES + 1_000
-"""Limit of a call with its name and number. Our code inside never sends a larger one."""
+"""Size limit of a call with its name and number. Our code inside never sends a larger call."""
 MAX_ANSWER_BYTES = 32_000_000
-"""Limit of one answer from the host, as JSON."""
 MAX_UNREAD_BYTES = 2 * MAX_ANSWER_BYTES
-"""Limit for answers that the code has not read yet."""
+"""Limit on the total size of answers that the code has not read yet."""
 _CPU_CHECK_SECONDS = 1.0
 _IMPORTS_MB = 384
 """Address space for importing packages, in addition to the memory limit."""
@@ -53,7 +52,7 @@ class Interpreters(Protocol):
         """Return a new call number."""
 
     def retire(self, environment: Environment, zygote: Zygote) -> None:
-        """Take an interpreter out of service. It ends after its last running call."""
+        """Take an interpreter out of service. It is stopped after its last running call."""
 
 
 class LiveSession:
@@ -85,12 +84,12 @@ class LiveSession:
         self._closed = False
 
     def offer(self, name: str, source: str) -> None:
-        """Make a module importable from the next block on."""
+        """Make a module importable, starting with the next block; see `Session.offer`."""
         if self._modules.get(name) != source:
             self._modules[name] = self._unknown[name] = source
 
     def import_from(self, folder: Path) -> None:
-        """Make the packages in a folder importable from the next block on; see `Session.import_from`."""
+        """Make the packages in a folder importable, starting with the next block; see `Session.import_from`."""
         self._paths = [str(folder), *(path for path in self._paths if path != str(folder))]
 
     async def run(self, code: str, *, limits: Limits, hosts: bool = False) -> SessionOutcome:
@@ -143,13 +142,11 @@ class _Block:
         self.tasks: dict[int, asyncio.Task[None]] = {}
         """Running calls to the host, by the number that the process gave them."""
         self.late = False
-        """True after its time limit."""
         self.timer: asyncio.TimerHandle | None = None
-        """First for the time limit, then for killing the process if the interrupt did not help."""
+        """Timer for the time limit, and then for killing the process if the interrupt has no effect."""
         self.watch: asyncio.TimerHandle | None = None
-        """For the next check of its processor time."""
+        """Timer for the next check of the process's processor time."""
         self.begun = False
-        """True once the code was sent to the process."""
         self.done = False
         self.value = ""
         self.data: Result | None = None
@@ -158,7 +155,7 @@ class _Block:
         self.error: Exception | None = None
         """An unexpected exception in a function of the host."""
         self.has_waited = False
-        """True if it has called the host. Its threads may compute while its clock is paused."""
+        """True if the block has called the host. Its threads may compute while the clock is paused."""
         self.cpu: float | None = None
         """Processor time of the process when the block started, in seconds."""
         self._spent = 0.0
@@ -166,7 +163,7 @@ class _Block:
 
     @property
     def seconds(self) -> float:
-        """Elapsed time, without pauses of the clock."""
+        """Elapsed time in seconds, excluding pauses of the clock."""
         return self._spent + (0.0 if self._since is None else time.monotonic() - self._since)
 
     def run_clock(self, *, run: bool) -> None:
@@ -187,7 +184,7 @@ class _Process:
         self._zygote = zygote
         self._write = write
         self.trusted = True
-        """False after a protocol violation. The interpreter is then replaced."""
+        """False after a protocol violation, in which case the interpreter is replaced."""
         self._call = call
         self._names = {name for name, _ in functions}
         self._host = host
@@ -241,7 +238,7 @@ class _Process:
         )
 
     async def _stop(self, block: _Block) -> None:
-        """End a block after its caller was cancelled. The process is kept if an interrupt ends the block quickly."""
+        """End a block after its caller was cancelled. Keep the process if an interrupt ends the block quickly."""
         if block.begun and not self.ended:
             block.late = True
             self._pipes.messages.send({"interrupt": block.number})
@@ -273,7 +270,7 @@ class _Process:
             self._zygote.pause(self._call)
 
     async def end(self) -> None:
-        """Kill the process if it still runs."""
+        """Kill the process if it is still running."""
         self._kill()
         await asyncio.wait([self._gone])
         if self._block is None:
@@ -285,7 +282,7 @@ class _Process:
 
     def _went(self, _: asyncio.Future[Ending]) -> None:
         if self._block is not None:
-            self._pipes.frames.rest()  # it may have sent a last message
+            self._pipes.frames.rest()  # the process may have sent a last message
             self._block.settled.set()
 
     def _set_clock(self, block: _Block, *, run: bool) -> None:
@@ -304,7 +301,7 @@ class _Process:
         block.timer = asyncio.get_running_loop().call_later(INTERRUPT_SECONDS, self._kill)
 
     def _check_cpu(self, block: _Block) -> None:
-        """Check the processor time once a second, since threads can compute while the clock is paused."""
+        """Check the processor time once a second, because threads can compute while the clock is paused."""
         if self._block is block and not self.ended:
             self._zygote.ask_time(self._call, partial(self._computed, block))
             block.watch = asyncio.get_running_loop().call_later(_CPU_CHECK_SECONDS, self._check_cpu, block)
@@ -341,7 +338,7 @@ class _Process:
             raise FrameError
 
     def _break(self, message: str, kind: ProblemKind = "result") -> None:
-        """Stop trusting the process after a message that only code inside can have forged."""
+        """Stop trusting the process after a message that only code inside could have forged."""
         self.trusted = False
         if self._block is not None:
             self._block.problem = Problem(kind, message)
@@ -381,7 +378,7 @@ class _Process:
             where = (found.traceback, found.line) if found is not None else ("", None)
             found = Problem("wall_time", time_limit_message("wall_time", limits), *where)
         elif found is None and not block.done:
-            # sessions have no limit of processor time, since each block has a wall time
+            # sessions have no processor time limit, because each block has a wall time limit
             found = problem_of_exit(replace(self._gone.result(), cpu_seconds=0.0), limits, self._write)
         if found is None or not self.ended:
             return found

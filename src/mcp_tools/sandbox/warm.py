@@ -1,4 +1,4 @@
-"""A sandbox of warm interpreters: one per environment, which forks a child for each call."""
+"""A sandbox with one warm interpreter per environment, which forks a child for each call."""
 
 from __future__ import annotations
 
@@ -33,22 +33,21 @@ from mcp_tools.sandbox.zygote import CALLS_AT_ONCE, Ready, Zygote
 from mcp_tools.tool import Json
 
 KEPT_ENVIRONMENTS = 6
-"""Beyond this number, the least recently used idle interpreters are ended, except the default one."""
+"""Number of interpreters to keep. Beyond it, the least recently used idle ones stop, except the default one."""
 
 _DESCRIBE_LIMITS = Limits(wall_seconds=10, cpu_seconds=10)
 _LOADING_SECONDS, _LOADING_MB = 20.0, 1_024
-"""Added to the limits of calls with a locked environment, which load their packages themselves."""
+"""Extra time and memory for calls in a locked environment, because each call loads its packages itself."""
 
 
 class WarmSandbox:
     """Base class of the back ends. A sandbox belongs to the event loop that opened it."""
 
     calls_per_zygote = 2000
-    """An interpreter is replaced after this number of calls."""
 
     def __init__(self) -> None:
         self.environments: Environments | None = None
-        """Provides packages that do not come with alita. None if such packages are unavailable."""
+        """Source of the packages that do not come with alita. None if such packages are unavailable."""
         self._zygotes: OrderedDict[Environment, asyncio.Task[Zygote]] = OrderedDict()
         self._retired: dict[asyncio.Task[None], Zygote] = {}
         self._numbers = itertools.count(1)
@@ -93,7 +92,7 @@ class WarmSandbox:
         functions: Sequence[str] = (),
         host: Host | None = None,
     ) -> LiveSession:
-        """Return a session that is not started yet; see `Sandbox.session`."""
+        """Return a session that has not started yet; see `Sandbox.session`."""
         return LiveSession(self, read=read, write=write, modules=modules or {}, functions=functions, host=host)
 
     async def interpreter(self, environment: Environment) -> Zygote:
@@ -116,22 +115,20 @@ class WarmSandbox:
         tasks = list(self._zygotes.values())
         self._zygotes.clear()
         for task in tasks:
-            task.cancel()  # interpreters that are still starting
+            task.cancel()  # cancels interpreters that are still starting
         started = [found for found in map(_result, tasks) if found is not None]
         await asyncio.gather(*(zygote.end() for zygote in (*started, *self._retired.values())))
         await asyncio.gather(*tasks, *self._retired, return_exceptions=True)
 
     async def __aenter__(self) -> Self:
-        """Open the sandbox."""
         await self.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close the sandbox."""
         await self.aclose()
 
     def _create(self, environment: Environment) -> Zygote:
-        """Return a new interpreter for an environment, not yet started."""
+        """Return an interpreter for an environment. It is not started yet."""
         raise NotImplementedError
 
     def _judge(self, ready: Ready) -> Isolation:
@@ -146,7 +143,7 @@ class WarmSandbox:
         """Check that this back end can grant all paths.
 
         Raises:
-            GrantError: It cannot grant one of them.
+            GrantError: One of the paths cannot be granted.
         """
         for grant in environment.read:
             first = self._real.setdefault(grant.path, grant.real)
@@ -178,7 +175,7 @@ class WarmSandbox:
         return outcome
 
     async def _built(self, job: Job) -> str:
-        """Return the folder of a job's packages, and build it if necessary. Empty if all packages come with alita.
+        """Return the folder of a job's packages, building it if necessary. Empty if all packages come with alita.
 
         Raises:
             GrantError: The packages are unavailable.
@@ -224,7 +221,7 @@ class WarmSandbox:
         try:
             ready = await zygote.start()
         except IsolationError as error:
-            if any(grant.real in error.message for grant in environment.read):  # removed in the meantime
+            if any(grant.real in error.message for grant in environment.read):  # the file was removed in the meantime
                 raise GrantError(error.message) from error
             raise
         try:
@@ -245,7 +242,7 @@ class WarmSandbox:
         return zygote
 
     def retire(self, environment: Environment, zygote: Zygote) -> None:
-        """Take an interpreter out of service. It ends after its last running call."""
+        """Take an interpreter out of service. It is stopped after its last running call."""
         task = self._zygotes.get(environment)
         if task is not None and _result(task) is zygote:
             del self._zygotes[environment]
@@ -263,7 +260,7 @@ class WarmSandbox:
 
 
 def _result(task: asyncio.Task[Zygote]) -> Zygote | None:
-    """Return the started interpreter; None if the task is unfinished or failed."""
+    """Return the started interpreter, or None if the task is unfinished or failed."""
     return None if not task.done() or task.cancelled() or task.exception() is not None else task.result()
 
 
@@ -287,7 +284,7 @@ _MAX_SCHEMA_DEPTH = 60
 def _is_derived(schema: Json, depth: int = 0) -> bool:
     """Return True if a schema has only keywords that we derive.
 
-    Code inside can forge a schema, and a `pattern` or `$ref` could make validation run forever.
+    Code inside can forge a schema, and a forged `pattern` or `$ref` could make validation run forever.
     """
     if isinstance(schema, bool):
         return True
@@ -301,7 +298,7 @@ def _is_derived(schema: Json, depth: int = 0) -> bool:
 
 
 def _description(value: Json) -> Description | Problem:
-    """Check the form of a reply, which untrusted code may have forged, since its source was executed."""
+    """Check the form of a reply, which untrusted code may have forged, because its source was executed."""
     match value:
         case {
             "name": str() as name,

@@ -1,4 +1,4 @@
-"""The host's side of a warm interpreter: start it, send it calls, kill them, end it."""
+"""The host's side of a warm interpreter: start it, send calls, kill calls, and stop it."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ CALLS_AT_ONCE = max(4, 4 * (os.cpu_count() or 1))
 SCRATCHES = CALLS_AT_ONCE + 8
 """Number of scratch folders per interpreter. Some are still being emptied when new calls start."""
 EXIT_SECONDS = 0.05
-"""Time for a child that has answered to exit by itself before it is killed."""
+"""Time for a child that has sent its report to exit by itself before it is killed."""
 GRACE_SECONDS = 2.0
-"""If a killed child has not ended after this time, its interpreter is ended too."""
+"""Time for a killed child to exit before its interpreter is stopped as well."""
 START_SECONDS = 30.0
-"""A start takes about 30 ms, but seconds with large packages on a cold disk."""
+"""Time limit for a start, which takes about 30 ms, but seconds with large packages on a cold disk."""
 
 _BOOTSTRAP = """
 import sys
@@ -52,9 +52,9 @@ def interpreter_command(environment: Environment, *, before: str = "", **setting
     """Return the command line of a warm interpreter.
 
     Args:
-        environment: The paths and packages of its calls.
-        before: Python code that runs before the first call, with which a back end confines the interpreter from within.
-        settings: `scratch`, the scratch folders as seen inside, and the options of `_DEFAULTS`.
+        environment: The paths and packages that calls may use.
+        before: Python code that runs before the first call, so that a back end can confine the interpreter from inside.
+        settings: `scratch`, the scratch folders as seen inside, and any options in `_DEFAULTS`.
     """
     parent, package = os.path.split(inside_source())
     start = _BOOTSTRAP.format(path=list(environment.search_path), parent=parent, package=package, before=before)
@@ -66,7 +66,7 @@ def interpreter_command(environment: Environment, *, before: str = "", **setting
         "granted": [(grant.path, grant.device, grant.inode) for grant in (*environment.read, *environment.write)],
         "devices": DEVICES,
         "writable": [(grant.path, *room) for grant, room in zip(environment.write, environment.rooms, strict=True)],
-        # only confined children run code of a locked environment's packages
+        # only confined children run code from a locked environment's packages
         "packages": () if environment.live or environment.built else [*map(import_name, environment.packages)],
         "library": len(library_folders()),
         "untrusted": environment.untrusted,
@@ -78,15 +78,15 @@ def interpreter_command(environment: Environment, *, before: str = "", **setting
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The way in which a child process ended."""
+    """How a child process ended."""
 
     status: int
     """The status that `os.waitpid` returned."""
     cpu_seconds: float = 0.0
     over_quota: bool = False
-    """True if it was killed because its folders were too full."""
+    """True if the child was killed because its folders were too full."""
     lost: bool = False
-    """True if the whole interpreter ended, and the call with it."""
+    """True if the whole interpreter exited and the call was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,29 +95,27 @@ class Ready:
 
     layers: list[str]
     landlock_abi: int
-    """Landlock version of the kernel. 0 if it has none."""
+    """The kernel's Landlock version, or 0 if it has no Landlock."""
     root: bool
-    """True if calls run as root, of the machine or of a namespace."""
+    """True if calls run as root, either of the machine or of a namespace."""
     faults: list[str]
-    """Layers that could not be applied, or that the test could bypass."""
+    """Layers that could not be applied or that the test was able to bypass."""
     changed: list[str]
-    """Granted paths that now have a different file."""
+    """Granted paths that now refer to a different file."""
 
 
 class Zygote:
-    """One warm interpreter, started by a command line that includes the isolation.
+    """One warm interpreter, started with a command line that sets up the isolation.
 
     Args:
         command: The command line.
-        scratch: The host's folder for scratch files, removed at the end. None if they are in a separate file system.
+        scratch: The host's folder for scratch files, removed at the end. None if they are on a separate file system.
     """
 
     def __init__(self, command: list[str], scratch: str | None = None) -> None:
         self.scratch = scratch
         self.calls = 0
-        """Number of calls so far."""
         self.retired = False
-        """True if it must not get new calls."""
         self._command = command
         self._waiting: dict[int, asyncio.Future[Ending]] = {}
         self._control: socket.socket | None = None
@@ -142,14 +140,14 @@ class Zygote:
 
     @property
     def alive(self) -> bool:
-        """True if it can take calls."""
+        """True if the interpreter can take calls."""
         return self._control is not None and not self.retired and not self._faulty
 
     async def start(self) -> Ready:
         """Start the interpreter and wait until it is ready.
 
         Raises:
-            IsolationError: It did not start. The message contains the stderr of the interpreter or of its wrapper.
+            IsolationError: The interpreter did not start. The message contains its stderr or that of its wrapper.
         """
         loop = asyncio.get_running_loop()
         self._ready = loop.create_future()
@@ -159,7 +157,7 @@ class Zygote:
         loop.add_reader(self._control.fileno(), self._listen)
         try:
             with child_end:
-                # faster than starting it through the event loop
+                # faster than starting the process through the event loop
                 self._process = child.popen(self._command, env=VARIABLES, stdin=child_end.fileno(), stderr=self._errors)
             return await asyncio.wait_for(self._ready, START_SECONDS)
         except OSError as error:  # includes ConnectionError and TimeoutError of the interpreter
@@ -175,7 +173,7 @@ class Zygote:
             raise
 
     def send(self, call: int, descriptors: list[int]) -> asyncio.Future[Ending]:
-        """Start a child for a call. The future is done when the child has ended.
+        """Start a child for a call. The future is done when the child has exited.
 
         The descriptors are the child's ends of its pipes: job, result, stdout, stderr. This process closes them.
         """
@@ -188,30 +186,30 @@ class Zygote:
         return ended
 
     def pause(self, call: int) -> None:
-        """Stop the child of a session, so that its threads do not compute between blocks."""
+        """Pause a session's child, so that its threads do not compute between blocks."""
         self._send_command(b"p %d" % call)
 
     def resume(self, call: int) -> asyncio.Future[None]:
-        """Let the child of a session continue.
+        """Let a session's child continue.
 
-        Wait for the future before sending the next block. Otherwise a pending stop could cut off its output.
+        Wait for the future before sending the next block. Otherwise, a pending stop could cut off the block's output.
         """
         resumed = self._resumed[call] = asyncio.get_running_loop().create_future()
         self._send_command(b"c %d" % call)
         return resumed
 
     def ask_time(self, call: int, then: Callable[[float], None]) -> None:
-        """Request the processor time of a call. `then` gets it in seconds, unless the call has ended."""
+        """Request a call's processor time. `then` is called with the time in seconds, unless the call has ended."""
         self._used[call] = then
         self._send_command(b"u %d" % call)
 
     def release(self, call: int) -> None:
-        """Kill the child of an answered call unless it exits by itself within a moment, which saves a message."""
+        """Kill the child of a finished call, unless it soon exits by itself, which saves a message."""
         if call in self._waiting and call not in self._due:
             self._due[call] = asyncio.get_running_loop().call_later(EXIT_SECONDS, self.kill, call)
 
     def kill(self, call: int) -> None:
-        """Kill the child of a call if it still runs. If it does not end soon, the interpreter is ended too."""
+        """Kill a call's child if it is still running. If it does not exit soon, stop the interpreter as well."""
         if call not in self._waiting:
             return
         if due := self._due.pop(call, None):
@@ -220,7 +218,7 @@ class Zygote:
             self._due[call] = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._ending)
 
     def _send_command(self, message: bytes, descriptors: list[int] | None = None) -> bool:
-        """Send a command. Returns False if the interpreter is gone."""
+        """Send a command. Return False if the interpreter has exited."""
         try:
             if self._control is not None:
                 socket.send_fds(self._control, [message], descriptors or [])
@@ -231,13 +229,13 @@ class Zygote:
         return False
 
     async def end_when_idle(self) -> None:
-        """Wait for the running calls, each of which has a deadline, then end the interpreter."""
+        """Wait for the running calls, each of which has a deadline, then stop the interpreter."""
         if self._waiting:
             await asyncio.wait(list(self._waiting.values()))
         await self.end()
 
     async def end(self) -> None:
-        """End the interpreter and all its processes, and remove its scratch folder."""
+        """Stop the interpreter and all its processes, and remove its scratch folder."""
         await asyncio.shield(self._ending())
 
     def _ending(self) -> asyncio.Task[None]:
@@ -257,7 +255,7 @@ class Zygote:
             if process.poll() is None:
                 with contextlib.suppress(OSError):
                     _kill_children(process.pid)  # bubblewrap's children are in another process group
-            # the group also has the children of back ends without namespaces
+            # for back ends without namespaces, the group also contains the children
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             if process.poll() is None:
@@ -298,7 +296,7 @@ class Zygote:
             ended.set_result(ending)
 
     def _lose(self) -> None:
-        """Close the socket, which ends the interpreter, and mark the running calls as lost."""
+        """Close the socket, which makes the interpreter exit, and mark the running calls as lost."""
         if self._control is not None:
             asyncio.get_running_loop().remove_reader(self._control.fileno())
             self._control.close()

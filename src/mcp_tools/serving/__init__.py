@@ -1,1 +1,1 @@
-"""Parts of the MCP server: listings, calls, notifications and the audit log."""
+"""The MCP server: listings, calls, resources, notifications and the audit log."""

@@ -1,4 +1,4 @@
-"""The built-in tools: search, describe, call and propose library tools; `run_code`; `ask` and `create_tool`."""
+"""The built-in tools, which search, describe, call and propose library tools, run code, answer and create tools."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def definition(
         properties: Schemas of the arguments.
         required: Names of required arguments.
         output: Schemas of the result's members, all of which are required.
-        acts: True if the tool changes something; false for a read-only tool.
+        acts: True if the tool changes something. False if it is read-only.
         is_open: The `openWorldHint`. Defaults to `acts`.
     """
     return {
@@ -80,7 +80,7 @@ ReportProgress = Callable[[str], Awaitable[None]]
 
 
 class Agent(Protocol):
-    """Answers questions and creates tools. Both methods raise `AlitaError` for problems that a person can fix."""
+    """Answers questions and creates tools. Both methods raise `AlitaError` for problems that the user can fix."""
 
     async def ask(self, question: str, *, files: Sequence[Path] = (), report: ReportProgress) -> dict[str, Json]:
         """Answer a question.
@@ -96,7 +96,7 @@ class Agent(Protocol):
         """Create a tool that answers questions of this kind, or find one in the library.
 
         Returns:
-            Tool names under `created` and `reused`, and the `answer` to the question.
+            The names of tools under `created` and `reused`, and the `answer` to the question.
         """
         ...
 
@@ -105,11 +105,11 @@ _MAX_QUESTION_CHARS = 100_000
 _MAX_PROGRESS_CHARS = 300
 _MAX_SOURCE_CHARS = 200_000
 _MAX_TOOL_CHARS = 32_768
-"""Smaller than for programs, because a proof parses the code many times."""
+"""Size limit of a proposed tool. It is lower than for programs, because a proof parses the code many times."""
 _MAX_RESULTS = 50
 _MAX_TESTS = 20
 _SEARCH_POOL = 200
-"""Number of best matches in the library among which offered tools are looked for."""
+"""Number of top library matches from which the offered tools are selected."""
 
 _HOST_REMEDY = "Call a tool of the library that reaches the host, by its name; create_tool makes one."
 
@@ -329,7 +329,6 @@ class BuiltinTools:
         return error_reply("unknown_tool", f"there is no tool {name!r}", remedy=f"{hint}search_tools finds the tools.")
 
     async def _ask(self, call: ClientCall) -> ClientReply | InputRequiredResult:
-        """Handle `ask` and `create_tool`."""
         if self._agent is None:
             return error_reply(
                 "no_agent",
@@ -357,7 +356,7 @@ class BuiltinTools:
             return error_reply("wall_time", message, remedy="Ask for less at once.")
         except IsolationError:
             raise
-        except AlitaError as error:  # its text is written for people, and contains no keys
+        except AlitaError as error:  # its message is written for users and contains no API keys
             return error_reply("failed", error.message, remedy=error.remedy)
         if failure := content.pop("error", None):
             kind, remedy = str(content.get("status", "failed")), str(content.get("remedy", ""))

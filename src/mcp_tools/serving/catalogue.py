@@ -37,8 +37,8 @@ class Catalogue:
 
     Args:
         library: The library that is served.
-        offered: `all`, `meta` to list only built-in tools, or name patterns separated by commas.
-        reserved: Names of built-in tools. Library tools with these names can be reached only through `call_tool`.
+        offered: `all`, or `meta` to list only built-in tools, or comma-separated name patterns.
+        reserved: Names of built-in tools. Library tools with these names can be called only through `call_tool`.
     """
 
     def __init__(self, library: Library, offered: str, reserved: Container[str]) -> None:
@@ -46,22 +46,20 @@ class Catalogue:
         self.names: list[str] = []
         self.shadowed: list[str] = []
         self.readings = 0
-        """Number of times the library has been read."""
         self.changed = asyncio.Event()
         self._offered = offered
         self._reserved = reserved
         self._packed: dict[str, bytes] = {}
-        """Definitions as compressed JSON, because a library can have 10,000 tools."""
+        """Tool definitions as compressed JSON, because a library can have 10,000 tools."""
         self._readers: set[str] = set()
-        """Names of tools that read files."""
         self._seen: tuple[object, ...] | None = None
         self._renewing = asyncio.Lock()
 
     async def renew(self) -> None:
-        """Read the library again if it has changed. Cheap if it has not.
+        """Read the library again if it has changed. If it has not, this is cheap.
 
         Raises:
-            LibraryError: The folder or the approvals cannot be read. The snapshot is kept.
+            LibraryError: The folder or the approvals cannot be read. The old snapshot is kept.
         """
         run_async = self.library.run_async
         if await run_async(self.library.is_unchanged, self._seen):
@@ -106,7 +104,7 @@ class Catalogue:
         return name in self._packed
 
     def offers(self, name: str, can_ask: bool) -> bool:
-        """Return True if a client can call a tool. Tools that read files need a client that can ask its user."""
+        """Return True if a client can call a tool. A tool that reads files requires a client that can ask its user."""
         return name in self._packed and (can_ask or name not in self._readers)
 
     def is_reserved(self, name: str) -> bool:
@@ -118,16 +116,16 @@ class Catalogue:
         return sorted(self._packed)
 
     async def tool(self, name: str) -> Tool | None:
-        """Return an offered tool in its approved version, or None.
+        """Return the approved version of an offered tool, or None.
 
-        Run its `source`, which is the text that was hashed; never read the file again.
+        To run it, use its `source`, which is the text that was hashed. Never read the file again.
 
         Raises:
             LibraryError: The folder or the approvals cannot be read.
         """
         found = await self.library.run_async(self._approved, name)
         if found is None:
-            await self.renew()  # it may be new or changed
+            await self.renew()  # the tool may be new or changed
             found = await self.library.run_async(self._approved, name)
         return found
 
@@ -138,12 +136,12 @@ class Catalogue:
             found = self.library.get(name)
             if found.status is Status.VERIFIED and found.name == name:
                 return found
-        self._seen = None  # forces a new reading, which unlists it
+        self._seen = None  # forces the library to be read again, which removes the tool from the list
         return None
 
 
 def page_of(names: Sequence[str], cursor: str | None, size: int) -> tuple[Sequence[str], dict[str, str]]:
-    """Return the sorted names after a cursor, which is itself a name, and the `nextCursor` member if more follow."""
+    """Return the sorted names after a cursor, which is a name, and the `nextCursor` member if there are more."""
     start = 0 if cursor is None else bisect_right(names, cursor)
     page = names[start : start + size]
     return page, {"nextCursor": page[-1]} if start + size < len(names) else {}
@@ -165,10 +163,10 @@ _LINE_CHARS = 300
 
 
 class ChangeNotifier:
-    """Watches the library while a client is connected, and announces changes.
+    """Watches the library for changes while a client is connected, and announces them.
 
-    Clients of the 2026 protocol are notified through subscriptions, clients of 2025 through their connections. Tools
-    that are not served are reported to the operator on stderr.
+    Clients of the 2026 protocol are notified through subscriptions, and clients of the 2025 protocol through their
+    connections. Tools that are not served are reported to the operator on stderr.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -184,7 +182,7 @@ class ChangeNotifier:
     async def remember_connection(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Middleware that remembers connections of the 2025 protocol, which has no subscriptions."""
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            # `ctx.session` lives for one request; the connection behind it stays
+            # `ctx.session` exists for one request only; the connection behind it remains
             self._connections.add(ctx.session._connection)
         return await call_next(ctx)
 
@@ -233,7 +231,7 @@ class ChangeNotifier:
             await asyncio.gather(*map(_notify, ready), return_exceptions=True)
 
     async def _report(self) -> None:
-        """After a new reading, print which tools are withheld or hidden by a built-in tool, unless already printed."""
+        """Print newly withheld tools, and tools hidden by a built-in one, after the library has been read again."""
         if self._reported_reading == self._catalogue.readings:
             return
         self._reported_reading = self._catalogue.readings
@@ -252,7 +250,7 @@ class ChangeNotifier:
 
 
 async def _notify(connection: Connection) -> None:
-    async with asyncio.timeout(_NOTIFY_SECONDS):  # a client that does not read must not delay the others
+    async with asyncio.timeout(_NOTIFY_SECONDS):  # a client that does not read must not delay other clients
         await connection.notify("notifications/tools/list_changed", None)
         await connection.notify("notifications/resources/list_changed", None)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 COMPLETE: dict[str, Json] = {"resultType": "complete"}
 FRESH: dict[str, Json] = {**COMPLETE, "ttlMs": 0, "cacheScope": "private"}
-"""The client must not cache this result, because the library changes while it is served."""
+"""Fields of a result that clients must not cache, because the library can change while it is served."""
 FIXED: dict[str, Json] = {**COMPLETE, "ttlMs": 3_600_000, "cacheScope": "public"}
 
 META_SANDBOX = "alita/sandbox"
@@ -49,11 +49,11 @@ REMEDIES = {
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """The limits of a server. A call that reaches one ends with an error that names it."""
+    """The limits of a server. A call that exceeds a limit fails with an error that names the limit."""
 
     argument_bytes: int = 1_000_000
     result_bytes: int = 1_000_000
-    """Size of one result as JSON. Clients cannot use larger ones."""
+    """Size limit of one result, as JSON. Clients cannot use larger results."""
     message_bytes: int = 4 * 1024 * 1024
     page: int = 1000
     call: Limits = field(default_factory=lambda: Limits(wall_seconds=30.0, cpu_seconds=30.0))
@@ -63,11 +63,11 @@ class ServerLimits:
 
 
 MAX_MARKERS = 2_000
-"""Beyond this number, the markers that expire first are dropped."""
+"""Maximum number of markers. Beyond it, those that expire first are dropped."""
 
 
 class Markers(Protocol):
-    """Short-lived strings that all replicas share: questions that wait for an answer, proposals that were sent back."""
+    """Short-lived strings that all replicas share: pending questions, and proposals that were sent back."""
 
     async def put(self, marker: str, seconds: float) -> None:
         """Store a marker, which expires after `seconds`."""
@@ -78,7 +78,7 @@ class Markers(Protocol):
         ...
 
     async def take(self, marker: str) -> bool:
-        """Remove a marker. If several callers do this at the same time, only one gets True."""
+        """Remove a marker, and return True if it was stored. Of several concurrent callers, only one gets True."""
         ...
 
 
@@ -128,18 +128,17 @@ class ClientCall:
 
 @dataclass(frozen=True, slots=True)
 class ClientReply:
-    """The result of one call for the client, and its outcome for the audit log."""
+    """The result that the client gets for one call, and the outcome that goes to the audit log."""
 
     result: dict[str, Json]
     outcome: str
-    """`ok`, or the kind of error."""
+    """`ok`, or the kind of the error."""
     size: int = 0
-    """In bytes of JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltinTool:
-    """A tool of the server itself. Every client sees it."""
+    """A tool of the server itself, which every client sees."""
 
     definition: dict[str, Json]
     call: Callable[[ClientCall], Awaitable[ClientReply | InputRequiredResult]]
@@ -151,12 +150,12 @@ class BuiltinTool:
 
 
 def sandbox_meta(isolation: Isolation) -> dict[str, Json]:
-    """Return the isolation level in the form that clients get."""
+    """Return the isolation level as metadata for clients."""
     return {"level": str(isolation.level), "backend": isolation.backend, "layers": list(isolation.layers)}
 
 
 def outcome_meta(outcome: Outcome) -> dict[str, Json]:
-    """Return the metadata that every result of a sandboxed call carries."""
+    """Return the metadata that is attached to every result of a sandboxed call."""
     return {META_SANDBOX: sandbox_meta(outcome.isolation), META_SECONDS: round(outcome.seconds, 6)}
 
 
@@ -167,7 +166,7 @@ def value_reply(
     meta: dict[str, Json] | None = None,
     files: Sequence[dict[str, Json]] = (),
 ) -> ClientReply:
-    """Return a result as structured content, as the same JSON text for clients that show only text, and with files."""
+    """Return a result with structured content, the same JSON as text for clients that show only text, and files."""
     try:
         text = json.dumps(content, ensure_ascii=False, allow_nan=False)
         size = len(text.encode())
@@ -189,7 +188,7 @@ def value_reply(
 def error_reply(
     kind: str, message: str, *, remedy: str | None = None, meta: dict[str, Json] | None = None, detail: str = ""
 ) -> ClientReply:
-    """Return an error that the calling model can act on: what happened, and what to do next.
+    """Return an error that the calling model can act on. It says what happened and what to do next.
 
     If `remedy` is None, the default for this kind of error is used.
     """
@@ -210,13 +209,13 @@ def error_reply(
 def problem_reply(
     problem: Problem, *, who: str, meta: dict[str, Json] | None = None, remedy: str | None = None
 ) -> ClientReply:
-    """Return a failure of tool code. Its message and traceback are its own output, so the caller may read them."""
+    """Return an error for failed tool code. The message and traceback come from the code, so callers may see them."""
     detail = problem.traceback[-4000:] if problem.traceback else ""
     return error_reply(problem.kind, f"{who} failed: {problem.message[:4000]}", remedy=remedy, meta=meta, detail=detail)
 
 
 def refusal_reply(error: AlitaError) -> ClientReply:
-    """Return a refusal of a call that is not permitted.
+    """Return an error for a call that is not permitted.
 
     Clients never see the contents of the operator's policy file.
     """
@@ -231,7 +230,7 @@ _HEARTBEAT_SECONDS = 1.0
 
 @contextlib.asynccontextmanager
 async def heartbeat(call: ClientCall, what: str, limit: float) -> AsyncIterator[None]:
-    """Report the elapsed time while the block runs, so that a client that asked for progress does not time out."""
+    """Report the elapsed time while the block runs, so that clients that requested progress do not time out."""
     from anyio import BrokenResourceError, ClosedResourceError
 
     async def beat() -> None:

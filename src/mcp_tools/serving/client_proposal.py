@@ -1,4 +1,4 @@
-"""The parts of a client's proposal: its examples as tests, and the rules for adding its tool to the library."""
+"""Proposals from clients: the client's examples as tests, and the rules for adding its tool to the library."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from mcp_tools.library.reader import Offer
 
 CLIENT = "client "
-"""Prefix of a client's name in the `examiner` field of a tool's record."""
+"""Prefix of the client's name in the `examiner` field of a tool's record."""
 _MIN_RESULTS = 2
 _MAX_EXAMPLE_BYTES = 100_000
-"""Limit for all examples together, because the tool's file stores them."""
+"""Limit on the total size of the examples, because they are stored in the tool's file."""
 _NOT_A_NAME = re.compile(r"[^\w .@/+-]+", re.ASCII)
 
 
 class ClientExaminer:
-    """Gives the proof the client's own examples as tests. No independent examiner is involved."""
+    """Examiner that uses the client's own examples as tests. There is no independent examiner."""
 
     def __init__(self, name: str, tests: Sequence[Test]) -> None:
         self.name = name
@@ -43,22 +43,22 @@ class ClientExaminer:
         return [*self._tests]
 
     def unread(self, definition: str) -> list[str]:
-        """Return nothing, since all examples can be read."""
+        """Return nothing, because all examples can be read."""
         return []
 
     def reference(self, definition: str) -> str:
-        """Return nothing, since a client gives no reference implementation."""
+        """Return nothing, because clients supply no reference implementation."""
         return ""
 
     async def reconsider(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
     ) -> list[Test | None]:
-        """Keep the client's examples, and drop other disputed tests, since there is no examiner to ask."""
+        """Keep the client's examples and drop other disputed tests, because there is no examiner to ask."""
         return [test if test.origin == "client" else None for test in disputed]
 
 
 class ProposalStore:
-    """The library as a proof sees it. Adds a tool if the user's settings allow it, otherwise keeps it as a draft."""
+    """The library as seen by a proof. It adds a tool if the user's settings allow it, or else keeps it as a draft."""
 
     def __init__(
         self,
@@ -71,9 +71,8 @@ class ProposalStore:
         self.kept: Tool | None = None
         self.is_draft = False
         self.why = ""
-        """Why the tool is a draft."""
         self.kept_apart = ""
-        """Why the tool does not replace an existing one."""
+        """The reason why the tool does not replace an existing one."""
         self._catalogue = catalogue
         self._library = catalogue.library
         self._approval = approval
@@ -90,7 +89,7 @@ class ProposalStore:
         return self._library.get(name)
 
     async def merge(self, tool: Tool, name: str) -> Tool:
-        """Return the tool unchanged, since a client cannot rename approved tools."""
+        """Return the tool unchanged, because a client cannot rename approved tools."""
         return tool
 
     async def register(self, tool: Tool, *, replaces: Tool | None = None, is_draft: bool = False) -> Tool:
@@ -98,13 +97,13 @@ class ProposalStore:
 
         Raises:
             RefusedToolError: The user refused the tool.
-            LibraryError: Its texts contain more than a description, or the library cannot be written.
+            LibraryError: The tool's texts contain more than a description, or the library cannot be written.
         """
         from mcp_tools.create.interfaces import RefusedToolError
 
         if self._catalogue.is_reserved(tool.name):
             raise LibraryError(f"{tool.name} is the name of a built-in tool: choose another one")
-        if flags := lint(definition_of(tool)):  # other models will read these texts
+        if flags := lint(definition_of(tool)):  # because other models will read these texts
             listed = "; ".join(f"{one.where}: {one.message} ({one.rule})" for one in flags[:5])
             raise LibraryError(f"its texts must only say what the tool does: {listed}")
         if is_draft:
@@ -127,7 +126,7 @@ class ProposalStore:
         return self.kept
 
     def _with_proposed_name(self, tool: Tool) -> Tool:
-        """Rename a tool that was meant to replace another one back to the name that its client gave it."""
+        """Restore the client's name for a tool that was renamed to replace another one."""
         record = {name: value for name, value in tool.provenance.items() if name not in (ALIASES, "parent_version")}
         source = renamed(tool.source, tool.name, self._name)
         return replace(tool, name=self._name, source=source, provenance=record)
@@ -158,20 +157,20 @@ def client_may_replace(library: Library, name: str) -> bool:
 
 
 def client_name(call: ClientCall) -> str:
-    """Return the client's name for the record, reduced to safe characters because the client chose it."""
+    """Return the client's name for the record, limited to safe characters because the client chose it."""
     client = call.context.session.client_params
     name = one_line(_NOT_A_NAME.sub("", client.client_info.name if client else ""), 60).strip()
     return f"{CLIENT}{'without a name' if not name or reads_like_orders(name) else name}"
 
 
 def proposed_name(code: str, name: str) -> str:
-    """Return the name that a proposal gives its tool: `name`, or else its first public function."""
+    """Return the name of a proposed tool: `name` if given, otherwise the first public function in the code."""
     found = re.search(r"(?m)^def ([a-z]\w*)", code)
     return name or (found[1] if found else "")
 
 
 def extract_function(code: str, name: str) -> str:
-    """If a module has several public functions, return only this one, with the code it uses and its header."""
+    """If a module has several public functions, return only this function, the code that it uses, and the header."""
     from mcp_tools.checks.header import declared, with_declared
     from mcp_tools.exchange.modules import functions_of
 
@@ -184,7 +183,7 @@ def extract_function(code: str, name: str) -> str:
 
 
 def docstring_examples(code: str, name: str) -> list[dict[str, Json]]:
-    """Return the `>>>` examples of a function's docstring, without those that check only part of a result."""
+    """Return the `>>>` examples in a function's docstring, except those that check only part of a result."""
     from mcp_tools.create.documented_function import read_function
 
     try:
@@ -200,7 +199,7 @@ def docstring_examples(code: str, name: str) -> list[dict[str, Json]]:
 
 
 def tests_of(examples: list[dict[str, Json]]) -> tuple[list[Test], list[str]]:
-    """Turn examples into tests. Returns the tests, and the problems found."""
+    """Convert examples to tests. Return the tests and the problems found."""
     from mcp_tools.create.interfaces import Test
 
     tests, problems, known = [], list[str](), dict[str, Json]()
@@ -220,7 +219,7 @@ def tests_of(examples: list[dict[str, Json]]) -> tuple[list[Test], list[str]]:
 
 
 def unsupported_capabilities(proposal: Proposal) -> list[str]:
-    """Return a problem for each declared capability that a proposal may not have."""
+    """Return a problem for each declared capability that proposals must not have."""
     may = proposal.capabilities
     problems = []
     if may.hosts or may.keys:

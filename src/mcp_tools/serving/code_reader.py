@@ -17,11 +17,11 @@ from mcp_tools.errors import LibraryError, ModelFixableError
 from mcp_tools.library.dependencies import module_names
 
 _SMALL_CHARS = 8_000
-"""Code up to this length is parsed in this process: parsing takes only milliseconds, even for hostile code."""
+"""Code up to this length is parsed in this process, because that takes only milliseconds, even for hostile code."""
 _CPU_SECONDS, _WALL_SECONDS, _MEMORY_BYTES = 5, 30.0, 2 << 30
 _MAX_PARALLEL = 2
 _MAX_FSTRING_PARTS = 1_000
-"""Python's parsing time grows with the square of the number of parts in one f-string."""
+"""Limit, because Python's parsing time grows with the square of the number of parts in one f-string."""
 
 
 class UnreadableCodeError(ModelFixableError):
@@ -30,16 +30,16 @@ class UnreadableCodeError(ModelFixableError):
 
 @dataclass(frozen=True, slots=True)
 class ParsedCode:
-    """Facts about code that are needed before it runs. Mostly empty if it does not parse; the sandbox reports that."""
+    """Facts about code that are needed before it runs. If the code has a syntax error, the sandbox reports it."""
 
     functions: list[str] = field(default_factory=list)
     """Names of top-level functions, in order."""
     modules: list[str] = field(default_factory=list)
-    """Imported modules that may be library tools."""
+    """Names of imported modules that may be library tools."""
     hosts: list[str] = field(default_factory=list)
-    """Hosts that the header declares."""
+    """Hosts that the code's header declares."""
     parts: int = 0
-    """Number of parts in its longest f-string."""
+    """Number of parts in the code's longest f-string."""
     wrong_header: str = ""
 
 
@@ -50,11 +50,11 @@ class CodeReader:
         self._slots = asyncio.Semaphore(_MAX_PARALLEL)
 
     async def read(self, source: str, packages: Sequence[str] = ()) -> ParsedCode:
-        """Parse code. Imports of `packages` are not taken for library tools.
+        """Parse code. Imports of `packages` are not treated as imports of library tools.
 
         Raises:
-            UnreadableCodeError: Python takes too long to parse it.
-            LibraryError: Its header is invalid.
+            UnreadableCodeError: Python takes too long to parse the code.
+            LibraryError: The code's header is invalid.
         """
         if len(source) <= _SMALL_CHARS:
             found = _parse(source, packages)
@@ -66,7 +66,7 @@ class CodeReader:
         return found
 
     async def require_quick(self, source: str) -> None:
-        """Refuse code that parses too slowly for a proof, which parses it many times.
+        """Refuse code that parses too slowly for a proof, which parses the code many times.
 
         Raises:
             UnreadableCodeError: Parsing takes too long.

@@ -1,4 +1,4 @@
-"""MCP elicitation: ask the client's user, above all before reading files of the server's machine."""
+"""MCP elicitation: ask the client's user, mainly before reading files on the server's machine."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _FORM: dict[str, Json] = {
 
 
 def can_ask(context: ServerRequestContext[Any, Any]) -> bool:
-    """Return True if the client declared that it can ask its user (elicitation)."""
+    """Return True if the client declared support for elicitation."""
     return context.session.check_client_capability(ClientCapabilities(elicitation=ElicitationCapability()))
 
 
 def is_inside(name: str, folder: Path) -> bool:
-    """Return True if an absolute path is inside a folder after links are resolved."""
+    """Return True if an absolute path lies inside a folder after symbolic links are resolved."""
     return Path(name).is_absolute() and Path(os.path.realpath(name)).is_relative_to(os.path.realpath(folder))
 
 
@@ -56,8 +56,8 @@ async def ask_user(
 ) -> ElicitResult | InputRequiredResult | None:
     """Return the user's answer, or None if the user did not answer.
 
-    A client of the 2026 protocol gets an `InputRequiredResult` and repeats its call with the answer. Each answer counts
-    once, and only if this server or another replica asked that question in the same words.
+    A client of the 2026 protocol gets an `InputRequiredResult` and repeats its call with the answer. An answer is
+    accepted only once, and only if this server or another replica asked exactly that question.
     """
     if call.context.session.can_send_request:
         try:
@@ -81,19 +81,19 @@ def _question_marker(key: str, question: str) -> str:
 async def ask_to_read(
     call: ClientCall, files: Sequence[str], who: str, seconds: float, *, optional: Sequence[str] = ()
 ) -> tuple[Path, ...] | ClientReply | InputRequiredResult:
-    """Ask the user whether `who` may read files.
+    """Ask the user whether `who` may read these files.
 
     Until the user agrees, the reply does not reveal whether a file exists or where a link leads.
 
     Args:
         call: The client's call.
-        files: Absolute paths.
+        files: Absolute paths of the files.
         who: The reader, such as `the tool count_words`.
         seconds: Time limit for the answer.
-        optional: Files among `files` that may be missing.
+        optional: Paths in `files` that may be missing.
 
     Returns:
-        The files that may be read; a refusal; or the question, for a client of the 2026 protocol.
+        The files that may be read, or a refusal, or the question to send to a client of the 2026 protocol.
     """
     if len(files) > _MAX_FILES:
         message = f"{len(files)} files are named, but a call may read at most {_MAX_FILES}"
@@ -120,7 +120,7 @@ def _is_file(name: str) -> bool:
 
 
 def _check_file(name: str) -> ClientReply | None:
-    """Return an error if an allowed path is missing or is a link, else None."""
+    """Return an error if an allowed path is missing or is a link, otherwise None."""
     if not _is_file(name):
         remedy = "Give absolute paths of files on the server's machine."
         return error_reply("arguments", f"there is no file {one_line(name, 300)}", remedy=remedy)
@@ -136,7 +136,7 @@ def _refusal(message: str) -> ClientReply:
 
 
 def absolute_paths(arguments: dict[str, Json]) -> list[str]:
-    """Return the arguments, and items of list arguments, that look like absolute paths, without duplicates."""
+    """Return the distinct arguments, and items of list arguments, that look like absolute paths."""
     values = [part for value in arguments.values() for part in (value if isinstance(value, list) else [value])]
     found = [value for value in values if isinstance(value, str) and value.startswith("/") and "\0" not in value]
     return [value for value in dict.fromkeys(found) if len(value) <= _MAX_PATH_CHARS]

@@ -1,4 +1,4 @@
-"""Serve MCP over streamable HTTP: the address, access control, deadlines and shutdown."""
+"""Serve MCP over streamable HTTP: listen address, access control, deadlines and shutdown."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _HOW_TO_MAKE = "Make one: python3 -c 'import secrets; print(secrets.token_urlsaf
 
 
 def read_token(text: str, file: Path | None) -> str:
-    """Return the bearer token from a file or from `text`; empty if there is neither.
+    """Return the bearer token from `file` or `text`, or an empty string if neither is given.
 
     Raises:
         UsageError: The file is unreadable or empty, or the token is too short or not valid in an HTTP header.
@@ -73,31 +73,31 @@ class ListenOptions:
     port: int
     token: str
     is_new_token: bool
-    """True if we generated the token, so the user has to be shown it."""
+    """True if we generated the token and must show it to the user."""
     host_names: frozenset[str]
-    """Allowed `Host` headers, in lower case. Empty allows any."""
+    """Allowed `Host` headers, in lower case. If empty, any host is allowed."""
 
     @property
     def is_local(self) -> bool:
-        """True if only this machine can connect. A public host name implies a proxy in front, so it counts as open."""
+        """True if only this machine can connect. A public host name implies a reverse proxy, so it counts as open."""
         return _is_loopback(self.host) and all(map(_is_loopback, self.host_names))
 
 
 def listen_options(
     address: str, *, token: str, token_file: Path | None, no_token: bool, host_names: tuple[str, ...]
 ) -> ListenOptions:
-    """Check the command-line flags and turn them into options.
+    """Check the command-line flags, and convert them to options.
 
     Example:
         >>> listen_options("127.0.0.1:8765", token="", token_file=None, no_token=True, host_names=()).port
         8765
 
     Args:
-        address: `HOST:PORT`. Port 0 picks a free port.
+        address: `HOST:PORT`. Port 0 selects a free port.
         token: The token from the environment. A token file overrides it.
         token_file: A file that holds the token.
-        no_token: True to require no token, which only a loopback address permits.
-        host_names: Further names by which clients reach the server, such as a proxy's.
+        no_token: True to require no token, which is permitted only on a loopback address.
+        host_names: Additional host names that clients use to reach the server, such as a proxy's.
 
     Raises:
         UsageError: The address is invalid, or other machines could connect without a token.
@@ -138,7 +138,7 @@ def _is_loopback(host: str) -> bool:
 
 
 _UNIQUE_HEADERS = ("host", "origin", "authorization", "mcp-session-id", "mcp-protocol-version")
-"""Headers that must not repeat: a proxy and this server could each read a different one."""
+"""Headers that may occur only once, because a proxy and this server might each use a different copy."""
 _AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?", re.IGNORECASE)
 _ORIGIN = re.compile(r"https?://(.+)", re.IGNORECASE)
 
@@ -146,7 +146,7 @@ _ORIGIN = re.compile(r"https?://(.+)", re.IGNORECASE)
 class AccessCheck:
     """ASGI middleware that checks the host, the origin and the token of each request.
 
-    We do not use the SDK's own check, because it accepts any text after a known host and a colon as the port.
+    We do not use the SDK's own check, because it accepts any text as the port of a known host.
     `GET /health` works without a token.
     """
 
@@ -158,14 +158,14 @@ class AccessCheck:
         self._listen = listen
         self._with_cors = CORSMiddleware(
             self._check_token,
-            allow_origins=["*"],  # other origins were refused before
+            allow_origins=["*"],  # other origins have already been refused
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["*"],
             expose_headers=["Mcp-Session-Id", "Mcp-Protocol-Version", "WWW-Authenticate"],
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse a request, or pass it on."""
+        """Refuse a request or forward it."""
         from starlette.datastructures import Headers
         from starlette.responses import PlainTextResponse
 
@@ -209,7 +209,7 @@ class AccessCheck:
 
 
 class HealthCheck:
-    """Reports whether this replica can take calls, that is, can read the library and the approvals."""
+    """Reports whether this replica can handle calls, that is, read the library and the approvals."""
 
     def __init__(self, ready: Callable[[], Awaitable[None]]) -> None:
         self._ready = ready
@@ -218,7 +218,7 @@ class HealthCheck:
         self._is_ready = False
 
     async def answer(self) -> Response:
-        """Return 200 or 503. The result is cached briefly, so that frequent probes do not load the library."""
+        """Return 200 or 503. The result is cached briefly, so that frequent probes do not put load on the library."""
         from starlette.responses import JSONResponse
 
         async with self._checking:
@@ -234,7 +234,7 @@ class HealthCheck:
 
 
 def host_refusal(headers: Headers, listen: ListenOptions) -> Response | None:
-    """Return an error response if the request names a host that is not ours or repeats a header, else None."""
+    """Return an error response if a request names a foreign host or repeats a header, otherwise None."""
     from starlette.responses import PlainTextResponse
 
     if repeated := [name for name in _UNIQUE_HEADERS if len(headers.getlist(name)) > 1]:
@@ -246,7 +246,7 @@ def host_refusal(headers: Headers, listen: ListenOptions) -> Response | None:
 
 
 def _host_name(authority: str) -> str:
-    """Return the host without its port, in lower case; empty if it is invalid."""
+    """Return the host without its port, in lower case, or an empty string if it is invalid."""
     found = _AUTHORITY.fullmatch(authority)
     return found[1].strip("[]").lower() if found else ""
 
@@ -257,9 +257,9 @@ async def serve_http(
     """Serve MCP clients until cancelled.
 
     Args:
-        server: From `build_server`.
+        server: The server, from `build_server`.
         listen: The address and the access rules.
-        report: Called with the address to show to the user, and with the token if it was generated.
+        report: Called with the address to show to the user, and with the token if we generated it.
         limits: The size limits of requests.
 
     Raises:
@@ -289,16 +289,16 @@ HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
 MAX_UNFINISHED = 512
 MAX_UNFINISHED_PER_PEER = 256
-"""Limit for one address. Beyond it, that address's oldest unfinished connection is closed."""
+"""Maximum number of unfinished requests per client address. Beyond it, that client's oldest one is closed."""
 
 _unfinished: dict[DeadlineProtocol, str] = {}
-"""Connections with an incomplete request, oldest first, and each peer's address."""
+"""Connections with an incomplete request, oldest first, mapped to the peer's address."""
 
 
 class DeadlineProtocol(H11Protocol):
     """HTTP/1.1 with a deadline for the head and the body of each request.
 
-    Otherwise anyone could take every connection with a few hundred incomplete requests, without a token.
+    Otherwise, anyone could use up all connections with a few hundred incomplete requests, even without a token.
     """
 
     _phase: Any = None

@@ -1,8 +1,8 @@
-"""Sessions of the 2025 protocol over HTTP that any replica with the same token can continue.
+"""HTTP sessions of the 2025 protocol that any replica with the same token can continue.
 
 The SDK keeps each session in one process. Here, the session id itself holds the client's `initialize` parameters,
-signed with a key derived from the token. A replica that does not know the session replays `initialize` to its own SDK
-and then continues. The 2026 protocol has no sessions.
+signed with a key derived from the token. A replica that does not know a session replays `initialize` to its own SDK and
+then continues the session. The 2026 protocol has no sessions.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 IDLE_SECONDS = 3600.0
-"""A process drops a session after this time without a request. Longer than the longest call."""
+"""Seconds without a request after which a process drops a session. Longer than the longest call."""
 MAX_SESSIONS = 500
 MAX_SESSIONS_PER_PEER = 200
-"""Limit for one client address. Beyond it, the least recently used idle session is dropped."""
+"""Maximum number of sessions per client address. Beyond it, the least recently used idle session is dropped."""
 _MAX_ENDED = 10_000
 _MAX_INITIALIZE_BYTES = 65_536
 _MAX_NAME_CHARS = 100
@@ -32,13 +32,11 @@ _HEADER = b"mcp-session-id"
 _JSON = [(b"content-type", b"application/json"), (b"accept", b"application/json, text/event-stream")]
 
 InitializeParams = dict[str, Any]
-"""The parameters of `initialize` that a server uses."""
+"""The `initialize` parameters that the server uses."""
 
 
 @dataclass(slots=True)
 class _LocalSession:
-    """A session that this process's SDK knows."""
-
     sdk_id: str
     peer: str
     running_requests: int = 0
@@ -54,16 +52,16 @@ class PortableSessions:
 
     def __init__(self, application: ASGIApp, token: str) -> None:
         self._application = application
-        # scrypt is slow on purpose: session ids end up in proxy logs, and must not help anyone guess a short token
+        # scrypt is deliberately slow: session ids end up in proxy logs and must not help anyone guess a short token
         self._key = hashlib.scrypt(token.encode(), salt=b"alita session", n=2**14, r=8, p=1)
         self._local: dict[str, _LocalSession] = {}
-        """By portable id, the least recently used first."""
+        """Sessions by portable id, least recently used first."""
         self._ended: dict[str, None] = {}
-        """Sessions that clients ended, oldest first. They are never continued."""
+        """Ids of sessions that clients ended, oldest first. These sessions are never continued."""
         self._starting = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, with the SDK's session id in place of the portable one."""
+        """Forward a request, replacing the portable session id with the SDK's."""
         if scope["type"] != "http" or scope["path"] != PATH:
             await self._application(scope, receive, send)
             return
@@ -79,7 +77,7 @@ class PortableSessions:
             await self._continue(session, params, scope, receive, send)
 
     async def _begin(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request without a session id. If it starts a session, the client gets the portable id."""
+        """Forward a request without a session id. If it starts a session, the client gets a portable id."""
         body = bytearray()
 
         async def read() -> Message:
@@ -100,7 +98,7 @@ class PortableSessions:
     async def _continue(
         self, session: str, params: InitializeParams, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Pass on a request of a session. If the SDK has dropped the session meanwhile, start it again and retry."""
+        """Forward a request that belongs to a session. If the SDK has dropped the session, restart it and retry."""
         parts: list[Message] = []
 
         async def read() -> Message:
@@ -117,7 +115,7 @@ class PortableSessions:
     async def _pass_on(
         self, session: str, params: InitializeParams, scope: Scope, receive: Receive, send: Send, *, is_last: bool
     ) -> bool:
-        """Return False, without answering the client, if the SDK does not know the session and `is_last` is not set."""
+        """Forward a request. Return False, without replying, if the SDK lost the session and `is_last` is not set."""
         async with self._starting:
             local = self._local.pop(session, None) or await self._restart(params, _peer(scope))
             await self._keep(session, local)
@@ -139,19 +137,19 @@ class PortableSessions:
         return is_known
 
     async def _restart(self, params: InitializeParams, peer: str) -> _LocalSession:
-        """Replay to the SDK the handshake that the client had with another replica."""
+        """Replay the client's handshake with another replica to our own SDK."""
         sdk_id = await self._post({"id": 0, "method": "initialize", "params": params})
         version = (b"mcp-protocol-version", str(params["protocolVersion"]).encode())
         await self._post({"method": "notifications/initialized"}, (_HEADER, sdk_id.encode()), version)
         return _LocalSession(sdk_id, peer)
 
     async def _post(self, message: dict[str, Any], *headers: tuple[bytes, bytes]) -> str:
-        """Send the SDK a message. Return the session id in its response."""
+        """Send the SDK a message, and return the session id from its response."""
         session, parts = "", [json.dumps({"jsonrpc": "2.0", **message}).encode()]
 
         async def body() -> Message:
             if not parts:
-                await asyncio.Event().wait()  # never report a disconnect
+                await asyncio.Event().wait()  # block, so that no disconnect is reported
             return {"type": "http.request", "body": parts.pop(), "more_body": False}
 
         async def read_session(response: Message) -> None:
@@ -162,7 +160,7 @@ class PortableSessions:
         return session
 
     async def _end(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """End a session at the client's request, even if only another replica knows it."""
+        """End a session at the client's request, even if only another replica has it in memory."""
         self._ended[session] = None
         if len(self._ended) > _MAX_ENDED:
             del self._ended[next(iter(self._ended))]
@@ -173,7 +171,7 @@ class PortableSessions:
             await send({"type": "http.response.body", "body": b""})
 
     async def _keep(self, session: str, local: _LocalSession) -> None:
-        """Record a session as the most recently used. If there are too many, drop another one."""
+        """Record a session as the most recently used one. If there are too many, drop another one."""
         self._local[session] = local
         others = [one for one in self._local if one != session]
         of_peer = [one for one in others if self._local[one].peer == local.peer]
@@ -189,7 +187,7 @@ class PortableSessions:
         return f"{content.rstrip('=')}.{self._signature(content.rstrip('='))}"
 
     def _verified_params(self, session: str) -> InitializeParams | None:
-        """Return the parameters in a portable id; None unless a server with our token signed it."""
+        """Return the parameters in a portable id, or None unless a server with our token signed it."""
         content, _, signature = session.partition(".")
         if not hmac.compare_digest(signature.encode(), self._signature(content).encode()):
             return None
@@ -201,10 +199,10 @@ class PortableSessions:
 
 
 def _read_initialize(body: bytes) -> InitializeParams:
-    """Return the parameters of an `initialize` request that the SDK accepted. A long client name is cut."""
+    """Return the parameters of an `initialize` request that the SDK accepted. A long client name is truncated."""
     try:
         params = json.loads(body)["params"]
-    except ValueError:  # too long: we kept only its beginning
+    except ValueError:  # the body was too long, so we kept only its beginning
         params = {}
     client, elicitation = params.get("clientInfo", {}), params.get("capabilities", {}).get("elicitation")
     return {
@@ -222,7 +220,7 @@ def _session_in(message: Message) -> str:
 
 
 def _with_session(message: Any, session: str) -> Any:
-    """Return a request scope or a response start with its session id, if it has one, replaced."""
+    """Return a request scope or response start in which the session id, if there is one, is replaced."""
     headers = [(name, session.encode() if name == _HEADER else value) for name, value in message["headers"]]
     return {**message, "headers": headers}
 

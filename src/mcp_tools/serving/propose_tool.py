@@ -1,4 +1,4 @@
-"""Handle `propose_tool`: prove code that a client wrote, without using a model, and keep or refuse it."""
+"""Handle `propose_tool`: prove code that a client wrote, without using a model, and accept or reject it."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ _MAX_WAITING = 4
 _MAX_RECENT, _RECENT_SECONDS = 60, 600.0
 _PROOF_SECONDS = 300.0
 _SENT_BACK_SECONDS = 86_400.0
-"""Time for which we remember that a proposal was sent back for weak examples."""
+"""How long we remember that a proposal was sent back because of weak examples, in seconds."""
 _MAX_SHOWN_CHARS = 4000
-"""Longest code that fits into a question to the user."""
+"""Maximum length of code that is shown in a question to the user."""
 _FORM: dict[str, Json] = {
     "type": "object",
     "properties": {"allow": {"type": "boolean", "title": "Keep", "description": "Keep this tool in your library."}},
@@ -62,11 +62,11 @@ _FORM: dict[str, Json] = {
 
 @dataclass(frozen=True, slots=True)
 class ProposalRules:
-    """The user's settings for tools that clients propose."""
+    """The user's rules for tools that clients propose."""
 
     approval: Literal["ask", "auto", "never"] = "ask"
     carried: Carried | None = None
-    """Checks the packages, time and memory that proposed code declares; see `mcp_tools.run.Carried`."""
+    """Function that checks the packages, time and memory that proposed code declares; see `mcp_tools.run.Carried`."""
 
 
 class _UserInputRequiredError(Exception):
@@ -78,14 +78,14 @@ class _UserInputRequiredError(Exception):
 
 @dataclass(slots=True)
 class _Turn:
-    """Exclusive use of the proof for one proposal. The lock and the time limit are released while the user is asked."""
+    """One proposal's exclusive right to run a proof. While the user is asked, it is released and the clock stops."""
 
     lock: asyncio.Lock
     limit: asyncio.Timeout
     is_held: bool = False
 
     async def acquire(self) -> None:
-        """Wait for earlier proposals, then start the time limit."""
+        """Wait for earlier proposals to finish, then start the time limit."""
         await self.lock.acquire()
         self.is_held = True
         self.limit.reschedule(asyncio.get_running_loop().time() + _PROOF_SECONDS)
@@ -114,7 +114,7 @@ class ToolProposals:
         self._recent: deque[float] = deque()
 
     async def propose(self, call: ClientCall) -> ClientReply | InputRequiredResult:
-        """Handle one `propose_tool` call. The reply names the registered tool, or the problems to fix."""
+        """Handle one `propose_tool` call. The reply names the registered tool or lists the problems to fix."""
         if self._rules.approval == "never":
             return self._refused(["no tool can be added: the user of this server set `approval` to never"])
         if self._waiting > _MAX_WAITING or self._is_too_frequent():
@@ -172,7 +172,7 @@ class ToolProposals:
         store = ProposalStore(
             self._catalogue, self._rules.approval, who, name, lambda tool: self._ask_to_keep(tool, call, who, turn)
         )
-        # without a name, so that permissions of a library tool with the same name do not apply to it
+        # nameless, so that the permissions of a library tool with the same name do not apply
         may = {"capabilities": asdict(proposal.capabilities)}
         program = Tool("", "", {}, {}, proposal.code, status=Status.VERIFIED, provenance=may)
         carried = self._rules.carried
@@ -189,7 +189,7 @@ class ToolProposals:
         return await self._reply_for(creation, store, proposal, call)
 
     async def _proposal(self, code: str, name: str, tests: Sequence[Test], who: str, *, attempt: int) -> Proposal:
-        """Return the proposal for the proof. The first example that has a result becomes its main call.
+        """Return the proposal to prove. The first example that has a result becomes its main call.
 
         Raises:
             LibraryError: The header is invalid, or an imported tool is missing.
@@ -201,7 +201,7 @@ class ToolProposals:
         wanted, found = declared(code), self._catalogue.library.get_async
         names = await tools_imported(code, found, declared=wanted.tools, packages=wanted.packages)
         return Proposal(
-            question="",  # so that the tool never answers a repeated question of the user
+            question="",  # empty, so that the tool is never used to answer a repeated question from the user
             code=code,
             name=name,
             arguments=next(test.arguments for test in tests if not test.raises),
@@ -214,9 +214,9 @@ class ToolProposals:
         )
 
     async def _misfits(self, proposal: Proposal, tests: Sequence[Test]) -> list[str]:
-        """Return which examples do not match the signature.
+        """Return a message for each example that does not match the signature.
 
-        Empty if the code has other faults, which the proof reports.
+        The list is empty if the code has other faults, which the proof reports.
         """
         from mcp_tools.checks.check import check
         from mcp_tools.create.documented_function import read_function
@@ -240,7 +240,7 @@ class ToolProposals:
         return problems
 
     async def _ask_to_keep(self, tool: Tool, call: ClientCall, who: str, turn: _Turn) -> bool | None:
-        """Ask the user if the tool may be kept; None if the user could not be asked. Other proposals proceed meanwhile.
+        """Ask whether to keep the tool. None if the user could not be asked. Meanwhile, other proposals proceed.
 
         Raises:
             _UserInputRequiredError: The client must repeat the call with the answer.
@@ -285,7 +285,7 @@ class ToolProposals:
         note = f"{kept.name} can be called now. The tests are the client's own: no examiner tested it independently."
         if kept.name not in self._catalogue:
             note = f"{kept.name} is kept, but this server offers other tools only (--tools)."
-        # leave out the failing test: another client may have written its text
+        # omit the failing test, because another client may have written it
         remark = re.sub(r"(one of its tests fails).*", r"\1.", creation.remark, flags=re.DOTALL)
         note = f"{note} {store.kept_apart or remark}".strip()
         return self._reply("registered", kept, note=note, survivors=creation.survivors)

@@ -38,12 +38,12 @@ PARTS: Mapping[str, tuple[str, str]] = {
 }
 """Media type and description of each part."""
 _PUBLIC_KEYS = ("evidence", "model", "created", "parent_version", CAPABILITIES)
-"""Keys of a tool's record that clients may see. The question behind the tool is not among them."""
+"""Keys of a tool's record that clients may see. The question for which the tool was created is private."""
 _MAX_VERSIONS, _MAX_DIFF_CHARS = 20, 10_000
 
 
 class ToolParts:
-    """Returns the parts of offered tools."""
+    """Provides the parts of offered tools."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -56,7 +56,7 @@ class ToolParts:
             kind: A key of `PARTS`.
 
         Raises:
-            LibraryError: The tool cannot become a separate server.
+            LibraryError: The tool cannot be exported as a standalone server.
         """
         if kind == "source":
             return tool.source
@@ -73,7 +73,7 @@ class ToolParts:
         return {"name": tool.name, "status": str(tool.status), **public, "calls": calls, "_meta": meta}
 
     def _versions(self, tool: Tool) -> list[dict[str, Json]]:
-        """Return approved versions only, because nobody has reviewed the others."""
+        """Return only approved versions, because nobody has reviewed the others."""
         from mcp_tools.create.approve import difference
 
         library, now, found = self._catalogue.library, _bare(tool), list[dict[str, Json]]()
@@ -85,7 +85,7 @@ class ToolParts:
         return found
 
     async def _server(self, tool: Tool) -> str:
-        """Return a server file with the tool and the tools it imports, each in its approved version."""
+        """Return a server file with the approved versions of the tool and of the tools that it imports."""
         from mcp_tools.exchange import server_file
         from mcp_tools.exchange.parcel import Parcel, public_record, require_runnable
 
@@ -106,7 +106,7 @@ class ToolParts:
 
 
 def _bare(tool: Tool) -> Tool:
-    """Return a tool without the parts of its record that tell about the user."""
+    """Return a tool without the parts of its record that reveal something about the user."""
     kept = {CAPABILITIES: tool.provenance[CAPABILITIES]} if CAPABILITIES in tool.provenance else {}
     return replace(tool, provenance=kept)
 
@@ -114,9 +114,9 @@ def _bare(tool: Tool) -> Tool:
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _URI = re.compile(rf"alita://tools/([A-Za-z0-9_.-]{{1,128}})/({'|'.join(PARTS)})")
 _LISTED = ("source", "tests", "evidence")
-"""Parts that `resources/list` contains. Clients reach the others through the templates."""
+"""Parts that `resources/list` returns. Clients reach the others through the URI templates."""
 _NOT_FOUND_UNTIL_2025 = -32002
-"""Error code of a missing resource up to protocol 2025-11-25. Later versions use `INVALID_PARAMS`."""
+"""Error code for a missing resource in protocol 2025-11-25 and earlier. Later versions use `INVALID_PARAMS`."""
 _TEMPLATES: list[Json] = [
     {
         "uriTemplate": f"alita://tools/{{name}}/{kind}",
@@ -166,7 +166,7 @@ class ToolResources:
         return {**FRESH, "contents": [await self.content(context, str(params.uri))]}
 
     async def content(self, context: ServerRequestContext[Any, Any], address: str) -> dict[str, Json]:
-        """Return the content block of a URI.
+        """Return the content block for a URI.
 
         Raises:
             MCPError: There is no resource with this URI, or it is too large.
@@ -202,15 +202,15 @@ _MAX_ARGUMENT_CHARS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt template for a client's user."""
+    """A prompt template that a client offers to its user."""
 
     title: str
     description: str
     arguments: Mapping[str, str]
-    """Description of each argument, by name. All are required."""
+    """Descriptions of the arguments, by name. All arguments are required."""
     text: str
     embeds: tuple[str, ...] = ()
-    """URIs of resources to include before the text. They may contain placeholders."""
+    """URIs of resources to include before the text. A URI may contain placeholders."""
 
 
 PROMPTS = {
@@ -288,7 +288,7 @@ def _value(params: GetPromptRequestParams, name: str) -> str:
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
-    """Replace the placeholders of a text. Placeholders inside a value are left alone."""
+    """Replace the placeholders in a text, but not placeholders inside the inserted values."""
     return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
@@ -303,7 +303,7 @@ class Completions:
         self._prompts = prompts
 
     async def complete(self, _: ServerRequestContext[Any, Any], params: CompleteRequestParams) -> dict[str, Json]:
-        """Return tool names that begin with the typed text, then names that contain it. Free-text arguments get none.
+        """Return tool names that start with the typed text, then those that contain it. Empty for free-text arguments.
 
         Raises:
             MCPError: There is no such prompt, template or argument.

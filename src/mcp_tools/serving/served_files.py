@@ -1,4 +1,4 @@
-"""Files that served tools write: embedded in the result if small, otherwise stored and linked."""
+"""Files that served tools write: small ones are embedded in the result, others are stored and linked."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from mcp_tools.tool import Json
 
 MAX_FILES = 50
 MAX_KEPT_BYTES = 4_000_000_000
-"""Limit for all stored files together."""
+"""Limit on the total size of all stored files."""
 _EMBEDDED_BYTES, _EMBEDDED_TOTAL = 1_000_000, 2_000_000
 _KEPT_SECONDS = 7 * 86_400
 _PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 
 class ServedOutputs:
-    """The folder that served tools write into. Only one call uses it at a time, so each result gets its own files.
+    """The folder that served tools write into. Only one call at a time uses it, so each result gets its own files.
 
     Args:
         folder: Storage for files too large to embed. They are kept for a week, up to 4 GB; the oldest go first.
@@ -41,7 +41,7 @@ class ServedOutputs:
 
     @contextlib.asynccontextmanager
     async def of_call(self) -> AsyncIterator[tuple[Path, list[dict[str, Json]]]]:
-        """Yield an empty folder for a call, and a list that receives the content blocks of its files on exit.
+        """Yield an empty folder for a call, and a list that is filled with content blocks for its files on exit.
 
         Raises:
             UserError: The folder is not writable.
@@ -56,7 +56,7 @@ class ServedOutputs:
                 content += await asyncio.to_thread(self._collected, self._current)
 
     def close(self) -> None:
-        """Remove the folder that calls write into. Stored files stay."""
+        """Remove the folder that calls write into. Stored files remain."""
         if self._current is not None:
             shutil.rmtree(self._current, ignore_errors=True)
 
@@ -86,7 +86,7 @@ class ServedOutputs:
         return Path(tempfile.mkdtemp(prefix="kept-", dir=self._folder))
 
     def _collected(self, current: Path) -> list[dict[str, Json]]:
-        """Return content blocks for the files of a call, and empty its folder."""
+        """Return content blocks for the files that a call wrote, and empty the folder."""
         content: list[dict[str, Json]] = []
         kept: Path | None = None
         embedded = 0
@@ -117,7 +117,7 @@ class ServedOutputs:
 async def files_of_call(
     outputs: ServedOutputs | None, wanted: bool
 ) -> AsyncIterator[tuple[Path | None, list[dict[str, Json]]]]:
-    """Like `ServedOutputs.of_call`, but without a folder if the call may not write."""
+    """Like `ServedOutputs.of_call`, but yields no folder if the call may not write files."""
     if outputs is None or not wanted:
         yield None, []
         return

@@ -43,7 +43,7 @@ INSTRUCTIONS = (
 )
 
 BUILTIN_TOOLS = ("search_tools", "describe_tool", "call_tool", "propose_tool", "create_tool", "ask", "run_code")
-"""Names that library tools are not listed under."""
+"""Names of the built-in tools. Library tools are never listed under these names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +52,14 @@ class Extra:
 
     tools: Sequence[BuiltinTool] = ()
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
-    """By name."""
     resources: type[ToolResources] = ToolResources
 
 
 class ToolServer(Server[dict[str, Any]]):
-    """The SDK's low-level server, which also declares `listChanged` to clients of the 2025 protocol."""
+    """The SDK's low-level server, extended to declare `listChanged` to clients of the 2025 protocol."""
 
     ready: Callable[[], Awaitable[None]]
-    """Raises if the server cannot take calls now."""
+    """Function that raises if the server cannot handle calls now."""
 
     def create_initialization_options(
         self,
@@ -97,16 +96,16 @@ def build_server(
     Args:
         library: The library that is served.
         sandbox: An open sandbox. The caller closes it.
-        offered: `all`, `meta` to list only built-in tools, or name patterns separated by commas.
-        agent: Answers `ask` and `create_tool`. Without it, they return an error.
-        audit: Gets one line per call.
+        offered: `all`, or `meta` to list only built-in tools, or comma-separated name patterns.
+        agent: Handles `ask` and `create_tool`. Without an agent, both tools return an error.
+        audit: The audit log, which gets one line per call.
         limits: Limits of messages and calls.
         extra: Additional tools, prompts and resources.
-        outputs: Collects files that tools write. Without it, they are lost.
-        carried: Permits and carries requests to hosts. Without it, no host can be reached.
+        outputs: Collects the files that tools write. Without it, these files are lost.
+        carried: Authorises and sends requests to hosts. Without it, tools cannot reach any host.
         folder: A folder that programs, and tools that open files, may read without asking the user.
-        proposals: Rules for tools that clients propose. Without it, proposals become drafts.
-        markers: Memory shared by replicas. Without it, only the server that asked a question accepts its answer.
+        proposals: Rules for tools that clients propose. Without rules, proposed tools become drafts.
+        markers: Memory that replicas share. Without it, only the server that asked a question accepts the answer.
     """
     limits, extra = limits or ServerLimits(), extra or Extra()
     catalogue = Catalogue(library, offered, {*BUILTIN_TOOLS, *(tool.name for tool in extra.tools)})
@@ -138,7 +137,7 @@ def build_server(
 
 
 async def _without_exceptions(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Middleware that hides exception texts from clients. The SDK would send them to clients of the 2025 protocol."""
+    """Middleware that hides exception texts, which the SDK would send to clients of the 2025 protocol."""
     try:
         return await call_next(ctx)
     except (MCPError, ValidationError):
@@ -151,7 +150,7 @@ async def _without_exceptions(ctx: ServerRequestContext[Any, Any], call_next: Ca
 
 
 async def serve_stdio(server: ToolServer, limits: ServerLimits | None = None) -> None:
-    """Serve one client over this process's stdin and stdout until it closes stdin."""
+    """Serve one client over this process's stdin and stdout until the client closes stdin."""
     from mcp_tools.serving.stdio import stdio
 
     async with stdio((limits or ServerLimits()).message_bytes) as transport:

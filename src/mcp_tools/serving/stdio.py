@@ -1,7 +1,7 @@
 """Serve MCP over stdin and stdout: one JSON message per line, and nothing else on stdout.
 
-We do not use the SDK's transport: it waits for stdin in a thread that no signal can end, reads lines of any length,
-does not answer unreadable lines, and drops running calls when stdin ends. This one runs on the event loop.
+We do not use the SDK's transport: it reads stdin in a thread that no signal can interrupt, accepts lines of any length,
+does not answer unreadable lines, and drops running calls when stdin closes. This one runs on the event loop.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSO
 from mcp_types.jsonrpc import JSONRPCNotification, jsonrpc_message_adapter
 
 _ANSWER_SECONDS = 1.0
-"""Time to answer running calls after stdin has ended."""
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")')
 
 
 class StdioTransport(
     UnreliableObjectReceiveStream[SessionMessage | Exception], UnreliableObjectSendStream[SessionMessage]
 ):
-    """Both directions of one connection, as the stream pair that the SDK expects."""
+    """Both directions of one connection, usable as the stream pair that the SDK expects."""
 
     def __init__(self, reader: asyncio.StreamReader, sink: int, limit: int) -> None:
         self._reader = reader
@@ -39,7 +38,7 @@ class StdioTransport(
         self._answered = asyncio.Event()
 
     async def receive(self) -> SessionMessage | Exception:
-        """Return the next message, and answer lines that are not JSON-RPC with an error.
+        """Return the next message. Lines that are not JSON-RPC are answered with an error.
 
         Raises:
             anyio.EndOfStream: The client closed its end.
@@ -57,7 +56,7 @@ class StdioTransport(
             elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
                 self._forget((message.params or {}).get("requestId"))  # cancelled requests get no answer
             return SessionMessage(message)
-        with contextlib.suppress(TimeoutError):  # a script may close stdin after its last line and still read
+        with contextlib.suppress(TimeoutError):  # a script may close stdin after its last line but still read stdout
             async with asyncio.timeout(_ANSWER_SECONDS):
                 while self._unanswered:
                     self._answered.clear()
@@ -67,7 +66,7 @@ class StdioTransport(
     async def _line(self) -> bytes:
         """Return the next non-blank line, or b"" at the end of input.
 
-        Lines over the limit are answered with an error.
+        Lines that exceed the limit are answered with an error.
         """
         is_rest = False
         while True:
@@ -88,7 +87,7 @@ class StdioTransport(
             is_rest = False
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Write one message. Waits while the client does not read.
+        """Write one message. Blocks while the client is not reading.
 
         Raises:
             anyio.BrokenResourceError: The client is gone.
@@ -125,11 +124,11 @@ class StdioTransport(
         self._answered.set()
 
     async def aclose(self) -> None:
-        """Do nothing, since `stdio` owns the descriptors."""
+        """Do nothing, because `stdio` owns the descriptors."""
 
 
 def _id_in(line: bytes) -> int | str | None:
-    """Find the id of a malformed request, so that the error can be sent to the caller that waits for it."""
+    """Find the id of a malformed request, so that the error reaches the caller that is waiting for the reply."""
     found = _ID.search(line[:1000].partition(b'"params"')[0])
     if found is None:
         return None
@@ -141,12 +140,12 @@ def _id_in(line: bytes) -> int | str | None:
 async def stdio(limit: int) -> AsyncIterator[StdioTransport]:
     """Yield a transport over this process's stdin and stdout.
 
-    Meanwhile file descriptor 0 is empty, and anything printed to file descriptor 1 goes to stderr.
+    Inside the block, file descriptor 0 is empty, and anything written to file descriptor 1 goes to stderr.
     """
     source, sink = _take_over(0, os.open(os.devnull, os.O_RDONLY)), _take_over(1, os.dup(2))
     blocking = os.get_blocking(sink)
     if _is_pipe(sink):
-        os.set_blocking(sink, False)  # not a terminal: stderr shares its flags
+        os.set_blocking(sink, False)  # but not on a terminal, because stderr shares its flags
     reader = asyncio.StreamReader(limit)
     reading = os.fdopen(source, "rb", buffering=0)
     if _is_pipe(source) or os.isatty(source):

@@ -1,4 +1,4 @@
-"""`tools/list` and `tools/call`: list tools, check arguments, run the call, and record it in the audit log.
+"""Handle `tools/list` and `tools/call`: list tools, check arguments, run calls, and write the audit log.
 
 The text of an unexpected exception never reaches a client.
 """
@@ -60,11 +60,11 @@ if TYPE_CHECKING:
     from mcp_types import CallToolRequestParams, InputRequiredResult, PaginatedRequestParams
 
 DISCONNECTED = "alita.gone"
-"""Key in an HTTP request's ASGI scope: an event that is set when the client disconnects."""
+"""Key in the ASGI scope of an HTTP request for an event that is set when the client disconnects."""
 
 
 class ToolRunner:
-    """Runs library tools in the sandbox, and returns their outcomes in MCP form."""
+    """Runs library tools in the sandbox, and returns the outcomes as MCP results."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class ToolRunner:
     async def run(
         self, tool: Tool, arguments: dict[str, Json], call: ClientCall, *, files: Sequence[str] = ()
     ) -> ClientReply | InputRequiredResult:
-        """Run one call of a tool. Cancelling the call kills its process.
+        """Run one call of a tool. Cancellation kills the tool's process.
 
         If the tool reads files, the user is first asked about the paths in its arguments and about `files`.
 
@@ -136,7 +136,7 @@ class ToolRunner:
         count = partial(
             library.record_call, tool.name, outcome.ok, ended, version=tool.source_hash, arguments=arguments
         )
-        await library.run_async(count)  # before replying, so that no answered call goes uncounted
+        await library.run_async(count)  # before the reply, so that every answered call is counted
         if outcome.called:
             await library.run_async(library.record_calls, outcome.called)
         if problem is not None:
@@ -149,15 +149,15 @@ _MAX_TEXT_CHARS = 300
 
 
 class AuditLog:
-    """The audit log: one JSON line per call, without arguments, in a file that only its owner can read.
+    """An audit log with one JSON line per call, without arguments, in a file that only its owner can read.
 
     The file is rotated when it is full. A failed write never fails a call; it is reported once on stderr.
 
     Args:
-        path: The file.
-        max_bytes: The size at which the file is renamed to `….1`, the previous `….1` to `….2`, and so on.
+        path: The log file.
+        max_bytes: Size at which the file is renamed to `….1`, the previous `….1` to `….2`, and so on.
         kept: Number of old files to keep.
-        redact: Removes API keys from a line before it is written.
+        redact: Function that removes API keys from a line before it is written.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class AuditLog:
         self._file.failed = self._fail
 
     def write(self, **entry: Json) -> None:
-        """Append one line with these fields and the time. Empty strings are left out."""
+        """Append one line with the time and these fields. Empty strings are omitted."""
         moment = datetime.now(UTC).isoformat(timespec="milliseconds")
         fields = {k: one_line(v, _MAX_TEXT_CHARS) if isinstance(v, str) else v for k, v in entry.items() if v != ""}
         line = self._redact(json.dumps({"time": moment, **fields}))
@@ -204,7 +204,7 @@ class _PrivateFile(RotatingFileHandler):
 
 
 class _UnknownToolError(MCPError):
-    """This server offers no tool with that name."""
+    """The server offers no tool with that name."""
 
 
 class ToolCalls:
@@ -227,7 +227,7 @@ class ToolCalls:
         self._markers = markers
 
     async def list(self, context: ServerRequestContext[Any, Any], params: PaginatedRequestParams) -> dict[str, Json]:
-        """Return one page of the offered tools. If the library cannot be read now, the last known tools are returned.
+        """Return one page of the offered tools. If the library is unreadable, return the last known tools.
 
         Raises:
             LibraryError: The library has never been readable.
@@ -316,10 +316,10 @@ class ToolCalls:
 
 
 def _tool_for_sdk(context: ServerRequestContext[Any, Any]) -> str:
-    """Return the called tool if the SDK, not a client, asks for the list; else an empty string.
+    """Return the called tool if the SDK, not a client, requested the list; otherwise an empty string.
 
-    During an HTTP `tools/call` of 2026, the SDK lists tools to find the schema of the called one. Listing 300 tools
-    takes longer than the call itself, so we return only that one.
+    During a `tools/call` of the 2026 protocol over HTTP, the SDK lists all tools to find the schema of the called one.
+    Listing 300 tools takes longer than the call itself, so we list only the called tool.
     """
     headers: Mapping[str, str] = getattr(context.request, "headers", {})
     is_call = context.protocol_version in MODERN_PROTOCOL_VERSIONS and headers.get("mcp-method") == "tools/call"
@@ -329,7 +329,7 @@ def _tool_for_sdk(context: ServerRequestContext[Any, Any]) -> str:
 async def _while_connected(
     work: Coroutine[Any, Any, ClientReply | InputRequiredResult], context: ServerRequestContext[Any, Any]
 ) -> ClientReply | InputRequiredResult:
-    """Await a call, and cancel it if its HTTP client disconnects, since the SDK would let it run on."""
+    """Await a call, and cancel it if its HTTP client disconnects, because the SDK would let it continue."""
     disconnected: asyncio.Event | None = (getattr(context.request, "scope", None) or {}).get(DISCONNECTED)
     if disconnected is None:
         return await work
@@ -345,7 +345,7 @@ async def _while_connected(
 
 
 def _internal(failure: Exception, error_id: str, tool: str) -> ClientReply:
-    """Print a failure on stderr with a new id, and return an error that contains only the id."""
+    """Print a failure to stderr under a new id, and return an error that contains only the id."""
     text = str(failure) if isinstance(failure, AlitaError) else "".join(traceback.format_exception(failure))
     print(f"alita: error {error_id} in a call of {one_line(tool, 128)}: {text}", file=sys.stderr, flush=True)
     if isinstance(failure, IsolationError):

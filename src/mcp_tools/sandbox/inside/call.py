@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .imported import Sources
 
 Job = dict[str, Any]
-"""The host's `Job` as JSON: source, entry, arguments, modules, limits, and `what` (`call` or `describe`)."""
+"""The host's `Job` as JSON: source, entry, arguments, modules, limits and `what` (`call` or `describe`)."""
 Problem = dict[str, Any]
 """The fields of the host's `Problem`: kind, message, traceback, line."""
 
@@ -24,11 +24,11 @@ TOOL_FILE = "tool.py"
 MAXIMUM_FRAMES = 10
 _MAXIMUM_MESSAGE = 2000
 _WALL_TIME_FACTOR = 3
-"""Several calls in one process may take this multiple of one call's processor time limit as wall time."""
+"""Wall time limit of several calls in one process, as a multiple of one call's processor time limit."""
 _VARIADIC = 0x04 | 0x08
-"""Flags of a code object with `*args` or `**kwargs`."""
+"""Flags of the code object of a function with `*args` or `**kwargs`."""
 _STARTERS = {"subprocess", "popen_fork", "popen_spawn_posix", "synchronize", "pty"}
-"""Modules of the standard library that start processes. A refusal in their frames is reported as that."""
+"""Standard library modules that start processes. A denial in their frames is reported as a denied process."""
 
 
 class Failed(Exception):
@@ -44,8 +44,8 @@ def run(job: Job, allowed: list[str], free_memory: Callable[[], None] = lambda: 
 
     Args:
         job: The job.
-        allowed: The paths that it may reach. The first is its scratch folder.
-        free_memory: Called after a MemoryError to make room for the report.
+        allowed: The paths that the job may reach. The first one is its scratch folder.
+        free_memory: Called after a MemoryError to free memory for the report.
 
     Returns:
         `{"ok": true, "value": …}` or `{"ok": false, "problem": …}`, with `called` if imported tools were called.
@@ -75,9 +75,9 @@ def _report(job: Job, allowed: list[str], free_memory: Callable[[], None]) -> by
 
 
 def _reports(job: Job, calls: list[dict[str, Any]], allowed: list[str], free_memory: Callable[[], None]) -> bytes:
-    """Return one report with the reports of several calls.
+    """Make several calls, and return one report that contains their reports.
 
-    Stops after a call that exceeds its processor time, or when the total wall time is over.
+    Stop after a call that exceeds its processor time limit, or once the total wall time is used up.
     """
     import signal
     import time
@@ -109,7 +109,7 @@ def _reports(job: Job, calls: list[dict[str, Any]], allowed: list[str], free_mem
 
 
 def _load_imports(source: str) -> None:
-    """Import all modules that a source imports anywhere, so that loading them does not count as time of a call."""
+    """Import all modules that a source imports anywhere, so that loading them does not count towards a call's time."""
     import ast
     import contextlib
     import importlib
@@ -118,12 +118,12 @@ def _load_imports(source: str) -> None:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
         for name in names:
-            with contextlib.suppress(Exception):  # the call that needs it gets the error
+            with contextlib.suppress(Exception):  # the call that needs the module gets the error
                 importlib.import_module(name)
 
 
 def _called(modules: Sources | None) -> bytes:
-    """Return the counts of imported tools as a member of the report; empty without calls."""
+    """Return the call counts of imported tools as a member of the report. Empty if there were no calls."""
     called = modules.take_counts() if modules is not None else None
     return b',"called":' + encode(called) if called else b""
 
@@ -184,7 +184,7 @@ def _value(job: Job) -> Any:
 
 
 def _matches_exactly(function: Callable[..., Any], given: dict[str, Any]) -> bool:
-    """Return True if every parameter of a plain function is given, and each value has exactly the annotated type.
+    """Return True if all parameters of a plain function are given and each value has exactly the annotated type.
 
     This is a fast path for most calls: importing `inspect` would cost a fresh process more than the rest of the call.
     """
@@ -217,14 +217,14 @@ def problem(kind: str, message: str, *, trace: str = "", line: int | None = None
 def from_exception(
     error: BaseException, *, sources: dict[str, str], memory_mb: int, allowed: list[str], file: str = TOOL_FILE
 ) -> Problem:
-    """Return the problem that an exception of the code means.
+    """Return the problem that describes an exception in the code.
 
     Args:
         error: The exception.
         sources: Source code of the tool and its modules, by file name.
         memory_mb: The memory limit, for the message.
-        allowed: Paths that the call may reach, its scratch folder first. A file elsewhere is denied, not missing.
-        file: The file name for which a line number is reported.
+        allowed: Paths that the call may reach, scratch folder first. Files elsewhere are denied, not missing.
+        file: The name of the file for which a line number is reported.
     """
     trace, line = _own_frames(error, sources, file)
     if isinstance(error, MemoryError):
@@ -269,7 +269,7 @@ def _own_frames(error: BaseException, sources: dict[str, str], file: str) -> tup
     ]  # fmt: skip
     if not frames:
         return "", None
-    half = MAXIMUM_FRAMES // 2  # endless recursion has thousands of equal frames
+    half = MAXIMUM_FRAMES // 2  # infinite recursion has thousands of identical frames
     shown = frames if len(frames) <= MAXIMUM_FRAMES else frames[:half] + frames[-half:]
     extracted = traceback.StackSummary.extract(iter(shown), lookup_lines=True)
     text = "Traceback (most recent call last):\n" + "".join(extracted.format())
@@ -278,7 +278,7 @@ def _own_frames(error: BaseException, sources: dict[str, str], file: str) -> tup
 
 
 def _denial(error: BaseException, allowed: list[str]) -> str:
-    """If the exception was caused by a denial of the sandbox, return a message about it; else an empty string."""
+    """If the sandbox caused the exception by denying something, return a message. Otherwise, return an empty string."""
     seen: list[BaseException] = []
     waiting: list[Any] = [error]
     while waiting and len(seen) < 20:

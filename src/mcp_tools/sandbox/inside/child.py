@@ -24,7 +24,7 @@ def f(a: int, b: list) -> dict[str, int]:
 
 
 def live(confinement: Confinement, scratch: str, descriptors: list[int]) -> NoReturn:
-    """Confine this newly forked process, run the job that arrives on its pipe, and exit."""
+    """Confine this newly forked process, run the job that it receives on its pipe, and exit."""
     for source, target in zip(descriptors, (JOB, RESULT, 1, 2), strict=True):
         os.dup2(source, target, inheritable=False)
     output = [sys.stdout, sys.stderr]
@@ -52,7 +52,7 @@ def live(confinement: Confinement, scratch: str, descriptors: list[int]) -> NoRe
         except (OSError, ValueError):
             continue
     send(report)
-    # so that the host sees end of file before the kernel has torn down the process
+    # closed now, so that the host sees end of file before the kernel has torn down the process
     for descriptor in (1, 2, RESULT):
         try:
             os.close(descriptor)
@@ -62,7 +62,7 @@ def live(confinement: Confinement, scratch: str, descriptors: list[int]) -> NoRe
 
 
 def _enter(confinement: Confinement, scratch: str) -> None:
-    """Apply all layers except the limits, which arrive with the job."""
+    """Apply all layers except the resource limits, which arrive with the job."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -78,7 +78,7 @@ def _enter(confinement: Confinement, scratch: str) -> None:
         low = descriptor + 1
     os.closerange(low, _LARGEST_DESCRIPTOR)
     if (generators := sys.modules.get("numpy.random")) is not None:
-        generators.seed()  # forked children would share its state; `random` reseeds itself
+        generators.seed()  # forked children would share numpy's state; `random` reseeds itself
     confinement.filter()
     sys.path += confinement.untrusted
     gc.enable()
@@ -93,7 +93,7 @@ def warm_up() -> None:
 
 
 def examine(confinement: Confinement, scratch: str, descriptor: int) -> NoReturn:
-    """Apply all layers to this process, try to bypass each, and report what worked."""
+    """Apply all layers to this process, try to bypass each one, and report the results."""
     try:
         confinement.enter(scratch)
         confinement.filter()

@@ -29,7 +29,7 @@ _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _READ = _READ_FILE | _READ_DIR
 _SCRATCH = _READ | _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _MAKE_SYM | _REFER | _TRUNCATE
 _OUTPUT = _SCRATCH & ~_MAKE_SYM
-"""No symbolic links: the user might later follow one to a different place."""
+"""Rights in an output folder. Symbolic links are excluded, because the user might later follow one elsewhere."""
 _DEVICE = _READ_FILE | _WRITE_FILE
 _NET_TCP = 0b11
 _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
@@ -42,19 +42,19 @@ _syscall.restype = ctypes.c_long
 
 
 def landlock_abi() -> int:
-    """Return the Landlock version of this kernel; 0 if it has none."""
+    """Return this kernel's Landlock version, or 0 if it has no Landlock."""
     version = _syscall(_CREATE, None, 0, _VERSION_QUERY)
     return max(0, int(version))
 
 
 class Grants:
-    """The paths that children may reach, as Landlock rules. Opened once, so that each call only passes descriptors.
+    """The paths that children may reach, as Landlock rules. They are opened once, so each call only uses descriptors.
 
     Args:
         readable: Files and folders that may be read.
         devices: Device files that may be read and written.
         writable: Folders that may be read and written.
-        expected: Device and inode of granted paths, to notice if another file has replaced the granted one.
+        expected: Device and inode of each granted path, to detect that another file has replaced it.
 
     Raises:
         OSError: A path cannot be opened, or the kernel has no Landlock.
@@ -68,11 +68,11 @@ class Grants:
         expected: dict[str, tuple[int, int]] | None = None,
     ) -> None:
         self.changed: list[str] = []
-        """Granted paths that now have a different file. They get no rule."""
+        """Granted paths that now refer to a different file. They get no rule."""
         self.abi = landlock_abi()
         if self.abi < 1:
             raise OSError(38, "Landlock: not supported by this kernel")
-        # handle every file-system right that this version knows, so that anything not granted is denied
+        # handle every file-system right that this Landlock version has, so that anything not granted is denied
         self._handled = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(self.abi, 16)) - 1
         fields = [self._handled, _NET_TCP, _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS]
         known = fields[: 1 + (self.abi >= 4) + (self.abi >= 6)]
@@ -84,12 +84,12 @@ class Grants:
             if expected and path in expected and file != [*expected[path]]:
                 self.changed.append(path)
                 continue
-            # skip duplicates such as /lib and /usr/lib, since each rule costs time in every call
+            # skip duplicates such as /lib and /usr/lib, because each rule costs time in every call
             rules[(*file, rights)] = rule
         self._rules = list(rules.values())
 
     def confine(self, *scratch: str) -> None:
-        """Restrict the calling process permanently to the grants and to its own scratch folders.
+        """Permanently restrict the calling process to the grants and to its own scratch folders.
 
         Raises:
             OSError: The kernel refused a rule, so the child must not run.
@@ -121,11 +121,11 @@ def _landlock(number: int, *arguments: int | bytes) -> int:
 
 MAXIMUM_DESCRIPTORS = 256
 MAXIMUM_THREADS = 1024
-"""For all processes of the sandbox's user together, since RLIMIT_NPROC counts per user."""
+"""Limit for all processes of the sandbox's user together, because RLIMIT_NPROC counts per user."""
 
 _MIB = 1 << 20
 _RESERVE = 64 * _MIB
-"""Address space between the soft and the hard limit, so that a call that runs out of memory can report it."""
+"""Address space between the soft and hard limits, so that a call that runs out of memory can report it."""
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _SIGKILL = 1, 4, 9
 
 
@@ -134,10 +134,10 @@ class Confinement:
 
     Args:
         readable: Files and folders that children may read.
-        devices: Device files that they may read and write.
-        writable: Folders that they may read and write. The first is their working directory.
+        devices: Device files that children may read and write.
+        writable: Folders that children may read and write. The first one is their working directory.
         wanted: Layers to prepare: `landlock`, `seccomp`.
-        metadata: True if the filter must also deny changes of modes, owners and times.
+        metadata: True if the filter must also deny changes to modes, owners and times.
         capped: True if RLIMIT_NPROC should be set, because no other processes run as this user.
         expected: Device and inode of each granted path.
     """
@@ -156,19 +156,19 @@ class Confinement:
         self.errors: dict[str, str] = {}
         """The reason for each wanted layer that is missing."""
         self.changed: list[str] = []
-        """Granted paths that now have a different file."""
+        """Granted paths that now refer to a different file."""
         self.used = 0
         """Address space of the warm interpreter in bytes, which the memory limit does not count."""
         self.granted: list[str] = []
-        """Granted paths. A file elsewhere is reported as denied, not as missing."""
+        """Granted paths. Files outside them are reported as denied, not as missing."""
         self.keep: list[int] = []
         """Descriptors that stay open in children, because imports go through them."""
         self.library = 0
         """Number of entries at the start of `sys.path` that belong to the standard library."""
         self.untrusted: list[str] = []
-        """Package folders that only confined children import from."""
+        """Package folders that only confined children may import from."""
         self.begin = os.open(writable[0], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) if writable else -1
-        """Descriptor of the working directory of calls. -1 means their scratch folder."""
+        """Descriptor of the calls' working directory. -1 means their scratch folder."""
         self._capped = capped
         self._grants: Grants | None = None
         self._filter: seccomp.Filter | None = None
@@ -190,7 +190,7 @@ class Confinement:
         return ["rlimits", *(["landlock"] if self._grants else []), *(["seccomp"] if self._filter else [])]
 
     def enter(self, scratch: str) -> None:
-        """Apply Landlock to this child, and have the kernel kill it when the warm interpreter ends.
+        """Apply Landlock to this child, and make the kernel kill it when the warm interpreter exits.
 
         Raises:
             OSError: Landlock could not be applied.
@@ -200,7 +200,7 @@ class Confinement:
             self._grants.confine(scratch)
 
     def filter(self) -> None:
-        """Install the system-call filter. From now on this process cannot fork.
+        """Install the system-call filter. From then on, this process cannot fork.
 
         Raises:
             OSError: The kernel refused the filter.
@@ -212,8 +212,8 @@ class Confinement:
         """Set the resource limits of this process.
 
         Args:
-            limits: The host's `Limits` as JSON. A session has no `cpu_seconds`, because each block has a wall time. It
-                has `imports_mb`, additional address space for imports.
+            limits: The host's `Limits` as JSON. A session has no `cpu_seconds`, because each block has a wall time
+                limit, but it has `imports_mb`, additional address space for imports.
 
         Raises:
             OSError: The kernel refused a limit.
@@ -237,7 +237,7 @@ class Confinement:
             resource.setrlimit(kind, (soft, hard))
 
     def gaps(self) -> list[str]:
-        """Return the operations that worked in this child although a layer should deny them."""
+        """Return the operations that succeeded in this child although a layer should have denied them."""
         gaps = []
         if self._filter:
             gaps += [name for name, attempt in _FILTERED.items() if not _refused(attempt)]
@@ -247,18 +247,18 @@ class Confinement:
 
 
 def show_in_proc() -> None:
-    """Make this process dumpable again after a change of user, so that it can read its children's files in /proc."""
+    """Make this process dumpable after a change of user, so that it can read its children's files in /proc."""
     _prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
 
 
 def release_memory_reserve() -> None:
-    """Raise the memory limit by the reserve, so that a child that ran out of memory can report it."""
+    """Raise the memory limit by the reserve, so that a child that has run out of memory can report it."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 
 
 def used_address_space() -> int:
-    """Return the address space of this process in bytes. Found by trying limits, because /proc may be missing."""
+    """Return this process's address space in bytes, found by trying limits because /proc may be missing."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     low, high = 0, 1 << 36  # in pages
     try:
@@ -276,7 +276,7 @@ def used_address_space() -> int:
 
 
 def platform_machine() -> str:
-    """Return `x86_64`, `aarch64` and so on. A 32-bit process gets a different name, since its call numbers differ."""
+    """Return `x86_64`, `aarch64` and so on. A 32-bit process gets another name, because its call numbers differ."""
     machine = os.uname().machine
     return machine if sys.maxsize > 1 << 32 else f"32-bit {machine}"
 
@@ -315,10 +315,10 @@ def drop_capabilities() -> None:
 
 
 def import_through_descriptors(confinement: Confinement, folders: list[str]) -> None:
-    """Make all imports, also from loaded packages, go through open descriptors of their folders.
+    """Make all imports, even from loaded packages, go through open descriptors of their folders.
 
-    After a change of user, a folder inside a private home directory can no longer be reached by its path, but still
-    through an open descriptor.
+    After a change of user, a folder inside a private home directory can no longer be reached by its path, but it can
+    still be reached through an open descriptor.
     """
     confinement.keep = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in folders]
     through = {path: f"/proc/self/fd/{number}" for path, number in zip(folders, confinement.keep, strict=True)}

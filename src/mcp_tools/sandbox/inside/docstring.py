@@ -32,8 +32,8 @@ def parse_docstring(docstring: str, names: Collection[str] = ()) -> Docstring:
     """Split a docstring into its parts.
 
     Args:
-        docstring: The text without indentation, as from `inspect.getdoc`.
-        names: The parameter names, if known. Then a line such as `other: text` continues a description.
+        docstring: The text without indentation, as `inspect.getdoc` returns it.
+        names: The parameter names, if known. If they are, a line such as `other: text` continues a description.
     """
     parts: dict[str, list[str]] = {"text": [], "parameters": [], "returns": [], "examples": []}
     section = "text"
@@ -61,7 +61,7 @@ def _named(line: str, names: Collection[str]) -> re.Match[str] | None:
 
 
 def _continued(description: str, line: str) -> str:
-    """Append a line to a description. List items start a new line; other lines are joined with a space."""
+    """Append a line to a description. A list item starts a new line; any other line is joined with a space."""
     return f"{description}{chr(10) if _BULLET.match(line) else ' '}{line}".strip()
 
 

@@ -1,4 +1,4 @@
-"""A child's descriptors: messages from and to the host, stdout and stderr."""
+"""A child's descriptors: messages from and to the host, and stdout and stderr."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ JOB, RESULT = 3, 4
 """Descriptors for messages from and to the host. 0, 1 and 2 are the standard streams."""
 FIRST_FREE = 5
 MAGIC = b"alita1"
-"""Start of each frame from a child. The length in eight bytes and the JSON follow."""
+"""First bytes of each frame from a child, followed by the length in eight bytes and the JSON."""
 
 
 def make_streams() -> None:
-    """Create `sys.stdout` and `sys.stderr` for calls. Done once, because children inherit them."""
+    """Create `sys.stdout` and `sys.stderr` for calls. This is done only once, because children inherit them."""
     for descriptor, name in ((1, "stdout"), (2, "stderr")):
         stream = open(descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
         vars(sys).update({name: stream, f"__{name}__": stream})
@@ -42,12 +42,12 @@ def _read(size: int) -> bytes:
 
 
 def frame(body: bytes) -> bytes:
-    """Return a frame with this JSON."""
+    """Return a frame that contains this JSON."""
     return MAGIC + len(body).to_bytes(8, "big") + body
 
 
 def send(body: bytes) -> None:
-    """Send a message to the host. Does nothing if the host has closed the pipe."""
+    """Send a message to the host. Do nothing if the host has closed the pipe."""
     left = memoryview(frame(body))
     try:
         while left:

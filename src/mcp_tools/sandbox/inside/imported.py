@@ -1,7 +1,7 @@
 """Import library tools into programs, check their arguments, and count their calls.
 
-The check and the counter are compiled into a copy of the tool's function, so that calls stay nearly as fast as before.
-Recursive calls of a tool are not counted.
+The check and the counter are compiled into a copy of the tool's function, so that calls remain nearly as fast. A
+tool's recursive calls to itself are not counted.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 MAX_COUNTED_TOOLS = 50
-"""Limit of tools in one report."""
 _ARRAYS = (list, tuple, set, frozenset)
 _JSON = (bool, str, int, float, type(None), dict, *_ARRAYS)
-"""Types that are checked. Values of other types are passed to the tool unchecked."""
+"""Types that are checked. Values of other types are passed to the tool without a check."""
 
 Kinds = tuple[type, ...]
 
@@ -31,14 +30,14 @@ class Sources:
         self._counts: dict[str, tuple[CellType, CellType]] = {}
 
     def find_spec(self, fullname: str, *_: object) -> importlib.machinery.ModuleSpec | None:
-        """Return a spec if the job has a module with this name."""
+        """Return a module spec if the job has a module with this name."""
         if fullname not in self._sources:
             return None
         # not a subclass of `importlib.abc.Loader`, which is slow to import
         return importlib.machinery.ModuleSpec(fullname, self, origin=f"{fullname}.py")  # type: ignore[arg-type]
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """Create a module in which importers see the counted function, but the module's own code the original.
+        """Create a module in which importers see the counted function, but the module's own code sees the original.
 
         The slot holds the counted function, and the module's `__dict__` the original.
         """
@@ -46,7 +45,7 @@ class Sources:
         return kind(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the source, and give importers the function with its check and counter."""
+        """Execute the source, and give importers the function with the check and the counter."""
         name, own = module.__name__, module.__dict__
         source = self._sources[name]
         exec(compile(source, f"{name}.py", "exec", dont_inherit=True), own)  # noqa: S102
@@ -74,7 +73,7 @@ class Sources:
 def _counted(
     function: Callable[..., Any], name: str, source: str, calls: CellType, failed: CellType
 ) -> Callable[..., Any]:
-    """Return the function with an argument check and with counters, which the cells hold."""
+    """Return the function with an argument check and with counters, which are stored in the cells."""
     kinds, values = _wanted(function)
     annotated = [*getattr(function, "__annotations__", ())]
 
@@ -106,7 +105,7 @@ def _counted(
 
 
 def _wanted(function: Callable[..., Any]) -> tuple[dict[str, Kinds], dict[str, tuple[Any, ...]]]:
-    """Return the types that each parameter accepts, and the allowed values of `Literal` parameters."""
+    """Return the types that each parameter accepts, and the values that `Literal` parameters accept."""
     try:
         hints = typing.get_type_hints(function)
     except Exception:  # noqa: BLE001 - annotations may be any code; without them nothing is checked
@@ -132,8 +131,8 @@ def _defaults(function: FunctionType) -> dict[str, Any]:
 def _rewritten(
     function: FunctionType, name: str, source: str, wanted: Mapping[str, tuple[Any, ...]], cells: dict[str, CellType]
 ) -> FunctionType | None:
-    """Return the function with the check and the counter compiled in; None unless it is a plain top-level function."""
-    import ast  # slow to import, and most jobs with modules call no tool
+    """Return the function with check and counter compiled in, or None unless it is a plain top-level function."""
+    import ast  # imported here, because it is slow to import and most jobs with modules call no tool
 
     tree = ast.parse(source)
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
@@ -169,7 +168,7 @@ def around({", ".join(cells)}):
     tree.body = [*futures, outer]
     module = compile(tree, f"{name}.py", "exec", dont_inherit=True)
     code = _inside(_inside(module, "around"), name)
-    cells[name] = CellType(function)  # so that recursive calls use the uncounted function
+    cells[name] = CellType(function)  # so that recursive calls use the original function
     closure = tuple(cells[variable] for variable in code.co_freevars)
     made = FunctionType(code, function.__globals__, name, function.__defaults__, closure)
     made.__kwdefaults__ = function.__kwdefaults__
@@ -181,7 +180,7 @@ def _inside(code: CodeType, name: str) -> CodeType:
 
 
 def _misfit(parameter: str, fits: tuple[Any, ...], cells: dict[str, CellType]) -> str:
-    """Return an expression that is false if a value certainly matches, by its type or as one of the listed values."""
+    """Return an expression that is false if a value certainly matches by its type or as one of the listed values."""
     if not all(isinstance(kind, type) for kind in fits):
         cells[f"__alita_values_of_{parameter}"] = CellType(fits)
         return f"{parameter} not in __alita_values_of_{parameter}"
@@ -195,7 +194,7 @@ def _name(kind: type) -> str:
 
 
 def _kinds(hint: Any) -> Kinds:
-    """Return the types of `_JSON` that an annotation accepts; empty if it may accept others."""
+    """Return the types in `_JSON` that an annotation accepts. Empty if it may accept other types."""
     origin = typing.get_origin(hint)
     if origin is typing.Annotated:
         return _kinds(typing.get_args(hint)[0])

@@ -1,6 +1,6 @@
-"""Pass HTTP requests of ordinary code to the host, because the sandbox has no network.
+"""Pass HTTP requests from ordinary code to the host, because the sandbox has no network access.
 
-Patches `urllib.request`, and `requests` and `httpx` when they are imported.
+This module patches `urllib.request`, and `requests` and `httpx` when they are imported.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .result import encode
 
 Message = dict[str, Any]
 Ask = Callable[[Message], Message]
-"""A function that lets the host carry out a request. Raises RuntimeError with the reason if it fails."""
+"""A function that has the host carry out a request. It raises RuntimeError with the reason if the request fails."""
 
 
 def host_channel() -> Ask:
@@ -55,13 +55,13 @@ def open_hosts(ask: Ask) -> None:
             raise URLError(str(error)) from None
         response = HTTPResponse(_Received(answer), method=method)  # type: ignore[arg-type]  # HTTPResponse only calls makefile
         response.begin()
-        response.url = answer["url"]  # urllib sets both, too
+        response.url = answer["url"]  # urllib also sets both attributes
         response.msg = response.reason  # type: ignore[assignment]
         return response
 
     urllib.request.AbstractHTTPHandler.do_open = do_open  # type: ignore[assignment]
     sys.meta_path.insert(0, _Patching(ask))
-    for name in _PATCHES.keys() & sys.modules.keys():  # already imported packages
+    for name in _PATCHES.keys() & sys.modules.keys():  # packages that are already imported
         _PATCHES[name](sys.modules[name], ask)
 
 
@@ -72,7 +72,7 @@ class _Patching:
         self._ask = ask
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return the normal spec of a module to patch, with a loader that patches it; None for other modules."""
+        """Return the normal spec of a module to patch, but with a patching loader. Return None for other modules."""
         patch = _PATCHES.get(name)
         spec = PathFinder.find_spec(name, path, target) if patch else None
         if patch is None or spec is None or spec.loader is None:
@@ -155,7 +155,7 @@ def _body(answer: Message) -> bytes:
 
 
 class _Received:
-    """Stands in for a socket, and serves a response from memory."""
+    """A stand-in for a socket that serves a response from memory."""
 
     def __init__(self, answer: Message) -> None:
         body, status = _body(answer), answer["status"]

@@ -1,6 +1,6 @@
 """Convert a tool's result to JSON bytes, in the process where the tool runs.
 
-Types that JSON does not have are converted without losing information that a caller needs:
+Types that JSON lacks are converted without losing information that a caller needs:
 
 - tuple, set, frozenset, generator and other iterators, range, deque, dict views: list (sets are sorted if possible)
 - Decimal, Fraction: a number if it represents the value exactly, otherwise text such as `"0.1"` or `"1/3"`
@@ -9,7 +9,7 @@ Types that JSON does not have are converted without losing information that a ca
 - numpy scalars and arrays, pandas Series and DataFrame (list of records; missing values are null)
 - keys that are not strings: their text
 
-`readable` converts values to the form in which people write them in answers: `24.50`, `3/4`, `2027-03-14 10:30:00`.
+`readable` converts values to the form that people use in answers: `24.50`, `3/4`, `2027-03-14 10:30:00`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from typing import Any
 
 MAXIMUM_DEPTH = 200
 MAXIMUM_ITEMS = 1_000_000
-"""Maximum number of values from a generator."""
+"""Maximum number of items to take from a generator."""
 MAXIMUM_DIGITS = 4300
-"""Limit for integers, because Python refuses to parse longer ones."""
+"""Maximum length of an integer, because Python refuses to parse longer ones."""
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.?[^"\\]*)*"?', re.DOTALL)
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
@@ -33,7 +33,7 @@ _OTHERS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 class ResultError(Exception):
-    """The result cannot be converted to JSON. The message says where and why."""
+    """The result cannot be converted to JSON. The message gives the location and the reason."""
 
 
 def encode(value: Any) -> bytes:
@@ -44,12 +44,12 @@ def encode(value: Any) -> bytes:
         b'{"range": [0, 1, 2]}'
 
     Raises:
-        ResultError: The value is cyclic, too deep, not finite, or of a type that cannot be converted.
+        ResultError: The value is cyclic, too deep or not finite, or its type cannot be converted.
     """
     before = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(MAXIMUM_DIGITS)  # Python's default limit, which readers of the JSON have
+    sys.set_int_max_str_digits(MAXIMUM_DIGITS)  # Python's default limit, which applies to readers of the JSON
     try:
-        # fast path in C; other values take the slow path, whose errors name the place
+        # fast path in C; other values take the slow path, whose errors give the location
         data = _FAST.encode(value).encode()
         if is_shallow(data):
             return data
@@ -71,7 +71,7 @@ def is_shallow(data: bytes, levels: int = MAXIMUM_DEPTH) -> bool:
 
 
 def _json_value(value: Any, where: str, parents: tuple[int, ...]) -> Any:
-    """Rebuild a value from None, bool, int, float, str, list, and dict with string keys."""
+    """Rebuild a value using only None, bool, int, float, str, list, and dict with string keys."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -126,7 +126,7 @@ def _key(key: Any) -> str:
 
 
 def convert(value: Any, where: str = "result") -> Any:
-    """Convert a value one step closer to JSON. The result may need further steps.
+    """Convert a value one step closer to JSON. The result may need further conversion.
 
     Raises:
         ResultError: The type cannot be converted.
@@ -162,7 +162,7 @@ def _advice(value: Any) -> str:
 
 
 def readable(value: Any) -> Any:
-    """Return a value as JSON in which numbers and dates are written as people write them.
+    """Return a value as JSON, with numbers and dates written the way people write them.
 
     Example:
         >>> readable([Decimal("24.50"), Fraction(3, 4)])
@@ -220,12 +220,12 @@ def _scalar_of_numpy(value: Any) -> Any:
     kind = value.dtype.kind
     if kind in "mM":
         return _time_of_numpy(value)
-    # for floats other than 64-bit, use the shortest digits that identify the value
+    # for floats other than 64-bit, use the fewest digits that identify the value
     return float(str(value)) if kind == "f" and value.dtype.itemsize != 8 else value.item()
 
 
 def _time_of_numpy(value: Any) -> Any:
-    """Convert a numpy date or duration to Python's type. In nanoseconds, numpy would return an integer."""
+    """Convert a numpy date or duration to Python's type. For nanoseconds, numpy itself would return an integer."""
     unit = "us" if value.dtype.str.rstrip("]")[-2:] in ("ns", "ps", "fs", "as") else ""
     return value.astype(f"{value.dtype.kind}8[{unit}]").item() if unit else value.item()
 
@@ -244,7 +244,7 @@ def _frame(value: Any) -> Any:
 
 
 def _exact(value: Any, digits: Any = float) -> int | float | str:
-    """Return a Decimal or Fraction as a number if that is exact, else as text."""
+    """Return a Decimal or Fraction as a number if that is exact, otherwise as text."""
     try:
         number = float(value)
     except OverflowError:
@@ -289,7 +289,7 @@ _STEPS: dict[str, Any] = {
     **dict.fromkeys(("numpy.datetime64", "numpy.timedelta64"), lambda value: _time_of_numpy(value)),
     "numpy.generic": lambda value: value.item(),
 }
-"""Conversions by the qualified name of one of a value's base classes, so that no package must be imported."""
+"""Conversions by the qualified name of a class in the value's MRO, so that no package has to be imported."""
 
 _READABLE: dict[str, Any] = {
     "decimal.Decimal": _decimal_text,
@@ -309,7 +309,7 @@ _READABLE: dict[str, Any] = {
     **dict.fromkeys(("pandas.core.series.Series", "pandas.Series"), _series),
     **dict.fromkeys(("pandas.core.frame.DataFrame", "pandas.DataFrame"), _frame),
 }
-"""Like `_STEPS`, for `readable`."""
+"""Like `_STEPS`, but for `readable`."""
 _MAX_READABLE_VALUES = 50_000
 
 _SEQUENCES = {"range", "deque", "dict_keys", "dict_values", "dict_items", "array", "odict_keys", "odict_values"}

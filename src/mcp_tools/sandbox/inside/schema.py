@@ -1,6 +1,6 @@
 """Derive JSON Schemas from a function's signature, and convert JSON arguments to the annotated types.
 
-`form` returns both for an annotation: its JSON Schema (2020-12), and the conversion of a JSON value to its type.
+For an annotation, `form` returns its JSON Schema (2020-12) and the conversion of a JSON value to its type.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from .result import ResultError, encode
 
 Schema = dict[str, Any]
 Convert = Callable[[Any, str], Any]
-"""Converts a JSON value. The string names the value's place in error messages."""
+"""A function that converts a JSON value. The string is the value's location, for error messages."""
 
 _MAX_EXACT_FLOAT = 2**53
 
 
 class SchemaError(Exception):
-    """An annotation has no schema. The message names it and says what to write instead."""
+    """An annotation has no schema. The message names the annotation and says what to write instead."""
 
 
 class ArgumentError(Exception):
-    """The function cannot be called with these arguments. The message names the wrong one and the reason."""
+    """The function cannot be called with these arguments. The message names the invalid argument and the reason."""
 
 
 class Form(NamedTuple):
@@ -46,7 +46,7 @@ class Form(NamedTuple):
     convert: Convert
 
     def described(self, description: str | None) -> Form:
-        """Return the form with this description, if there is one, in place of the type's own."""
+        """Return the form with this description, if there is one, in place of the type's own description."""
         return Form({**self.schema, "description": description}, self.convert) if description else self
 
 
@@ -117,7 +117,7 @@ def bind(function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[list[
 
 
 def convert(value: Any, hint: Any, where: str) -> Any:
-    """Convert a JSON value to the annotated type. Without a known type, it is returned unchanged.
+    """Convert a JSON value to the annotated type. If the type is unknown, return the value unchanged.
 
     Raises:
         ArgumentError: The value cannot be converted.
@@ -156,8 +156,8 @@ def form(hint: Any, where: str, within: frozenset[type] = frozenset()) -> Form:
 
     Args:
         hint: The annotation.
-        where: Its place, for error messages.
-        within: The classes whose fields contain it, to detect recursive types.
+        where: The location of the annotation, for error messages.
+        within: The classes with fields that contain the annotation, to detect recursive types.
 
     Raises:
         SchemaError: The annotation has no schema.
@@ -273,7 +273,7 @@ def _enum(kind: type[enum.Enum]) -> Form:
 
 
 def _own_docstring(kind: type) -> Docstring:
-    """Return the parsed docstring of a class; empty if it is only Python's default text."""
+    """Return the parsed docstring of a class. It is empty if the class has only Python's default docstring."""
     text = kind.__dict__.get("__doc__") or ""
     return parse_docstring(inspect.cleandoc("" if text.startswith((f"{kind.__name__}(", "An enumeration.")) else text))
 
@@ -317,7 +317,7 @@ def _record(kind: Any, where: str, within: frozenset[type]) -> Form:
 
 
 def _is_required(name: str, hint: Any, kind: Any) -> bool:
-    """Check `Required` and `NotRequired` ourselves, since `__required_keys__` misses them in string annotations."""
+    """Check `Required` and `NotRequired`, which `__required_keys__` does not detect in string annotations."""
     origin = typing.get_origin(hint)
     return origin is typing.Required or (name in kind.__required_keys__ and origin is not typing.NotRequired)
 
@@ -359,7 +359,7 @@ def _mapping(kind: type, items: tuple[Any, ...], where: str, within: frozenset[t
 
 
 def _key(key: str, hint: Any, wanted: Form, where: str) -> Any:
-    """Convert a key, since JSON keys are strings: keys of `dict[int, …]` become numbers again."""
+    """Convert a key. JSON keys are strings, so keys of a `dict[int, …]` are converted back to numbers."""
     if hint in (int, float):
         try:
             return hint(key)

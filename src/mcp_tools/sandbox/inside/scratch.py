@@ -1,4 +1,4 @@
-"""Scratch folders of calls: quotas while a call runs, and removal afterwards."""
+"""Scratch folders of calls, with quotas while a call runs and removal afterwards."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ import stat
 from collections.abc import Iterator
 
 QUOTA_BYTES = 128_000_000
-"""Limit of one call's folder, including deleted files that are still open."""
+"""Size limit of one call's folder, including deleted files that are still open."""
 QUOTA_FILES = 20_000
-"""Limit for files and folders, because each uses kernel memory that no other limit counts."""
+"""Limit on the number of files and folders, each of which uses kernel memory that no other limit covers."""
 
 _MAPPED_FILE_BYTES = 64_000_000
-"""Assumed size of a deleted file that is only mapped, because its real size is unavailable."""
+"""Assumed size of a deleted file that is only mapped, because the real size is unavailable."""
 
 _MAX_PATH_CHARS = 900
-"""With up to four bytes per character and one more name, a path stays below the kernel's limit of 4,096 bytes."""
+"""Path length limit. At four bytes per character plus one more name, a path stays below the kernel's 4,096 bytes."""
 _DESCRIPTORS = 256
-"""RLIMIT_NOFILE of children."""
 _PIDFD_GETFD = 438
 _syscall = ctypes.CDLL(None, use_errno=True).syscall
 
@@ -28,7 +27,7 @@ _syscall = ctypes.CDLL(None, use_errno=True).syscall
 def is_over_quota(folder: str, pid: int, *, private: bool) -> bool:
     """Return True if a call's scratch folder exceeds the quota.
 
-    With `private`, the folder is a separate file system, and its size already limits the bytes.
+    With `private`, the folder is a separate file system with a fixed size, so the bytes are already limited.
     """
     if private:
         found = os.statvfs(folder)
@@ -40,8 +39,8 @@ def is_over_quota(folder: str, pid: int, *, private: bool) -> bool:
 def is_full(folder: str, most_bytes: int, most_entries: int, held: int = 0) -> bool:
     """Return True if a folder that code writes into exceeds its limits.
 
-    `held` is the size of deleted files that are still open. Sparse files count with their full length, because a copy
-    would need it.
+    `held` is the size of deleted files that are still open. Sparse files count at their full length, because a copy
+    would take up that much space.
     """
     size, entries = _content(folder, most_entries, holes=True)
     return entries > most_entries or size + held > most_bytes
@@ -54,7 +53,7 @@ def held_deleted(pid: int, folders: list[str]) -> int:
         devices = {os.stat(folder).st_dev for folder in folders}
         child = os.pidfd_open(pid)
     except OSError:
-        return 0  # it has ended
+        return 0  # the process has exited
     try:
         for number in range(_DESCRIPTORS):
             descriptor = _syscall(_PIDFD_GETFD, child, number, 0)
@@ -78,12 +77,12 @@ def change_owner(folder: str, user: int) -> None:
 
 
 def bytes_in(folder: str, pid: int) -> int:
-    """Return the bytes in a folder, including files that a process has deleted there but still holds open."""
+    """Return the size of a folder in bytes, including files that a process has deleted but still holds open."""
     return _content(folder)[0] + _deleted(folder, pid)
 
 
 def _content(folder: str, most: int = QUOTA_FILES, *, holes: bool = False) -> tuple[int, int]:
-    """Return the bytes and entries in a folder and its subfolders.
+    """Return the number of bytes and entries in a folder and its subfolders.
 
     A folder that cannot be listed counts as too full.
     """
@@ -94,9 +93,9 @@ def _content(folder: str, most: int = QUOTA_FILES, *, holes: bool = False) -> tu
         while waiting and files <= most:
             base, path = waiting.pop()
             if base is not None and not path:
-                os.close(base)  # its subfolders have all been counted
+                os.close(base)  # all its subfolders have been counted
                 continue
-            with contextlib.suppress(FileNotFoundError):  # removed in the meantime
+            with contextlib.suppress(FileNotFoundError):  # the entry was removed in the meantime
                 opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=base)
                 below = (base, f"{path}/")
                 if len(path) > _MAX_PATH_CHARS:
@@ -127,7 +126,7 @@ def _entries(folder: int) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _deleted(folder: str, pid: int) -> int:
-    """Return the bytes of files in the folder that a process has deleted but still holds open or mapped."""
+    """Return the size of the folder's files that a process has deleted but still holds open or mapped."""
     held: dict[int, int] = {}
     try:
         for number in os.listdir(f"/proc/{pid}/fd"):
@@ -140,17 +139,17 @@ def _deleted(folder: str, pid: int) -> int:
                 if path and path[0].startswith(folder) and path[0].endswith("(deleted)\n"):
                     held.setdefault(int(inode), _MAPPED_FILE_BYTES)
     except OSError:
-        pass  # it has ended
+        pass  # the process has exited
     return sum(held.values())
 
 
 def remove(folder: str) -> None:
     """Remove a folder of any depth, even if its permissions forbid it.
 
-    Subfolders are moved to the top before they are emptied. So paths stay short, and there is no recursion.
+    Subfolders are moved to the top before they are emptied, so that paths stay short and there is no recursion.
 
     Raises:
-        OSError: Something in it cannot be removed.
+        OSError: Something in the folder cannot be removed.
     """
     os.chmod(folder, 0o700)
     waiting, moves, name = [folder], itertools.count(), os.urandom(8).hex()

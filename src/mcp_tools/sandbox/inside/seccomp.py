@@ -1,7 +1,7 @@
-"""The system-call filter of a child, as raw BPF without a library.
+"""The system-call filter of a child, written as raw BPF without a library.
 
-A denied call returns an error instead of killing the process, so that tools fail readably: EACCES for the network,
-EPERM for the rest. The filter is a binary tree over the call number, which keeps it fast to run and fast to install.
+A denied call returns an error instead of killing the process, so that tools fail with a readable error: EACCES for the
+network, EPERM for everything else. The filter is a binary tree over the call number, so it is fast to run and install.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ Code = list[tuple[int, int, int, int]]
 AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """Supported architectures, in the order of the columns of the tables below."""
 HIGHEST_KNOWN = 451
-"""Newer calls return ENOSYS, because we have not reviewed them."""
+"""Highest call number that we have reviewed. Newer calls return ENOSYS."""
 
-# Each entry: name, number on x86_64, number on aarch64, as in Linux's `unistd.h`. A dash means: no such call.
+# Each entry: name, number on x86_64, number on aarch64, as in Linux's `unistd.h`. A dash means no such call.
 PROCESS = "execve 59 221, execveat 322 281, fork 57 -, vfork 58 -, setsid 112 157, setpgid 109 154"
-"""Starting programs and processes, and leaving the session or process group."""
+"""Calls that start programs or processes, or that leave the session or process group."""
 NETWORK = """
     socket 41 198, connect 42 203, bind 49 200, listen 50 201, accept 43 202, accept4 288 242, sendmsg 46 211,
     sendmmsg 307 269, recvmmsg 299 243"""
-"""Network access. `socketpair`, and `sendto` without an address, stay allowed because asyncio needs them."""
+"""Network calls. `socketpair`, and `sendto` without an address, remain allowed because asyncio needs them."""
 OTHER_PROCESSES = """
     ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271, process_madvise 440 440,
     process_mrelease 448 448, kcmp 312 272, pidfd_open 434 434, pidfd_send_signal 424 424, pidfd_getfd 438 438,
@@ -51,28 +51,27 @@ MESSAGE_PASSING = """
     shmget 29 194, shmat 30 196, shmctl 31 195, shmdt 67 197, semget 64 190, semop 65 193, semctl 66 191,
     semtimedop 220 192, msgget 68 186, msgsnd 69 189, msgrcv 70 188, msgctl 71 187, mq_open 240 180,
     mq_unlink 241 181"""
-"""Shared memory, semaphores and queues of System V and POSIX, which outlive a call."""
+"""System V and POSIX shared memory, semaphores and queues, which outlive a call."""
 CREDENTIALS = """
     setuid 105 146, setgid 106 144, setreuid 113 145, setregid 114 143, setresuid 117 147, setresgid 119 149,
     setgroups 116 159, setfsuid 122 151, setfsgid 123 152, capset 126 91"""
 ATTRIBUTES = """
     setxattr 188 5, lsetxattr 189 6, fsetxattr 190 7, removexattr 197 14, lremovexattr 198 15,
     fremovexattr 199 16"""
-"""Changes of extended attributes, which outlive a call."""
+"""Calls that change extended attributes, which outlive a call."""
 KERNEL = ", ".join(
     (OTHER_PROCESSES, MOUNTS_AND_NAMESPACES, MACHINE, LARGE_SURFACE, MESSAGE_PASSING, CREDENTIALS, ATTRIBUTES)
 )
-"""Everything else that a computation does not need."""
+"""All other calls that a computation does not need."""
 METADATA = """
     chmod 90 -, fchmod 91 52, fchmodat 268 53, chown 92 -, lchown 94 -, fchown 93 55, fchownat 260 54,
     utime 132 -, utimes 235 -, utimensat 280 88, futimesat 261 -, truncate 76 45"""
-"""Changes that Landlock does not restrict. Denied unless the child has a private file system."""
+"""Calls that make changes that Landlock does not restrict. Denied unless the child has a private file system."""
 SPACE = "fallocate 285 47"
-"""It could allocate gigabytes between two quota checks. The C library falls back to writing."""
+"""A call that could allocate gigabytes between two quota checks. If denied, the C library falls back to writing."""
 CONDITIONAL = """
     clone 56 220, clone3 435 435, kill 62 129, tgkill 234 131, prlimit64 302 261, prctl 157 167, sendto 44 206,
     socketpair 53 199, ioctl 16 29, fcntl 72 25"""
-"""Calls that are allowed only with certain arguments."""
 
 EPERM, EACCES, ENOSYS, EOPNOTSUPP = 1, 13, 38, 95
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
@@ -81,7 +80,6 @@ _NR, _ARCH = 0, 4
 _CLONE_THREAD = 0x00010000
 _AF_UNIX = 1
 _OWN_PID = 0xFFFF_FFFE
-"""Placeholder for the child's pid in the template."""
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_PTRACER = 1, 4, 0x59616D61
 _FCNTL = {
@@ -91,7 +89,7 @@ _FCNTL = {
 }  # fmt: skip
 """Allowed commands of `fcntl`.
 
-F_SETOWN, F_SETSIG, leases and F_NOTIFY are denied, since they can send signals to other processes.
+F_SETOWN, F_SETSIG, leases and F_NOTIFY are denied, because they can send signals to other processes.
 """
 _IOCTL = {
     "TCGETS": 0x5401, "TIOCGWINSZ": 0x5413, "FIONREAD": 0x541B, "FIONBIO": 0x5421, "FIONCLEX": 0x5450,
@@ -99,7 +97,7 @@ _IOCTL = {
 }  # fmt: skip
 """Allowed requests of `ioctl`.
 
-FIOSETOWN is denied, since it can send signals; FS_IOC_SETFLAGS, since it changes files that may only be read.
+FIOSETOWN is denied because it can send signals, and FS_IOC_SETFLAGS because it can change read-only files.
 """
 _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _MODE_FILTER = 22, 38, 2
 
@@ -107,7 +105,7 @@ _prctl = ctypes.CDLL(None, use_errno=True).prctl
 
 
 def call_numbers(group: str, machine: str) -> dict[str, int]:
-    """Return the calls of a group that exist on this architecture, with their numbers."""
+    """Return the calls in a group that exist on this architecture, with their numbers."""
     column = 1 + list(AUDIT_ARCH).index(machine)
     rows = [row.split() for row in group.split(",")]
     return {row[0]: int(row[column]) for row in rows if row[column] != "-"}
@@ -116,7 +114,7 @@ def call_numbers(group: str, machine: str) -> dict[str, int]:
 def template(machine: str, *, metadata: bool) -> bytes:
     """Return the filter program, with a placeholder for the child's pid.
 
-    With `metadata`, it also denies changes of modes, owners and times.
+    With `metadata`, it also denies changes to modes, owners and times.
     """
     code: Code = [
         (_LOAD, 0, 0, _ARCH),
@@ -129,7 +127,7 @@ def template(machine: str, *, metadata: bool) -> bytes:
 
 
 class Filter:
-    """A program from `template`, laid out in memory once. Each child only writes its pid into it."""
+    """A program from `template`, laid out in memory once. Each child only has to write its pid into it."""
 
     def __init__(self, program: bytes) -> None:
         placeholder = struct.pack("=I", _OWN_PID)
@@ -161,7 +159,6 @@ _PASS = (_RET, 0, 0, _ALLOW)
 
 
 def _load(argument: int, *, high: bool = False) -> tuple[int, int, int, int]:
-    """Load the low or the high 32 bits of an argument."""
     return _LOAD, 0, 0, 16 + 8 * argument + 4 * high
 
 
@@ -177,7 +174,7 @@ def _conditions() -> dict[str, Code]:
     denied = _deny(EPERM)
     return {
         "clone": [_load(0), (_JSET, 0, 1, _CLONE_THREAD), _PASS, denied],
-        # BPF cannot read its flags, which are behind a pointer; after ENOSYS the C library falls back to `clone`
+        # BPF cannot read the flags, which are behind a pointer; after ENOSYS, the C library falls back to `clone`
         "clone3": [_deny(ENOSYS)],
         "kill": _choose(0, [_OWN_PID], _PASS, denied),
         "tgkill": _choose(0, [_OWN_PID], _PASS, denied),
@@ -186,7 +183,7 @@ def _conditions() -> dict[str, Code]:
         "socketpair": _choose(0, [_AF_UNIX], _PASS, _deny(EACCES)),
         "ioctl": _choose(1, _IOCTL.values(), _PASS, denied),
         "fcntl": _choose(1, _FCNTL.values(), _PASS, denied),
-        # with an address, it could reach a socket in the file system
+        # with an address, the call could reach a socket in the file system
         "sendto": [_load(4), (_JEQ, 0, 3, 0), _load(4, high=True), (_JEQ, 0, 1, 0), _PASS, _deny(EACCES)],
     }
 

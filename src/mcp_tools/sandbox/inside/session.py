@@ -1,4 +1,4 @@
-"""The process of a session: it runs blocks of code in one namespace, and code may call functions of the host.
+"""The process of a session, which runs blocks of code in one namespace. The code may call functions of the host.
 
 The host's messages arrive on the job descriptor, as the length in eight bytes and JSON. The first has the session's
 limits and functions. Then come `run` with a block's number and code, `interrupt` with the number of a block that
@@ -36,25 +36,22 @@ from .result import ResultError, encode, readable
 Message = dict[str, Any]
 
 MAX_REQUEST_BYTES = 2_000_000
-"""Limit for the arguments of one call, as JSON."""
+"""Size limit of the arguments of one call, as JSON."""
 CALLS_AT_ONCE = 8
-"""Limit of parallel calls to the host from threads. Further calls wait."""
+"""Maximum number of concurrent calls to the host from threads. Further calls wait."""
 _MAX_VALUE_CHARS = 100_000
-"""Limit for the `repr` of a block's last expression."""
 _MAX_DATA_BYTES = 400_000
-"""Limit for a block's value as JSON. A larger one is only returned as text."""
+"""Size limit of a block's value as JSON. A larger value is returned only as text."""
 _SEVERAL = object()
-"""Marks that a block printed more than one value."""
 _MAX_LINE_CHARS = 500
-"""Limit for each line of a traceback."""
 
 
 class Session:
-    """The state that blocks of code share.
+    """The state that is shared by blocks of code.
 
     Args:
         start: The host's first message.
-        allowed: The paths that code may reach. The first is the scratch folder.
+        allowed: The paths that code may reach. The first one is the scratch folder.
         library: Number of entries at the start of `sys.path` that belong to the standard library.
     """
 
@@ -69,12 +66,12 @@ class Session:
         self._asked: dict[int, queue.SimpleQueue[Message]] = {}  # running calls, by number
         self._numbers = itertools.count(1)
         self._slots = threading.BoundedSemaphore(CALLS_AT_ONCE)
-        self._running = 0  # number of the running block, 0 for none
+        self._running = 0  # number of the running block, or 0
         self._reaches_hosts = False
         self._namespace = ModuleType("__main__")
         self._namespace.__dict__.update({name: _function(name, form, self._ask) for name, form in start["functions"]})
         self._namespace.__dict__["print"] = self._print
-        self._printed: list[Any] = []  # by the running block: the value of each print call, or `_SEVERAL`
+        self._printed: list[Any] = []  # the value of each print call in the running block, or `_SEVERAL`
         sys.modules["__main__"] = self._namespace
         self._sources = Sources(self._modules)
         sys.meta_path.insert(0, self._sources)
@@ -87,7 +84,7 @@ class Session:
             try:
                 self._run(self._runs.get())
             except KeyboardInterrupt:
-                continue  # it arrived after the block had ended
+                continue  # the interrupt arrived after the block had ended
 
     def _read_messages(self) -> None:
         try:
@@ -119,9 +116,9 @@ class Session:
         """Call a function of the host, and wait for the answer.
 
         Raises:
-            TypeError: An argument is neither JSON nor bytes nor a picture.
+            TypeError: An argument is not JSON, bytes or a picture.
             ValueError: The arguments are too large.
-            RuntimeError: The function failed. The message comes from the host.
+            RuntimeError: The function failed. The host supplies the message.
         """
         try:
             data = encode({key: _sent(value) for key, value in arguments.items()})
@@ -132,7 +129,7 @@ class Session:
                 f"{name}(): the arguments are {len(data):,} bytes of JSON, more than {MAX_REQUEST_BYTES:,}"
             )
         number = next(self._numbers)
-        # the main thread never waits for threads of an earlier block
+        # the main thread never waits for an earlier block's threads
         with nullcontext() if threading.current_thread() is threading.main_thread() else self._slots:
             answered: queue.SimpleQueue[Message] = queue.SimpleQueue()
             self._asked[number] = answered
@@ -187,20 +184,20 @@ class Session:
         self._send(encode({"end": number, "value": value, "data": data, "problem": problem, "called": called}))
 
     def _print(self, *values: Any, **options: Any) -> None:
-        """Print, and remember the values, since the only printed value is the block's result."""
+        """Print, and record the values, because a block's only printed value is its result."""
         print(*values, **options)
         if len(self._printed) < 2 and options.get("file") is None:
             self._printed.append(values[0] if len(values) == 1 and not options.keys() - {"flush"} else _SEVERAL)
 
     def _data(self, last: Any) -> Message | None:
-        """Return the block's result: the only value that it printed, or else the value of its last expression."""
+        """Return the block's result: its only printed value, or else the value of its last expression."""
         if self._printed:
             last = self._printed[0] if len(self._printed) == 1 else _SEVERAL
         if last is None or last is _SEVERAL:
             return None
         try:
             said, plain = readable(last), None
-            with suppress(ResultError, TypeError, ValueError):  # JSON has no such value
+            with suppress(ResultError, TypeError, ValueError):  # JSON cannot represent the value
                 plain = json.loads(encode(last))
             text = str(last).strip() if self._printed else ""
             found = {"said": said, "plain": said if plain is None else plain, "text": text}
@@ -264,7 +261,7 @@ def _shown(value: Any) -> str:
 
 
 def _function(name: str, parameters: str, ask: Callable[[str, Message], Any]) -> Callable[..., Any]:
-    """Return a Python function that calls a function of the host. Only given arguments are sent, without defaults."""
+    """Return a Python function that calls a host function. Only the given arguments are sent, without defaults."""
     form = signature(eval(f"lambda {parameters}: None"))  # noqa: S307 - the host has checked it
     keywords = next((one.name for one in form.parameters.values() if one.kind is one.VAR_KEYWORD), "")
 
@@ -282,7 +279,7 @@ def _function(name: str, parameters: str, ask: Callable[[str, Message], Any]) ->
 
 
 def _sent(value: Any) -> Any:
-    """Convert an argument for the host: bytes, and objects that render as PNG, become base64 text."""
+    """Convert an argument for the host. Bytes and objects that render as PNG become base64 text."""
     draw = getattr(value, "_repr_png_", None)
     value = draw() if callable(draw) else value
     return b2a_base64(value, newline=False).decode() if isinstance(value, bytes) else value

@@ -4,11 +4,11 @@ It starts with an empty environment. Its standard input is the control socket, o
 
 - `r CALL` with four descriptors (job, result, stdout, stderr): start a child
 - `k CALL`: kill it
-- `p CALL` and `c CALL`: pause the child of a session after a block of code, and let it continue, which is confirmed
+- `p CALL` and `c CALL`: pause a session's child after a block of code, and let it continue, which is confirmed
 - `u CALL`: report its processor time in milliseconds
 
-The interpreter sends `R {…}` once it is ready, `d CALL STATUS CPU_MS OVER_QUOTA` when a child has ended, and `x` if the
-files of a call cannot be removed. When the interpreter ends, the kernel kills all children.
+The interpreter sends `R {…}` once it is ready, `d CALL STATUS CPU_MS OVER_QUOTA` when a child has exited, and `x` if a
+call's files cannot be removed. When the interpreter exits, the kernel kills all children.
 """
 
 from __future__ import annotations
@@ -41,12 +41,11 @@ from .frames import make_streams
 from .scratch import change_owner, held_deleted, is_full, is_over_quota, remove
 
 _QUOTA_CHECK_SECONDS = 0.05
-"""Interval between checks of the folders of running calls."""
 _QUOTA_CHECK_PAUSE = 5
-"""After a slow check, wait at least this multiple of its duration."""
+"""Minimum pause after a quota check, as a multiple of the check's duration."""
 _REMOVAL_SECONDS = 60
 _RESERVED_DESCRIPTORS = 10
-"""Lower descriptor numbers are reserved for children, so the warm interpreter must not use them."""
+"""Number of the lowest descriptors, which are reserved for children. The warm interpreter must not use them."""
 
 
 class _Child:
@@ -79,11 +78,11 @@ class Zygote:
         self._confinement.untrusted = settings["untrusted"]
         self._confinement.granted = [path for path, _, _ in settings["granted"]]
         if settings["users"]:
-            # only after the grants are open, since the new user may not reach paths inside a private home directory
+            # only after the grants are open, because the new user may be unable to reach a private home directory
             self._leave_root(settings["users"])
         sys.modules.update(dict.fromkeys(settings["absent"]))  # None makes an import fail
         self._children: dict[int, _Child] = {}  # by pid
-        self._removers: dict[int, str] = {}  # by pid: the scratch folder that this process empties
+        self._removers: dict[int, str] = {}  # by pid: the scratch folder that the process empties
         self._queue: list[tuple[int, list[int]]] = []  # waiting calls with their descriptors
         self._next_check = 0.0
         self._woken, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -92,7 +91,7 @@ class Zygote:
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
 
     def _leave_root(self, users: list[int]) -> None:
-        """Switch to an unprivileged user, and keep imports working."""
+        """Switch to an unprivileged user while keeping imports working."""
         if not self._private:
             folders = [*filter(os.path.isdir, sys.path), *self._confinement.untrusted, os.path.dirname(__file__)]
             import_through_descriptors(self._confinement, folders)
@@ -109,13 +108,13 @@ class Zygote:
             except OSError:
                 continue
         else:
-            drop_capabilities()  # we are root of a namespace without other users
+            drop_capabilities()  # we are root in a namespace that has no other users
         if not self._private:
             show_in_proc()
 
     def prepare(self, packages: list[str]) -> None:
         """Load packages, test the layers, and report to the host."""
-        vars(builtins).update(exit=sys.exit, quit=sys.exit)  # usually defined by `site`, which is not loaded
+        vars(builtins).update(exit=sys.exit, quit=sys.exit)  # usually defined by `site`, which we do not load
         # caches the directory listings of `sys.path`, which children inherit
         importlib.machinery.PathFinder.find_spec("alita_fills_the_listings")
         importlib.machinery.PathFinder.find_spec("alita_fills_the_listings", self._confinement.untrusted)
@@ -123,7 +122,7 @@ class Zygote:
         if "numpy" in sys.modules:
             with contextlib.suppress(Exception):
                 importlib.import_module("numpy.random")  # numpy would import it lazily, in each child
-        sys.set_int_max_str_digits(0)  # the time limit bounds the cost of long integers
+        sys.set_int_max_str_digits(0)  # the time limit already bounds the cost of long integers
         make_streams()
         self._confinement.used = used_address_space()
         missing = [f"{layer}: {reason}" for layer, reason in self._confinement.errors.items()]
@@ -137,7 +136,7 @@ class Zygote:
         self._control.send(b"R " + json.dumps(ready).encode())
 
     def load(self, modules: list[str]) -> None:
-        """Load modules that most calls need, once for all children. The host does not wait for this."""
+        """Load modules that most calls need, once for all children. The host does not wait for this to finish."""
         _import(modules)
         child.warm_up()
         gc.disable()
@@ -186,7 +185,7 @@ class Zygote:
             self._control.send(b"c %d" % call)
 
     def _start_calls(self) -> None:
-        """Fork a child for each waiting call, as long as there are free scratch folders."""
+        """Fork a child for each waiting call while there are free scratch folders."""
         while self._queue and self._roots:
             call, descriptors = self._queue.pop(0)
             root = self._roots.pop()
@@ -209,7 +208,6 @@ class Zygote:
             self._control.send(b"d %d %d 0 0" % (call, signal.SIGKILL))
 
     def _check_quotas(self) -> None:
-        """Kill calls with folders that exceed their limits."""
         started = time.monotonic()
         for pid, one in self._children.items():
             if one.paused or one.over_quota:
@@ -243,7 +241,7 @@ class Zygote:
                     self._clear(one)
 
     def _clear(self, one: _Child) -> None:
-        """Remove a call's folder. If it has content, a separate process does it, so that other calls need not wait."""
+        """Remove a call's folder. If it is not empty, a separate process does it, so that other calls need not wait."""
         try:
             os.rmdir(one.folder)
         except OSError:
@@ -285,7 +283,7 @@ def _import(modules: list[str]) -> None:
 
 
 def _cpu_milliseconds(pid: int) -> int:
-    """Return the processor time of all threads of a process. Works without /proc."""
+    """Return the processor time of all threads of a process, even without /proc."""
     with contextlib.suppress(OSError):
         return int(time.clock_gettime(~pid << 3 | 2) * 1000)  # CPUCLOCK_SCHED of a process, see clock_getcpuclockid(3)
     return 0
@@ -302,7 +300,7 @@ def _remove(folder: str) -> NoReturn:
 
 
 def main() -> NoReturn:
-    """Run the warm interpreter. The command-line argument is its settings as JSON."""
+    """Run the warm interpreter. The command-line argument contains its settings as JSON."""
     control = socket.socket(fileno=fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, _RESERVED_DESCRIPTORS + 1))
     os.dup2(os.open("/dev/null", os.O_RDWR), 0)
     while (last := os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)) < _RESERVED_DESCRIPTORS:
