@@ -274,9 +274,9 @@ class ActiveRun:
             self._changes = tuple(change.public for change in found.files)
 
     async def _to_its_end(self) -> None:
-        """Run the graph and copy its state after each step. A run that did not finish has no status.
+        """Run the graph and copy its state after each step. An unfinished run has no status.
 
-        A resumed run starts from its beginning: recorded calls take no time and cost nothing.
+        A resumed run starts from the beginning, where recorded calls take no time and cost nothing.
         """
         context = await self._context()
         if context is None:

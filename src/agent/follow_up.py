@@ -39,9 +39,9 @@ class FollowUp:
 async def understand(
     context: Context, message: str, earlier: EarlierTurns | None, known: FindAnswer, *, has_files: bool
 ) -> FollowUp:
-    """Return what a message means after the earlier turns, and its answer if that is known.
+    """Return the question that a message asks after the earlier turns, or its answer if that is known.
 
-    Every step goes through the journal.
+    Every step is recorded in the journal.
 
     Args:
         context: The context of the run.

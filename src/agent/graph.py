@@ -37,9 +37,9 @@ def _node_of(action: Action) -> Any:  # LangGraph does not export a type for nod
 def build_graph() -> CompiledStateGraph[State, Context, State, State]:
     """Plan → decide ⇄ one action at a time → answer → evaluate → keep a program as a tool.
 
-    A doubtful answer goes from evaluate back to decide, once.
+    A doubtful answer goes back from evaluate to decide once.
 
-    Compiled once for all runs, since that is slow.
+    The graph is compiled once for all runs, because compiling is slow.
     """
     from langgraph.graph import END, START, StateGraph
 

@@ -1,4 +1,4 @@
-"""The tools of other people's MCP servers: searched and called, with consent where a call needs it."""
+"""Searches and calls the tools of external MCP servers, with consent for calls that need it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ExternalTools:
         self._calls = calls
         self._keep = keep
         self._found: dict[str, list[ToolRef]] = {}
-        """The last result of each search. The journal has a later one only if it differs."""
+        """The last result of each search. A later result is only recorded if it differs."""
 
     async def search(self, query: str, limit: int) -> list[ToolRef]:
         """Return the tools that fit a query, best first."""

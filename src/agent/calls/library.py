@@ -28,7 +28,7 @@ class RecordedGaps:
         self._reviewed = reviewed
 
     async def find(self, question: str, kind: str) -> tuple[GapRecord, ...]:
-        """Return the records that fit a question best; they count as shown in this run."""
+        """Return the records that fit a question best, and note that this run has shown them."""
 
         async def look() -> tuple[GapRecord, ...]:
             if self._records is None:
@@ -105,7 +105,7 @@ class RecordedLibrary:
         return registered
 
     async def merge(self, tool: Tool, name: str) -> Tool:
-        """Make a tool known by the name of an equivalent one, too."""
+        """Add the name of an equivalent tool as another name of this tool."""
         request: dict[str, Json] = {"merge": tool.name, "name": name}
         merged = await self._recorded(request, Tool, lambda: self._library.merge(tool, name))
         self._known[tool.name] = merged
