@@ -267,9 +267,9 @@ _ASKS_WHETHER = re.compile(
 
 
 def problem_of(form: str, *, may_be_plain: bool = False) -> str:
-    """Return why a form gives no answer; empty if it gives one.
+    """Return the reason why a form cannot give an answer; empty if it can.
 
-    A plain text gives one only if files are the result, for example a program's.
+    A form without placeholders is accepted only if the result is a file, for example from a program.
     """
     try:
         parts = [part[1:] for part in Formatter().parse(form) if part[1] is not None]

@@ -92,8 +92,7 @@ _SCALES = re.compile(r"\b(?:hundred|thousand|million|billion|trillion)s?\b", re.
 
 
 def final_answer(text: str, question: str | None = None) -> str:
-    r"""Return the text after the last `FINAL ANSWER:`, or in the last `<answer>` or `\boxed{}`, without sources after
-    it.
+    r"""Return the text after the last `FINAL ANSWER:`, or in the last `<answer>` or `\boxed{}`, without its sources.
 
     The marks are kept if the question is about such marks or is unknown.
     """
@@ -128,7 +127,7 @@ def _boxed(text: str) -> str:
 
 
 def _marked(text: str) -> str:
-    """The text after the last `FINAL ANSWER:` that something follows, else what is before it, or the text itself."""
+    """Return the text after the last non-empty `FINAL ANSWER:`, else the text before it, or the whole text."""
     marks = list(_MARK.finditer(text))
     if not marks:
         return text.strip()
@@ -205,7 +204,7 @@ def _elements(text: str, sign: str) -> list[str]:
 
 
 def _in_form(text: str, asked: AnswerForm) -> str:
-    """Return the values of a given form; numbers lose a unit that is the form's own word: `Kell, 23 degrees`."""
+    """Return the values of a given form. A number loses a unit that the form names, as in `Kell, 23 degrees`."""
     values = [value.strip() for value in text.split(",")]
     if len(values) != asked.parts:
         return text

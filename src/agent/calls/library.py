@@ -65,7 +65,7 @@ class RecordedLibrary:
         return list(await self._recorded({"search": query, "limit": limit}, tuple[Tool, ...], look))
 
     async def offered(self, question: str, *, most: int, small: int) -> Offer:
-        """Return the tools that fit a question, and others: all of a small library, the nearest of a large one."""
+        """Return the tools that fit a question, then others: all of a small library, or the nearest of a large one."""
         request: dict[str, Json] = {"offered": question, "most": most, "small": small}
         return await self._recorded(request, Offer, lambda: self._library.offered(question, most=most, small=small))
 

@@ -228,9 +228,7 @@ class PythonSession:
         """
         code = f"{{name: globals()[name] for name in {list(names)!r}}}"
         request: dict[str, Json] = {"code": code, "modules": []}
-        if self._live.session is None and not self._calls.journal.holds(
-            KIND, request
-        ):  # runs of earlier versions have no such record
+        if self._live.session is None and not self._calls.journal.holds(KIND, request):  # missing in older runs
             return None
         assert self._answer is not None
         return (await self.run(code, files=(), tools={}, functions=(), answer=self._answer)).result

@@ -342,8 +342,9 @@ def _apply_rules(kind: str, facts: ActionFacts) -> Verdict:
 def judge_address(url: str, origins: Origins) -> Verdict:
     """Return the ruling on opening an address.
 
-    Allowed are addresses that the user wrote, sites that the user names, search results, links on pages that were read,
-    and addresses that the model knows by itself. An address that carries private data is not allowed.
+    These addresses are allowed: addresses that the user wrote, sites that the user names, search results, links on
+    pages that were read, and addresses that the model knows by itself. An address that carries private data is not
+    allowed.
 
     Example:
         >>> judge_address("https://a.example/", Origins("Summarise https://a.example/")) == FINE
@@ -355,7 +356,7 @@ def judge_address(url: str, origins: Origins) -> Verdict:
 def judge_query(query: str, origins: Origins) -> Verdict:
     """Return the ruling on a search.
 
-    A search may contain a name from a private file if the user wants it, but no passage and no key from it.
+    A search may contain a name from a private file if the user wants it, but no passage or key from the file.
     """
     return _apply_rules("query", ActionFacts(origins, query))
 
