@@ -71,7 +71,7 @@ class ExternalTools:
         return list(self._found[query])
 
     async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> ServerReply:
-        """Call a tool, or return the recorded reply. Failures are replies, too. Its files are in the workspace."""
+        """Call a tool, or return the recorded reply, which may be a failure. The workspace has the reply's files."""
         servers = self._servers
 
         async def refused() -> dict[str, Any] | None:

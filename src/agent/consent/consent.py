@@ -107,7 +107,7 @@ class Consent:
         return UserReply(said["allowed"], said.get("reason", "")), said.get("by", "nobody")
 
     async def refusal_of_tool(self, tool: Tool) -> str:
-        """Return why a proved tool is not kept; empty if it is. The first decision is recorded and reused."""
+        """Return why a proved tool is not kept; empty if it is kept. The first decision is recorded and reused."""
         if self.approval is None:
             return ""
         if tool.source_hash not in self._tool_refusals:
@@ -245,7 +245,7 @@ class Consent:
 
 
 def proposal_of(tool: Tool, uses: Sequence[tuple[str, str]] = ()) -> ToolToApprove:
-    """Return the question about keeping a tool. `uses` has each capability in words and what decides about it."""
+    """Return the question about keeping a tool. `uses` has each capability in words, and what decides about it."""
     from mcp_tools.create.interfaces import Test
 
     evidence = tool.provenance.get("evidence") or {}

@@ -64,7 +64,7 @@ class ConfiguredServers:
         return any(name.startswith(prefix_of(server.entry.name)) for server in self.ready)
 
     def news(self) -> list[str]:
-        """Return why servers are not started and which entries are wrong; the second call returns nothing.
+        """Return why servers are not started and which entries are wrong. Later calls return nothing.
 
         Disabled servers are not mentioned.
         """

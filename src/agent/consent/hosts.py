@@ -48,7 +48,7 @@ class HostToReach:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names that rules can match: the tool's, empty for a program or new tool, then the names of its imports."""
+        """Names that rules can match: the tool's own name, empty for a program or new tool, then its imports' names."""
         return ("" if self.tool == NEW_TOOL else self.tool, *self.imports)
 
     @property
