@@ -110,7 +110,7 @@ class Origins:
         return "\n".join((self.wanted, *self.foreign, *self.described))
 
     def is_shown(self, value: str) -> bool:
-        """Return True if the user's text or shown text contains this value, of at least three characters, as words."""
+        """Return True if the user's text or shown text contains this value of three or more characters as words."""
         return len(value) > 2 and has_whole(value, self._shown)
 
     def is_link(self, url: str) -> bool:

@@ -25,9 +25,9 @@ _LONGEST_ANSWER = 4_000
 
 
 async def decide(state: State, runtime: Runtime[Context]) -> Command[str]:
-    """Choose the next action. At a limit, or without a usable decision, the run ends with a best-effort answer.
+    """Choose the next action. At a limit, or without a usable decision, the run ends with its best guess.
 
-    No model is asked if the last result is the answer, or if the last reply has further actions.
+    No model is asked if the last result is the answer, or if actions of the last reply remain.
     """
     context = runtime.context
     done, turns = len(state.get("steps", [])), state.get("turns", 0)
