@@ -26,10 +26,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Quotes: TypeAlias = Mapping[str, tuple[Quote, ...]]  # quotations by page address, most relevant first
 
-HITS = 8  # maximum results per search _PAGES = 3  # pages to read at first; one more if nothing was found _MORE_PAGES =
-2  # pages to read after a follow-up query _BATCHES = 2  # batches of pages to try if some cannot be read _LATE = 8  #
-how slowly results lose weight further down the list _BELIEVED = 0.15  # weight of a credibility level; the question's
-words together have weight 1 _OF_ONE_SOURCE = 2  # maximum pages of one source per batch, if there are other sources
+HITS = 8  # maximum results per search
+_PAGES = 3  # pages to read at first; one more if nothing was found
+_MORE_PAGES = 2  # pages to read after a follow-up query
+_BATCHES = 2  # batches of pages to try if some cannot be read
+_LATE = 8  # how slowly results lose weight further down the list
+_BELIEVED = 0.15  # weight of a credibility level; the question's words together have weight 1
+_OF_ONE_SOURCE = 2  # maximum pages of one source per batch, if there are other sources
 _MOST_MISSING = 3
 
 
