@@ -99,7 +99,7 @@ def import_ahead(settings: Settings) -> None:
 
 @dataclass(eq=False, kw_only=True)
 class ActiveRun:
-    """Takes the question of a run through the graph to its answer, and saves both.
+    """Answers the question of a run by running the graph, and saves the result.
 
     Attributes:
         journal: Records the calls of the run, or replays them.
@@ -134,7 +134,7 @@ class ActiveRun:
         first = self.run.configuration.get(HOME, "")
         self._is_first = not (ID.fullmatch(first) and (self._folder.parent / first).is_dir())
         self._home = self._folder if self._is_first else self._folder.parent / first
-        """The folder of the conversation's files. Absolute, because prompts show paths in it to programs."""
+        """Folder of the conversation's files. The path is absolute, because prompts show paths in it to programs."""
         copy = self.run.configuration.get(COPY, "")
         self._copies = copy == NEW_COPY
         self._copy: FolderCopy | None = None
@@ -176,7 +176,7 @@ class ActiveRun:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the time limit, negative after it; None without a limit."""
+        """Seconds until the time limit; negative after the limit, None without one."""
         limit = self.budget.limits.seconds
         return None if limit is None else limit - self.budget.seconds
 
@@ -536,7 +536,7 @@ class ActiveRun:
         return f"[No answer: {answer.error or answer.status.replace('_', ' ')}]"
 
     def _start(self, asked: FollowUp) -> Any:
-        """Return the first state of the graph."""
+        """Return the initial state of the graph."""
         start: dict[str, Any] = {"question": asked.question, "said": list(asked.said), "purpose": purpose_of(self.run)}
         start["files"] = [Path(file.path).name for file in self.run.files]
         earlier = asked.transcript

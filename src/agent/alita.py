@@ -114,7 +114,7 @@ class Alita:
         self._written = RedactedStream(self._redactor)
         self._warnings: list[str] = []
         self.running: ActiveRun | None = None
-        """The latest run, which may have ended."""
+        """The latest run, which may have finished."""
 
     @classmethod
     def open(cls, settings: Settings | None = None, *, streams: bool = False, confirm: Confirm | None = None) -> Self:
@@ -146,7 +146,7 @@ class Alita:
         return Alita(self.settings.model_copy(update=settings), streams=self._streams, beside=self)
 
     def chat(self, conversation: Conversation | None = None) -> Chat:
-        """Return a conversation, new or continued. It must not outlive this Alita."""
+        """Return a new or continued conversation. Do not use it after this Alita is closed."""
         return Chat(self, conversation)
 
     def without_keys(self, text: str) -> str:
@@ -169,7 +169,7 @@ class Alita:
 
     @property
     def seconds(self) -> float:
-        """Seconds of work on the latest question; 0 without one."""
+        """Seconds of work on the latest question; 0 before the first."""
         return self.running.budget.seconds if self.running is not None else 0.0
 
     @property
@@ -234,7 +234,7 @@ class Alita:
         question = usable(question)
         if files:
             await asyncio.to_thread(require_readable, files)
-        if (clean := self._redactor.text(question)) != question:  # keys never go to a model
+        if (clean := self._redactor.text(question)) != question:  # keys are never sent to a model
             self._listener(Note("the question contained an API key, which was replaced"))
             question = clean
         purpose = Purpose(purpose)
@@ -369,7 +369,7 @@ class Alita:
         return configuration_of(settings) | place | form | self._external.configuration
 
     async def resume(self, run_id: str | None = None, *, on_event: Listener | None = None) -> Answer:
-        """Continue an interrupted run. Recorded calls are not made or paid again.
+        """Continue an interrupted run. Recorded calls are neither made nor paid for again.
 
         Args:
             run_id: The run's id, or its beginning or end; by default, the newest unfinished run.
@@ -397,7 +397,7 @@ class Alita:
         until: int | None = None,
         on_event: Listener | None = None,
     ) -> Answer:
-        """Repeat a run from its journal without calls; with `until`, continue live after that step.
+        """Repeat a run from its journal without making calls. With `until`, continue with live calls after that step.
 
         Args:
             run_id: The run's id, or its beginning or end.

@@ -20,7 +20,7 @@ Limit = Literal["steps", "tokens", "seconds", "cost"]
 
 _LAST_CALL_SECONDS = 15.0
 _LAST_CALL_SHARE = 0.2
-"""Share of the wall time that is reserved for a best guess, and its maximum in seconds."""
+"""Share of the time limit that is reserved for a best guess, up to `_LAST_CALL_SECONDS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class RunLimits:
     """Limits of a run. None means no limit."""
 
     steps: int = 12
-    """All calls of one reply count as one step."""
+    """Maximum number of steps. All calls of one reply count as one step."""
     tokens: int | None = None
     seconds: float | None = None
     cost: float | None = None
-    """US dollars. Models without a known price do not count."""
+    """Maximum cost in US dollars. Models without a known price do not count."""
 
 
 @dataclass(slots=True)
@@ -128,7 +128,7 @@ class Budget:
         """Apply the limits of tokens, money and time to a model call. Waits for the endpoint's rate limit do not count.
 
         Raises:
-            StoppedError: A limit is reached, or the time is over.
+            StoppedError: A limit is reached.
         """
         if not self.last_call and (limit := self.exceeded(0)):
             raise StoppedError(f"the limit of {limit} is reached")
@@ -141,10 +141,10 @@ class Budget:
 
     @contextlib.asynccontextmanager
     async def within(self) -> AsyncIterator[None]:
-        """Cancel the block when the time is used up.
+        """Cancel the block when the time limit is reached.
 
         Raises:
-            StoppedError: The time is used up.
+            StoppedError: The time limit is reached.
         """
         try:
             async with asyncio.timeout_at(self._when()) as deadline:
@@ -167,7 +167,7 @@ class Budget:
                 deadline.reschedule(self._when())
 
     def _when(self) -> float | None:
-        """Return the event loop's time at which the time is used up; None during a pause."""
+        """Return the event loop's time at which the time limit is reached; None during a pause."""
         left = self.seconds_left
         return None if left is None or self._pauses.open else asyncio.get_running_loop().time() + left
 

@@ -51,7 +51,7 @@ class PromptLimits:
     reading: int
     """Maximum characters per reading of a file or page."""
     section: int
-    """Characters of a page of a file. If this exceeds `reading`, the rest of a page is only found by searching for
+    """Characters per page of a file. If this exceeds `reading`, the rest of a page is only found by searching for
     words."""
     files: int
     """Total characters of the beginnings of all attached files."""
@@ -60,7 +60,7 @@ class PromptLimits:
     evidence: int
     """Maximum characters of evidence per search."""
     history: int
-    """Characters of a conversation's turns. Beyond this, older turns are summarised."""
+    """Maximum characters of a conversation's turns. Above this limit, older turns are summarised."""
     thoughts: int
     """Tokens for thinking, added to every output limit."""
     tools: int = 3
@@ -145,7 +145,7 @@ class Strategy(Protocol):
         ...
 
     async def keep(self, state: State, context: Context) -> Update:
-        """Keep the run's program as a tool. The answer no longer changes."""
+        """Keep the run's program as a tool. This does not change the answer."""
         return {}
 
     async def restate(self, message: str, earlier: Conversation, context: Context) -> str | None:
@@ -170,7 +170,7 @@ class Strategy(Protocol):
 
 
 MESSAGE = "message"
-"""Journal kind of the messages that the user sent while the run worked."""
+"""Kind of journal records that hold messages the user sent during the run."""
 Solve = Callable[[State, "Context"], Awaitable[State]]
 
 
@@ -188,7 +188,7 @@ class Context:
     consent: Consent
     python: PythonSession
     outputs: Outputs
-    """Runs the programs that a capable model writes."""
+    """Folder of the files that programs write for the user."""
     reader: RecordedFiles
     """Reads attached files and files from the web."""
     workspace: Workspace
@@ -252,7 +252,7 @@ class Context:
         return state.get("most_turns", self.budget.limits.steps)
 
     async def new_messages(self, turn: int) -> list[str]:
-        """Take the messages that the user sent since the last decision."""
+        """Return the messages that the user sent since the last decision, and record them."""
         request: dict[str, Json] = {"turn": turn}
         if not self.said and not self.journal.holds(MESSAGE, request):
             return []

@@ -25,7 +25,7 @@ ANSWER_SHOWN = 800
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One question of a conversation, with its result."""
+    """A question of a conversation, with its result."""
 
     question: str
     answer: str

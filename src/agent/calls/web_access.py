@@ -279,5 +279,5 @@ class RecordedBrowser:
 
     @property
     def has_logins(self) -> bool:
-        """True if the browser has logins."""
+        """True if the browser can use stored logins."""
         return self.settings.logins is not None
