@@ -182,7 +182,7 @@ def _not_kept(state: State, context: Context, creation: Creation, outputs: Seque
     if USER_SAID in creation.reason:
         done["ending"] = LOOK  # the model continues with the user's words
     elif refused and state["purpose"].wants_tool:
-        done["ending"] = RESULT  # the user does not want another version either
+        done["ending"] = RESULT  # the user does not want a corrected version either
     elif creation.choice == "not_kept" and all(one["action"] != "create_tool" for one in state.get("steps", [])):
         done |= {"ending": LOOK, "note": _MEND}
     return {"steps": [with_files_of(done, outputs)]}

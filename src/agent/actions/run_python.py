@@ -179,7 +179,7 @@ def _finding(outcome: SessionOutcome, text: str) -> str:
 
 
 def _without_quotes(shown: str) -> str:
-    """Return a text without its quotes, and other values unchanged."""
+    """Return a quoted text without its quotes, and anything else unchanged."""
     try:
         value = ast.literal_eval(shown)
     except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -93,7 +93,7 @@ class AnswerForm:
     places: int | None
     """Number of decimals to round to."""
     separator: str
-    """Separator of a list's elements; empty if no list is asked for."""
+    """Separator of the list's elements; empty if the question asks for no list."""
     alphabetical: bool
     reverse: bool
 
@@ -330,7 +330,7 @@ def _part(value: Json, field: str) -> Json:
 
 
 def _parsed(value: Json) -> Json:
-    """Return the value in a printed text, as JSON or Python; other texts unchanged."""
+    """Parse a printed text as JSON or as a Python literal. Return any other text unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", "(", '"'):
         for read in (json.loads, _literal):
             with contextlib.suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):

@@ -109,7 +109,7 @@ def _unmarked(text: str) -> str:
 
 
 def _boxed(text: str) -> str:
-    """Return the content of the box at the end of the text, with nested braces; else the text."""
+    """Return the content of the box at the end of the text, including nested braces. Without a box, return the text."""
     boxes = list(_BOX.finditer(text))
     if not boxes:
         return text

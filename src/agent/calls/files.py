@@ -232,5 +232,5 @@ def _size(path: Path) -> int:
 
 
 def _problem_text(problem: FileProblem) -> str:
-    """Return the text of a problem for a model. A missing file has no remedy that a model could use."""
+    """Return a problem as text for a model. The remedy is left out if a file is missing, as a model cannot apply it."""
     return problem.message if problem.reason == "missing" else f"{problem.message} {problem.remedy}".strip()

@@ -1,4 +1,4 @@
-"""Permission for calls of tools and programs, and their requests to hosts, recorded and replayed."""
+"""Asks permission for calls of tools and programs, and sends, records and replays their requests to hosts."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class Consent:
         }[self.approval or "auto"]
 
     async def refusal_of_packages(self, packages: Sequence[str], *, asks: bool = False) -> str:
-        """Return the reason why packages may not be installed for this run; empty if they may. It is recorded.
+        """Return the reason why packages may not be installed for this run; empty if they may. The reason is recorded.
 
         Args:
             packages: The requirements.
@@ -213,7 +213,7 @@ class Consent:
         return self._calls.hosts.may_allow
 
     async def refusal_of_host(self, asked: HostToReach) -> str:
-        """Return the reason why a declared host may not be reached; empty if it may. It is recorded."""
+        """Return the reason why a declared host may not be reached; empty if it may. The reason is recorded."""
         request: dict[str, Json] = {"tool": asked.tool, "host": asked.host, "keys": [*asked.keys]}
         request |= {"writes": asked.is_writing, "source": asked.source, "doubtful": asked.is_doubtful}
         request |= {"foreign": True} if asked.is_foreign else {}

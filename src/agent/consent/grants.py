@@ -19,7 +19,7 @@ FILE = "allowed.json"
 
 
 class ToolGrant(BaseModel):
-    """Permission to call a server's tool without asking for one particular reason."""
+    """Permission to call a server's tool. It covers one reason for asking."""
 
     tool: str
     reason: str

@@ -197,7 +197,8 @@ def _link_lines(text: str, links: Mapping[str, str], room: int) -> str:
     is_common = sites.count(site) > 2
     lines = [f"Links (those that begin with / are at {site}):" if is_common else "Links:"]
     for number, url in shown.items():
-        is_path = is_common and url.startswith(f"{site}/") and not urlsplit(url).query  # query characters matter
+        # in a query, every character counts
+        is_path = is_common and url.startswith(f"{site}/") and not urlsplit(url).query
         line = f"{number} {url.removeprefix(site) if is_path else url}"
         line = line if len(line) <= _ADDRESS else f"{line[:_ADDRESS]}…"
         room -= len(line) + 1

@@ -41,7 +41,7 @@ class Sight:
     watched: dict[tuple[str, str], str] = field(default_factory=dict)
     """Texts of the `media` model, by place and question."""
     descriptions: dict[str, str] = field(default_factory=dict)
-    """Texts that replace pictures that the answering model could not be shown, by path."""
+    """Texts by picture path, for pictures that could not be shown to the answering model."""
 
     @property
     def abilities(self) -> str:

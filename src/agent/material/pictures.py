@@ -38,7 +38,7 @@ _NAMED = re.compile(r"\[picture ([\w.-]+\.\w+)")  # the form in which document r
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The file, and the page in it, of a picture."""
+    """The location of a picture: a file and, for a PDF, a page in it."""
 
     name: str
     path: Path

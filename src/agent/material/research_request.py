@@ -1,4 +1,4 @@
-"""The request for a search."""
+"""A request for web research."""
 
 from __future__ import annotations
 

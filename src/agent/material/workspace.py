@@ -36,8 +36,8 @@ _REMEDY = "Make it writable, or free some space."
 class Workspace:
     """The files of a run.
 
-    If the name is taken by other content, a number is added, so that a resumed run has the same paths, which prompts
-    show.
+    A number is added to a name that is taken by other content. A resumed run thus has the same paths as before, which
+    prompts show.
 
     Args:
         folder: Folder of the workspace, created with the first file. Its parent is private.
@@ -102,7 +102,7 @@ class Workspace:
         if self.folder.is_symlink():
             raise StorageError(f"{self.folder} is a link: nothing is written there.", remedy="Remove it.")
         write_whole(path, content)
-        path.chmod(0o644)  # for the user that programs run as
+        path.chmod(0o644)  # readable for the user that programs run as
         return path
 
 

@@ -130,7 +130,7 @@ async def _orders(value: str, texts: Texts, context: Context) -> list[tuple[str,
         for at, part in enumerate(parts):
             if not has_words(part, value) or len(found) == _MAX_PASSAGES:
                 continue
-            if plain(value) in [plain(cell) for cell in part.split("|")]:  # a cell of a table
+            if plain(value) in [plain(cell) for cell in part.split("|")]:  # the value is a table cell
                 return []
             shown = "".join(parts[:at])[-_AROUND_CHARS:] + part + "".join(parts[at + 1 :])[:_AROUND_CHARS]
             if await _is_stated(value, shown, context):

@@ -84,7 +84,7 @@ def answer_in(printed: str, question: str) -> str:
         text = answer_text(value, question)
     elif isinstance(value, tuple):
         text = value_text([*value]) if text[0] == "(" else text  # 1,234 has a thousands separator
-    elif not isinstance(value, int | float) or repr(value) == text:  # the program formatted the number, such as 95.90
+    elif not isinstance(value, int | float) or repr(value) == text:  # the program chose the format, as in 95.90
         text = value_text(value)
     return in_asked_format(text, question)
 

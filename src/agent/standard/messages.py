@@ -187,7 +187,7 @@ def _observation(
         is_under_way = "decision" in state and state["decision"].call == call["id"]
         return _STOPPED if is_under_way else "Not done: the run continued without it."
     size = SHORT if call["id"] in short else room.one
-    shown = preview(step.get("result") or step["finding"].removeprefix("read_file "), size)  # the call is above
+    shown = preview(step.get("result") or step["finding"].removeprefix("read_file "), size)  # the call is shown above
     if _WORD.search(shown):  # numbers alone cannot be instructions
         shown = data_block(call["function"]["name"], shown)
     note = f"\n{step['note']}" if step.get("note") else ""
