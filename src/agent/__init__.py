@@ -1,4 +1,4 @@
-"""The agent: asks a model what to do next, and does it."""
+"""The agent: asks a model for the next action and carries it out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import functools
 
 @functools.cache
 def alita_version() -> str:
-    """Return the installed version, or `unknown` for uninstalled sources. Cached, because reading it is slow."""
+    """Return the installed version, or `unknown` if alita is not installed. Cached, because the lookup is slow."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

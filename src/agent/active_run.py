@@ -79,17 +79,17 @@ PICTURES = "browser"
 FILES = "files"
 """Folder in a run for the extracted contents of its files, for programs."""
 WEB = "web"
-"""Folder in a run for files of the web."""
+"""Folder in a run for files from the web."""
 
 
 _MAX_VARIABLES = 20
-"""Lost variables that are named to the model."""
+"""Maximum number of lost variables that the model is told about."""
 _ACTION_OF = {"create": "create_tool"}
 """Ability names that differ from their action's name."""
 
 
 def import_ahead(settings: Settings) -> None:
-    """Import what most runs with these settings need, which takes a second."""
+    """Import the modules that most runs with these settings need. This takes about a second."""
     import_module("agent.graph")
     model = settings.models_for(Role.COORDINATOR)[0]
     strategy_for(model, settings.strategy_of(model))
@@ -99,12 +99,12 @@ def import_ahead(settings: Settings) -> None:
 
 @dataclass(eq=False, kw_only=True)
 class ActiveRun:
-    """Takes the question of a run through the graph to its answer, and saves both.
+    """Answers the question of a run by running the graph, and saves the result.
 
     Attributes:
         journal: Records the calls of the run, or replays them.
         tell: Reports events to the front end.
-        known: Looks up the earlier answer to a question with files, after the turns with that digest.
+        known: Looks up an earlier answer by question, files and the digest of the turns before it.
         streams: True to report the text of an answer while the model writes it.
         live: False for a replay, which makes no calls and writes nothing.
         transcript: The earlier turns.
@@ -134,7 +134,7 @@ class ActiveRun:
         first = self.run.configuration.get(HOME, "")
         self._is_first = not (ID.fullmatch(first) and (self._folder.parent / first).is_dir())
         self._home = self._folder if self._is_first else self._folder.parent / first
-        """The folder of the conversation's files. Absolute, because prompts show paths in it to programs."""
+        """Folder of the conversation's files. The path is absolute, because prompts show paths in it to programs."""
         copy = self.run.configuration.get(COPY, "")
         self._copies = copy == NEW_COPY
         self._copy: FolderCopy | None = None
@@ -151,7 +151,7 @@ class ActiveRun:
         self.unheard: list[str] = []
         self._given: tuple[UserFile, ...] = ()
         self._has_variables = False
-        """True if the Python process of earlier turns is still there."""
+        """True if the Python process of earlier turns is still running."""
         self._written = ""
         """The text of the answer that is being streamed."""
         self._state: dict[str, Any] = {}
@@ -159,11 +159,11 @@ class ActiveRun:
         self._apart: list[str] = []
         self._error: str | None = None
         self._opened = contextlib.AsyncExitStack()
-        """Closes the journal last, because tasks that began ahead still write to it."""
+        """Closes the journal last, because tasks that were started ahead still write to it."""
         self._opened.push_async_callback(self.journal.aclose)
 
     def say(self, text: str) -> bool:
-        """Pass a message of the user to the model with its next decision; False if there will be none."""
+        """Queue a message of the user for the model's next decision. Return False if the model decides no more."""
         if "status" in self._state:
             return False
         self.unheard.append(text)
@@ -176,13 +176,13 @@ class ActiveRun:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the time limit, negative after it; None without a limit."""
+        """Seconds until the time limit; negative after the limit, None without one."""
         limit = self.budget.limits.seconds
         return None if limit is None else limit - self.budget.seconds
 
     @property
     def answer(self) -> Answer:
-        """The answer so far."""
+        """The run's answer so far."""
         state = self._state
         return Answer(
             text=state.get("text", ""),
@@ -215,23 +215,23 @@ class ActiveRun:
 
     @property
     def shown_tools(self) -> list[str]:
-        """The names of the tools that the run was offered."""
+        """Names of the tools that the run was offered."""
         return [tool.name for tool in self._state.get("tools", [])]
 
     @property
     def may_be_repeated(self) -> bool:
-        """True if the answer does not depend on requests to hosts or on refusals, which may differ tomorrow."""
+        """True if the answer may be cached: it depends on no request to a host and on no refusal."""
         return self._consent is not None and not self._consent.mattered
 
     @property
     def program(self) -> str:
-        """The program by a capable model that printed the answer; else empty."""
+        """A capable model's program that printed the answer; empty if there is none."""
         last: Any = next(iter(self._state.get("steps", [])[-1:]), {})
         is_program = last and last["ending"].ends_run and last["ok"] and last["action"] == "run_code"
         return str(last["input"]).removeprefix("run_code ") if is_program else ""
 
     async def finish(self) -> Answer:
-        """Run the graph to its end, and keep the result.
+        """Run the graph to its end and save the result.
 
         Raises:
             AlitaError: A failure that the user can fix; the run is saved.
@@ -260,7 +260,7 @@ class ActiveRun:
         return answer
 
     async def _compare(self) -> None:
-        """Find what programs changed in the copy of the user's folder; a replay has what was found then."""
+        """Record the changes that programs made in the copy of the user's folder. A replay uses the recorded ones."""
         if not self.live:
             self._changes = self.run.answer.changes if self.run.answer is not None else ()
         elif self._copy is not None and self._copy.is_whole:
@@ -274,9 +274,9 @@ class ActiveRun:
             self._changes = tuple(change.public for change in found.files)
 
     async def _to_its_end(self) -> None:
-        """Run the graph and copy its state after each step. A run that did not finish has no status.
+        """Run the graph and copy its state after each step. An unfinished run has no status.
 
-        A resumed run starts from its beginning: recorded calls take no time and cost nothing.
+        A resumed run starts from the beginning, where recorded calls take no time and cost nothing.
         """
         context = await self._context()
         if context is None:
@@ -294,11 +294,11 @@ class ActiveRun:
         try:
             async for values in build_graph().astream(start, config, context=context, stream_mode="values"):
                 self._state.update(values)
-        except StoppedError as halted:  # during a download: the run can be resumed from there
+        except StoppedError as halted:  # stopped during a download; the run can be resumed
             self.tell(Note(halted.message))
 
     async def _context(self) -> Context | None:
-        """Return the context for the nodes; None if the run was stopped first."""
+        """Return the context for the nodes; None if the run was stopped before it could start."""
         from agent.calls.web_access import RecordedBrowser
 
         resources, live, calls, budget = self.resources, self.live, self.calls, self.budget
@@ -308,7 +308,7 @@ class ActiveRun:
         except StoppedError as halted:
             self.tell(Note(halted.message))
             return None
-        # LangGraph takes most of a short question's time to import: meanwhile the sandbox starts.
+        # Importing LangGraph is most of the work of a short question, so the sandbox starts at the same time.
         is_first = "agent.graph" not in sys.modules
         importing = asyncio.create_task(asyncio.to_thread(import_ahead, self.settings)) if is_first else None
         self._consent = consent = Consent(
@@ -380,7 +380,7 @@ class ActiveRun:
         return replace(context, examiner=examiner_of(context))
 
     async def _solve(self, start: State, context: Context) -> State:
-        """Answer a question that the run hands over, on the same graph."""
+        """Answer a question that the run hands over to a specialist, on the same graph."""
         from agent.graph import build_graph
 
         config: Any = {"recursion_limit": 10_000}
@@ -415,7 +415,7 @@ class ActiveRun:
 
     @cached_property
     def _speech(self) -> Speech:
-        """The transcriber of speech. Its weights are downloaded with the first sound."""
+        """Return the speech transcriber. Its weights are downloaded when the first sound is read."""
         from agent.files.media.speech import from_settings, wants_weights
 
         speech, turn = from_settings(self.settings), asyncio.Lock()
@@ -449,7 +449,7 @@ class ActiveRun:
         return LeakGuard(self.tell, self.run.question)
 
     async def _question(self, context: Context) -> FollowUp:
-        """Return the question for the graph; if a follow-up's answer is known, fill the state with it."""
+        """Return the question for the graph. If the answer to a follow-up is known, write it to the state."""
         run, known = self.run, self.known
         if FOLLOWS not in run.configuration:
             return FollowUp(run.question, (run.question,))
@@ -473,7 +473,7 @@ class ActiveRun:
         return self._follow_up.after
 
     def _earlier(self) -> tuple[Conversation, Transcript]:
-        """Return the earlier turns, with remarks about changes since then."""
+        """Return the earlier turns, with remarks about files and variables that changed since."""
         assert self.conversation is not None
         transcript = self.transcript
         compare_files(transcript, self.run.files)
@@ -483,7 +483,7 @@ class ActiveRun:
         return self.conversation, transcript
 
     def _with_earlier(self, context: Context, earlier: Transcript) -> Context:
-        """Return the context with the files of all turns and the messages of the earlier ones."""
+        """Return the context with the files of all turns and the messages of the earlier turns."""
         context.room.earlier = list(earlier.turns)
         for program in earlier.programs:
             context.python.text.add(program, packages=packages_behind(program))
@@ -536,7 +536,7 @@ class ActiveRun:
         return f"[No answer: {answer.error or answer.status.replace('_', ' ')}]"
 
     def _start(self, asked: FollowUp) -> Any:
-        """Return the first state of the graph."""
+        """Return the initial state of the graph."""
         start: dict[str, Any] = {"question": asked.question, "said": list(asked.said), "purpose": purpose_of(self.run)}
         start["files"] = [Path(file.path).name for file in self.run.files]
         earlier = asked.transcript
@@ -563,7 +563,7 @@ class ActiveRun:
         return start
 
     async def _granted_folder(self, earlier: Transcript) -> GrantedFolder | None:
-        """Return the user's folder, copied if needed, with its file names unless an earlier turn showed them."""
+        """Return the user's folder, copied if needed. It lists the file names unless an earlier turn showed them."""
         root, copy = self.run.configuration.get(FOLDER, ""), self.run.configuration.get(COPY, "")
         if not root:
             return None

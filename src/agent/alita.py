@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from agent.telemetry import Telemetry
 
 AFTER = "after"
-"""In the key of a cached answer: the digest of the turns before its question."""
+"""Member of a cached answer's key: the digest of the turns before the question."""
 T = TypeVar("T")
 
 
@@ -114,21 +114,22 @@ class Alita:
         self._written = RedactedStream(self._redactor)
         self._warnings: list[str] = []
         self.running: ActiveRun | None = None
-        """The latest run, which may have ended."""
+        """The latest run, which may have finished."""
 
     @classmethod
     def open(cls, settings: Settings | None = None, *, streams: bool = False, confirm: Confirm | None = None) -> Self:
         """Return an Alita for use with `async with`. Resources are opened when a question needs them.
 
         Args:
-            settings: Everything that can be set; read from the user's files and environment if left out.
+            settings: Settings of the runs; read from the user's files and the environment if left out.
             streams: True to report the text of an answer while the model writes it (`AnswerWritten`).
-            confirm: Asks whether a proved tool is kept, where the setting `approval` says so, once for each; whether an
-                external tool is called, where that needs consent: its server says something else of it than before, or
-                a project chose the model; and whether a doubtful action is done. Without it, these are refused.
+            confirm: Asks the user for permission: to keep a proved tool, if the setting `approval` says so; to call an
+                external tool, if its description has changed or a project chose the model; and to carry out a doubtful
+                action. Without `confirm`, all of these are refused.
 
         Raises:
-            SettingsError: Only a project's files chose who answers, and the user has not allowed that.
+            SettingsError: The model or endpoint was chosen only by a project's files, and the user has not allowed
+                that.
         """
         if settings is None:
             from agent.configuration.settings_sources import read_settings
@@ -145,7 +146,7 @@ class Alita:
         return Alita(self.settings.model_copy(update=settings), streams=self._streams, beside=self)
 
     def chat(self, conversation: Conversation | None = None) -> Chat:
-        """Return a conversation, new or continued. It must not outlive this Alita."""
+        """Return a new or continued conversation. Do not use it after this Alita is closed."""
         return Chat(self, conversation)
 
     def without_keys(self, text: str) -> str:
@@ -168,7 +169,7 @@ class Alita:
 
     @property
     def seconds(self) -> float:
-        """Seconds of work on the latest question; 0 without one."""
+        """Seconds of work on the latest question; 0 before the first."""
         return self.running.budget.seconds if self.running is not None else 0.0
 
     @property
@@ -181,7 +182,7 @@ class Alita:
         return self.running is not None and self.running.say(self._redactor.text(text))
 
     async def undo(self, conversation: Conversation) -> Turn | None:
-        """Take the last turn of a conversation away, with the files it brought; None without a run.
+        """Remove the last turn of a conversation and the files it brought. Return the turn; None if it has no run.
 
         If it ran programs, the conversation's Python process ends, because they may have changed variables.
         """
@@ -212,17 +213,18 @@ class Alita:
 
         Args:
             question: The question.
-            files: Files that come with it. If a file cannot be read, the model gets the reason.
+            files: Files attached to the question. If a file cannot be read, the model gets the reason.
             on_event: Told what happens, step by step.
-            conversation: The turns before this question, which may refer to them. Those of a long conversation are
-                folded into its summary; nothing is added to it.
-            purpose: `create` to get a tool that answers such questions: a fitting one of the library, else a new one.
-                Then neither plain arithmetic nor an earlier answer is used.
-            around: The package to make such a tool around, as a requirement.
-            schema: JSON Schema, draft 2020-12, for the answer's text as JSON; a text that does not fit is no answer.
+            conversation: The turns before this question, which may refer to them. The turns of a long conversation
+                are summarised. The new turn is not added.
+            purpose: `create` to get a tool that answers such questions: a fitting tool from the library, or a new one.
+                In this case neither plain arithmetic nor an earlier answer is used.
+            around: The package that the new tool wraps, as a requirement such as `scipy>=1.11`.
+            schema: JSON Schema (draft 2020-12) of the answer. Its text is then JSON; a text that does not fit is
+                rejected.
             rules: A benchmark's rules for the form of the answer; the small strategy ignores them.
-            folder: A folder that programs may read, or change in a copy. Later questions of the conversation
-                have it, too, unless they name another one.
+            folder: A folder that programs may read, or change in a copy. It stays available to later questions of the
+                conversation, unless they name another folder.
 
         Raises:
             UsageError: The question is empty or too long, or a file or the folder cannot be opened.
@@ -232,7 +234,7 @@ class Alita:
         question = usable(question)
         if files:
             await asyncio.to_thread(require_readable, files)
-        if (clean := self._redactor.text(question)) != question:  # keys never go to a model
+        if (clean := self._redactor.text(question)) != question:  # keys are never sent to a model
             self._listener(Note("the question contained an API key, which was replaced"))
             question = clean
         purpose = Purpose(purpose)
@@ -264,7 +266,7 @@ class Alita:
         if self.settings.use_cache and not around and not follows and not place:
             earlier = await asyncio.to_thread(self._from_store, partial(self._programs.get, question))
             stored |= {EARLIER: earlier} if earlier else {}
-        # Syncing and removing take time; other questions of this process continue.
+        # in a thread, so that other questions of this process continue
         if not self._store_problem and (removed := await asyncio.to_thread(prune_daily, self.settings)):
             self._tell(Note(removed))
         run = await asyncio.to_thread(
@@ -301,12 +303,12 @@ class Alita:
             return {}, Transcript()
         transcript = await asyncio.to_thread(transcript_of, self._own_runs, conversation.turns)
         if transcript.home and place != self._folder_before(conversation):
-            await self._opened.end_python(transcript.home)  # the process has the access rights of the turn before
+            await self._opened.end_python(transcript.home)  # the process has the access rights of the previous turn
         home = {HOME: transcript.home} if transcript.home else {}
         return {FOLLOWS: conversation.turns[-1].run_id, **home}, transcript
 
     def _folder_for(self, folder: FolderGrant | None, conversation: Conversation | None) -> dict[str, str]:
-        """Return the user's folder and the location of its copy, for the configuration of a run.
+        """Return the user's folder and the path of its copy, for a run's configuration.
 
         Raises:
             UsageError: The folder cannot be granted, or is too large to be copied.
@@ -328,7 +330,7 @@ class Alita:
         return {FOLDER: str(root), COPY: NEW_COPY if folder.writes else ""}
 
     def folder_of(self, conversation: Conversation) -> FolderGrant | None:
-        """Return the folder that programs of a conversation have."""
+        """Return the folder that the programs of a conversation may use."""
         found = self._folder_before(conversation)
         return FolderGrant(Path(found[FOLDER]), bool(found[COPY])) if found.get(FOLDER) else None
 
@@ -351,7 +353,7 @@ class Alita:
     def _known(
         self, settings: Settings, form: dict[str, str], question: str, files: Sequence[InputFile]
     ) -> Answer | None:
-        """Return the earlier answer to a question with the same files, settings and form."""
+        """Return the cached answer to a question with the same files, settings and form."""
         if not settings.use_cache:
             return None
         states = partial(self._opened.states, settings)
@@ -362,19 +364,20 @@ class Alita:
         return found
 
     def _configuration(self, settings: Settings, form: dict[str, str]) -> dict[str, Any]:
-        """Return everything an answer depends on: settings, form, the folder of tools, and the servers."""
+        """Return everything that an answer depends on: settings, form, the tools folder and the servers."""
         place = {"tools_dir": str(settings.tools_dir.resolve())}
         return configuration_of(settings) | place | form | self._external.configuration
 
     async def resume(self, run_id: str | None = None, *, on_event: Listener | None = None) -> Answer:
-        """Continue an interrupted run. Recorded calls are not made or paid again.
+        """Continue an interrupted run. Recorded calls are neither made nor paid for again.
 
         Args:
-            run_id: The run, or the beginning or end of its id; without one, the newest that did not finish.
+            run_id: The run's id, or its beginning or end; by default, the newest unfinished run.
             on_event: Told what happens, step by step.
 
         Raises:
-            RunError: There is no such run, it has its answer, or it was not made here and the user does not trust it.
+            RunError: There is no such run, it is already answered, or it comes from elsewhere and the user does not
+                trust it.
         """
         self._listener = on_event or _silent
         runs = self.settings.runs_dir
@@ -394,15 +397,15 @@ class Alita:
         until: int | None = None,
         on_event: Listener | None = None,
     ) -> Answer:
-        """Repeat a run from its journal without calls; with `until`, continue live after that step.
+        """Repeat a run from its journal without making calls. With `until`, continue with live calls after that step.
 
         Args:
-            run_id: The run, or the beginning or end of its id.
-            until: The last step that is taken from the journal.
+            run_id: The run's id, or its beginning or end.
+            until: The last step to take from the journal.
             on_event: Told what happens, step by step.
 
         Raises:
-            RunError: There is no such run, or it asks for something that its journal does not hold.
+            RunError: There is no such run, or the replay makes a call that is not in the journal.
         """
         self._listener = on_event or _silent
         runs = self.settings.runs_dir
@@ -441,7 +444,7 @@ class Alita:
         self._telemetry = self._telemetry or self._new_telemetry()
         if live or run.answer is None:
             budget = Budget(RunLimits(settings.max_steps, settings.max_tokens, settings.max_seconds, settings.max_cost))
-        else:  # a replay ends where the run ended
+        else:  # a replay ends at the same point as the run
             done = run.answer.steps if run.answer.actions is None else run.answer.actions
             ended = (run.answer.limit, done) if run.answer.limit else None
             budget = Budget(RunLimits(steps=settings.max_steps), ended=ended)
@@ -489,9 +492,9 @@ class Alita:
             self._opened.stopping.clear()
 
     def _from_store(self, work: Callable[[], T]) -> T | None:
-        """Return the result of work with the store.
+        """Return the result of work with the store; None if the store cannot be used.
 
-        A question is answered without it, too, and then does not try again.
+        The question is then answered without the store, which is not tried again.
         """
         if not self._store_problem:
             try:
@@ -540,7 +543,7 @@ class Alita:
                     self._telemetry.add(clean)
 
     def _new_telemetry(self) -> Telemetry | None:
-        """Return the sender of traces if the environment names a collector. Otherwise nothing is imported."""
+        """Return the sender of traces if the environment names a collector. Otherwise, import nothing."""
         if not any(name.startswith("OTEL_EXPORTER_OTLP") for name in os.environ):
             return None
         from agent import telemetry

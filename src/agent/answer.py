@@ -20,7 +20,7 @@ _MAY_ASK_FOR_JSON = re.compile(
     re.IGNORECASE,
 )
 SCHEMA = 1
-"""Version of the object that `--json` prints: members are added within it, never changed or removed."""
+"""Version of the object that `--json` prints. Within a version, members are added but never changed or removed."""
 
 AnswerStatus = Literal["answered", "no_answer", "limit", "declined", "failed", "interrupted"]
 
@@ -30,11 +30,11 @@ class Citation:
     """A page of the web that supports an answer."""
 
     number: int
-    """The number by which the answer cites it: [1]."""
+    """Number of the citation in the answer: 1 for [1]."""
     url: str
     title: str
     quote: str
-    """Unchanged text of the source; may be empty."""
+    """Verbatim text from the source; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,10 @@ class OutputFile:
     """A file that a program wrote for the user."""
 
     name: str
-    """Its path below the folder of outputs."""
+    """Path relative to the folder of outputs."""
     path: str
     size: int
-    """Bytes."""
+    """Size in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class FileChange:
     """A file that programs changed in the copy of the user's folder."""
 
     path: str
-    """Below the folder."""
+    """Path relative to the folder."""
     kind: Literal["added", "changed", "removed"]
     bytes_before: int | None
     bytes_after: int | None
@@ -68,46 +68,46 @@ class Answer:
     tools_created: tuple[str, ...] = ()
     tools_used: tuple[str, ...] = ()
     steps: int = 0
-    """Model replies without the answer, as `--max-steps` counts them."""
+    """Number of model replies, not counting the answer, as for `--max-steps`."""
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
-    """Seconds of work, without waiting."""
+    """Seconds of work, not counting rate-limit waits and pauses."""
     run_id: str = ""
     model: str = ""
     error: str | None = None
-    """The failure, as a sentence for the user; never shown as an answer."""
+    """The error as a sentence for the user; never shown as an answer."""
     limit: str | None = None
     """The limit that ended the run: `steps`, `tokens`, `seconds` or `cost`."""
     restated: str | None = None
     """The restated question, if the follow-up depends on earlier turns."""
     waited: float = 0.0
-    """Seconds of waiting for an endpoint's rate limit."""
+    """Seconds spent waiting for an endpoint's rate limit."""
     sources: tuple[Citation, ...] = ()
-    """Its web sources."""
+    """Web sources of the answer."""
     set_apart: tuple[str, ...] = ()
-    """Instructions in foreign text that were ignored, and actions that were refused, as sentences."""
+    """Sentences about instructions in foreign text that were ignored and actions that were refused."""
 
     quality: dict[str, Any] = field(default_factory=dict)
-    """Its basis and certainty (`agent.answering.quality`); empty if it was not judged."""
+    """Basis and certainty of the answer (see `agent.answering.quality`); empty if it was not judged."""
     brief: dict[str, Any] = field(default_factory=dict)
     """The planner's brief; empty if no gap record fits."""
     plans: tuple[dict[str, Any], ...] = ()
     """Tools created in the run."""
     agent: str = ""
-    """The specialist that was asked; empty for the coordinator."""
+    """Name of the specialist that was asked; empty for the coordinator."""
     warnings: tuple[str, ...] = ()
-    """Warnings for the user: weaker isolation than before, a model that a project chose."""
+    """Warnings for the user, for example about weaker isolation than before or a model that a project chose."""
     actions: int | None = None
-    """Calls that were carried out, including pages read before the first reply. None in older runs, in which `steps`
-    count them."""
+    """Number of calls carried out, including pages read before the first reply. None for older runs, where `steps`
+    counts calls."""
 
     outputs: tuple[OutputFile, ...] = ()
     """Files that programs wrote for the user."""
     changes: tuple[FileChange, ...] = ()
-    """Changes by programs in the copy of the user's folder; the user applies them."""
+    """Changes that programs made in the copy of the user's folder, for the user to apply."""
 
     def as_json(self) -> dict[str, Any]:
-        """The object that `--json` prints. An unknown price is null, never 0."""
+        """Return the object that `--json` prints. An unknown price is null, never 0."""
         plain = as_plain(replace(self, seconds=round(self.seconds, 3), waited=round(self.waited, 3)))
         cost = plain["usage"].pop("cost")
         return {"schema": SCHEMA, "answer": plain.pop("text"), **plain, "cost": cost}
@@ -117,15 +117,15 @@ class Answer:
         """Return the answer that `as_json` wrote.
 
         Raises:
-            KeyError, TypeError, ValueError: The data is no answer.
+            KeyError, TypeError, ValueError: The data is not an answer.
         """
         return from_plain(cls, data | {"text": data["answer"], "usage": {**data["usage"], "cost": data["cost"]}})
 
 
 def unwrapped(text: str, question: str) -> str:
-    """Return an answer in JSON as plain text; unchanged if the question may ask for JSON.
+    """Return a JSON answer as plain text; unchanged if the question may ask for JSON.
 
-    A list of numbers is unchanged, because people write it that way, too.
+    A list of numbers is unchanged, because people also write lists in brackets.
     """
     if text[:1] not in ("{", "[") or _MAY_ASK_FOR_JSON.search(question):
         return text
@@ -140,7 +140,7 @@ def unwrapped(text: str, question: str) -> str:
 
 
 def _inner(value: Any) -> Any:
-    """Return the value of an object under the name of an answer, or its only value."""
+    """Return the value under a key such as `answer`, or the object's only value."""
     if not isinstance(value, dict):
         return value
     names = [name for name in ("next", "answer", "final_answer", "result", "value") if name in value]
@@ -170,7 +170,7 @@ _YES_OR_NO = re.compile(r"(?:is|are|was|were|does|do|did|has|have|had|can|will|m
 
 
 def stands_there(answer: str, text: str, question: str) -> bool:
-    """Return True if an answer was copied from the text that was shown, and not from the question."""
+    """Return True if the answer is in the text that was shown, and not in the question."""
     if _UNKNOWN.fullmatch(answer):
         return False
     if answer.strip(". ").casefold() in {"yes", "no"}:
@@ -186,20 +186,20 @@ def has_words(text: str, words: str) -> bool:
 
 
 def plain(text: str) -> str:
-    """Return the letters and digits of a text, with inner points, so that layout and marks do not matter."""
+    """Return the words of a text without punctuation, except for points inside words, to compare texts by content."""
     return " ".join(re.findall(r"\w+(?:[.,:]\w+)*", text.casefold()))
 
 
 _MARK = re.compile(r"\s*\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _BARE_WORDS = 12
-"""An answer with more words is prose and keeps its citations in place."""
+"""Maximum words of a short answer. A longer one is prose and keeps its citation marks."""
 _LISTED = 5
 _QUOTE = 240
-"""Characters of a quotation under an answer."""
+"""Maximum characters of a quotation under an answer."""
 _SHARED = 0.5
 """Share of a long answer's words that a source must have."""
 _ENOUGH = 3
-"""Minimum of terms that a quotation shares with an answer of many."""
+"""Minimum number of terms that a quotation shares with an answer of many terms."""
 _SENTENCE_END = re.compile(r"[.!?…。]\W*$")
 
 
@@ -215,11 +215,13 @@ def with_citations(
     """Return the answer, and the sources that support it.
 
     Args:
-        text: The answer; marks such as [2] cite sources. A bare answer loses them, since they do not belong to it.
-        sources: All that the run found.
-        computed: True if the answer was worked out from what was found, and need not stand in it.
+        text: The answer. Marks such as [2] cite sources; they are removed from a bare answer, because they are not part
+            of it.
+        sources: All sources that the run found.
+        computed: True if the answer was computed from the sources, so that they need not contain it.
         bare_wanted: True if the question asks for a form without marks.
-        question: Its words find the quotation if the answer was computed, or is yes or no.
+        question: The question. If the answer is yes, no or computed, quotations are chosen by the question's words
+            instead.
         split: Returns the quotable parts of a source's text.
     """
     by_number = {source["number"]: source for source in sources}
@@ -250,7 +252,7 @@ def _content(text: str) -> set[str]:
 
 
 def _saying(text: str, sources: Sequence[CitedSource]) -> list[CitedSource]:
-    """Return the sources with the answer in a quotation; for a long answer, most of its words."""
+    """Return the sources with a quotation that contains the answer; for a long answer, many of its words."""
     wanted = plain(text).split()
     if len(wanted) <= _BARE_WORDS:
         return [source for source in sources if any(has_words(quote, text) for quote in source["quotes"])]
@@ -263,7 +265,7 @@ def _saying(text: str, sources: Sequence[CitedSource]) -> list[CitedSource]:
 
 
 def _quote(source: CitedSource, text: str, terms: set[str], split: Callable[[str], Sequence[str]]) -> str:
-    """Return the sentence or row with the answer, else the sentence with most of its terms; empty if none fits.
+    """Return the sentence or row that contains the answer, else the one with the most terms; empty if none fits.
 
     Args:
         source: The quoted text.

@@ -1,4 +1,4 @@
-"""The limits of a run, and its use so far."""
+"""The limits of a run, and its usage so far."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ Limit = Literal["steps", "tokens", "seconds", "cost"]
 
 _LAST_CALL_SECONDS = 15.0
 _LAST_CALL_SHARE = 0.2
-"""Share of the wall time that is reserved for a best guess, and its maximum in seconds."""
+"""Share of the time limit that is reserved for a best guess, up to `_LAST_CALL_SECONDS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """Limits of a run; None for no limit."""
+    """Limits of a run. None means no limit."""
 
     steps: int = 12
-    """All calls of one reply count as one step."""
+    """Maximum number of steps. All calls of one reply count as one step."""
     tokens: int | None = None
     seconds: float | None = None
     cost: float | None = None
-    """US dollars. Models without a known price do not count."""
+    """Maximum cost in US dollars. Models without a known price do not count."""
 
 
 @dataclass(slots=True)
 class _Pauses:
-    """Total time of pauses, which may overlap."""
+    """Measures the total time of pauses that may overlap."""
 
     ended: float = 0.0
     open: int = 0
@@ -66,16 +66,17 @@ class Budget:
     usage: Usage = field(default_factory=Usage)
     started: float = field(default_factory=time.monotonic)
     last_call: bool = False
-    """True if the one call for a best guess is under way, which may go beyond the limits of tokens and money."""
+    """True during the one call for a best guess, which may exceed the limits of tokens and money."""
     ended: tuple[str, int] | None = None
-    """In a replay: the limit that ended the run, after how many actions. Time and money are not measured again."""
+    """In a replay, the limit that ended the run and the number of actions before it. A replay does not measure time or
+    money."""
     _waits: _Pauses = field(default_factory=_Pauses)
     _pauses: _Pauses = field(default_factory=_Pauses)
     """All pauses, including the waits."""
     _deadlines: set[asyncio.Timeout] = field(default_factory=set)
 
     def go_on(self, seconds: float, waited: float) -> None:
-        """Count the time before an interruption."""
+        """Add the time that the run took before it was interrupted."""
         self.started -= seconds
         self._waits.ended += waited
 
@@ -90,7 +91,7 @@ class Budget:
 
     @property
     def waited(self) -> float:
-        """Seconds in which the run waited for an endpoint's rate limit; they count against no limit."""
+        """Seconds spent waiting for an endpoint's rate limit. They do not count against the time limit."""
         return self._waits.seconds
 
     @property
@@ -113,7 +114,7 @@ class Budget:
 
     @contextlib.contextmanager
     def standing_still(self) -> Iterator[None]:
-        """Stop the clock, for example while a model is downloaded, the sandbox starts or the user is asked."""
+        """Stop the clock, for example while a model is downloaded or the user is asked."""
         self._pauses.begin()
         self._set_deadlines()
         try:
@@ -124,10 +125,10 @@ class Budget:
 
     @contextlib.asynccontextmanager
     async def asking(self) -> AsyncIterator[None]:
-        """Limit a model call by tokens, money and time. Waits for the endpoint's rate limit do not count.
+        """Apply the limits of tokens, money and time to a model call. Waits for the endpoint's rate limit do not count.
 
         Raises:
-            StoppedError: A limit is reached, or the time is over.
+            StoppedError: A limit is reached.
         """
         if not self.last_call and (limit := self.exceeded(0)):
             raise StoppedError(f"the limit of {limit} is reached")
@@ -140,10 +141,10 @@ class Budget:
 
     @contextlib.asynccontextmanager
     async def within(self) -> AsyncIterator[None]:
-        """Cancel the block when the time is used up.
+        """Cancel the block when the time limit is reached.
 
         Raises:
-            StoppedError: The time is used up.
+            StoppedError: The time limit is reached.
         """
         try:
             async with asyncio.timeout_at(self._when()) as deadline:
@@ -156,7 +157,7 @@ class Budget:
             raise StoppedError("the limit of seconds is reached") from None
 
     async def in_time(self, call: Awaitable[T]) -> T:
-        """Return the result of a call; see `within`."""
+        """Await a call within the time limit; see `within`."""
         async with self.within():
             return await call
 
@@ -166,7 +167,7 @@ class Budget:
                 deadline.reschedule(self._when())
 
     def _when(self) -> float | None:
-        """Return the event loop's time at which the time is used up; None during a pause."""
+        """Return the event loop's time at which the time limit is reached; None during a pause."""
         left = self.seconds_left
         return None if left is None or self._pauses.open else asyncio.get_running_loop().time() + left
 

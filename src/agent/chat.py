@@ -1,4 +1,4 @@
-"""A conversation that programs hold: `Alita.chat()`."""
+"""Conversations for Python callers: `Alita.chat()`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Agent(Protocol):
-    """Answers the questions of a conversation; `Alita` does."""
+    """Answers the questions of a conversation. Implemented by `Alita`."""
 
     @property
     def newest(self) -> Answer | None:
@@ -63,13 +63,13 @@ class Chat:
         folder: FolderGrant | None = None,
         on_event: Listener | None = None,
     ) -> Answer:
-        """Ask a question and add the turn, even if it was stopped.
+        """Ask a question and add the turn, even if the run was stopped.
 
         Args:
             question: The message; it may refer to earlier turns.
-            files: Further files of the conversation.
+            files: Files to add to the conversation.
             schema: JSON Schema that the answer's text must fit as JSON.
-            folder: A folder that programs may read, or change in a copy, from this question on.
+            folder: A folder that programs may read, or change in a copy. It also applies to later questions.
             on_event: Called with each event of the run.
 
         Raises:

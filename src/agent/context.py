@@ -49,23 +49,24 @@ class PromptLimits:
     """Limits of prompts and replies."""
 
     reading: int
-    """Characters of one reading of a file or a page."""
+    """Maximum characters per reading of a file or page."""
     section: int
-    """Characters of a page of a file; with more than `reading`, the rest of a page is only found by its words."""
+    """Characters per page of a file. If this exceeds `reading`, the rest of a page is only found by searching for
+    words."""
     files: int
-    """Characters for the beginnings of all attached files together."""
+    """Total characters of the beginnings of all attached files."""
     addresses: int
-    """Characters of the addresses shown with a page; with 0, its forms and files are not shown either."""
+    """Characters of the link addresses shown with a page. If 0, the page's forms and files are not shown either."""
     evidence: int
-    """Characters of the evidence of one search."""
+    """Maximum characters of evidence per search."""
     history: int
-    """Characters of a conversation's turns. Beyond this, older turns are summarised."""
+    """Maximum characters of a conversation's turns. Above this limit, older turns are summarised."""
     thoughts: int
-    """Tokens for thinking, added to every limit of output."""
+    """Tokens for thinking, added to every output limit."""
     tools: int = 3
-    """Number of fitting tools of the library that are offered."""
+    """Maximum number of matching library tools to offer."""
     small_library: int = 0
-    """Up to this size of the library, all tools are offered. Otherwise, a line names tools that nearly fit."""
+    """A library with at most this many tools is offered whole. For a larger one, a line names tools that nearly fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +74,13 @@ class NextActions:
     """The actions that the model chose for the next steps."""
 
     decisions: list[Decision]
-    """At least one; carried out in order."""
+    """One or more decisions, carried out in order."""
     replies: list[Reply] = field(default_factory=list)
-    """Replies of a model that calls functions, even if no call could be carried out."""
+    """The replies of a model that calls functions, including replies without a usable call."""
     plans: list[NewPlan] = field(default_factory=list)
-    """New plans that were made before these decisions."""
+    """Plans made before these decisions."""
     interjections: list[Interjection] = field(default_factory=list)
-    """New messages of the user that the model has seen."""
+    """User messages that the model saw for the first time."""
 
 
 class Strategy(Protocol):
@@ -91,16 +92,16 @@ class Strategy(Protocol):
         """Return the coordinator's next actions.
 
         Raises:
-            ModelOutputError: The model gave no decision that can be carried out.
+            ModelOutputError: The model made no decision that can be carried out.
         """
         ...
 
     async def brief(self, state: State, context: Context) -> Update:
-        """Return a plan before the first action; nothing if no gap record fits, or it would cost too much."""
+        """Return a plan before the first action; empty if no gap record fits, or the plan would cost too much."""
         return {}
 
     async def best_guess(self, state: State, context: Context) -> str:
-        """Return the best answer from the results so far, when no further action is possible; it may be empty.
+        """Return the best answer from the results so far, once no further action is possible. It may be empty.
 
         Raises:
             ModelError: The model could not be reached, or refused.
@@ -120,17 +121,17 @@ class Strategy(Protocol):
     def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:
         """Return the result of a step that found something on the web; None unless the finding itself is the answer.
 
-        If files were downloaded, the answer may be in them.
+        The answer may also be in files that were `downloaded`.
         """
         return None
 
     async def operate(
         self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
     ) -> BrowserOutcome:
-        """Operate a site.
+        """Do a task on a website.
 
         Raises:
-            WebProblem: There is no browser, it does not start, or the address may not be opened.
+            WebProblem: The browser is missing or does not start, or the address may not be opened.
             ModelError: The model could not be reached, or refused.
         """
         ...
@@ -140,19 +141,19 @@ class Strategy(Protocol):
         ...
 
     async def create(self, state: State, context: Context) -> Update:
-        """Write a tool for the question, prove it, keep it and call it."""
+        """Write a tool for the question, prove it, save it and call it."""
         ...
 
     async def keep(self, state: State, context: Context) -> Update:
-        """Keep the run's program as a tool. The answer no longer changes."""
+        """Keep the run's program as a tool. This does not change the answer."""
         return {}
 
     async def restate(self, message: str, earlier: Conversation, context: Context) -> str | None:
-        """Return a follow-up as an independent question; None if the model gets the earlier turns instead."""
+        """Return a follow-up as an independent question; None if the model sees the earlier turns instead."""
         return None
 
     def transcript(self, state: State, context: Context) -> list[Message]:
-        """Return the messages of this turn as the model saw them; none if it does not see a conversation."""
+        """Return the messages of this turn as the model saw them; empty if it does not see a conversation."""
         return []
 
     async def is_wanted(self, action: str, wanted: str, context: Context) -> bool:
@@ -164,32 +165,32 @@ class Strategy(Protocol):
         return []
 
     async def confirmed(self, text: str, state: State, context: Context) -> str:
-        """Return the answer if it can be believed, perhaps corrected; else an empty text."""
+        """Return the answer if it is credible, possibly corrected; else an empty text."""
         return text
 
 
 MESSAGE = "message"
-"""Journal kind of the messages that the user sent while the run worked."""
+"""Kind of journal records that hold messages the user sent during the run."""
 Solve = Callable[[State, "Context"], Awaitable[State]]
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Everything that the nodes of one run use besides its state."""
+    """Everything that the nodes of a run need in addition to its state."""
 
     models: RunModels
     library: RecordedLibrary
     sandbox: Sandbox
     calls: Recorder
-    """Makes the outside calls. Holds the journal and the budget."""
+    """Makes and records the run's external calls. Holds the journal and the budget."""
     run_id: str
     external: ExternalTools
     consent: Consent
     python: PythonSession
     outputs: Outputs
-    """Runs the programs that a capable model writes."""
+    """Folder of the files that programs write for the user."""
     reader: RecordedFiles
-    """Reads attached files and files of the web."""
+    """Reads attached files and files from the web."""
     workspace: Workspace
     solve: Solve
     """Runs the graph for a question that is handed over."""
@@ -201,30 +202,30 @@ class Context:
     """Carries the requests of tools and programs to the hosts that they declare."""
     files: tuple[Path, ...] = ()
     examiner: Examiner | None = None
-    """Writes tests for the tools that a capable model proposes, and remembers them."""
+    """Writes and remembers tests for the tools that a capable model proposes."""
     sight: Sight = field(default_factory=Sight)
     room: Room = field(default_factory=Room)
     said: list[str] = field(default_factory=list)
-    """Messages that the user sent while the run works, which the model has not seen yet."""
+    """Messages that the user sent during the run and the model has not seen yet."""
     gaps: RecordedGaps | None = None
-    """Finds the gap records that fit a question; None if the planner gets none."""
+    """Finds the gap records that fit a question; None if the planner uses no records."""
     replan_steps: int = 0
     seed: int | None = None
     guard: LeakGuard | None = None
-    """Checks everything from the web before it is shown; None to skip the check."""
+    """Checks all text from the web before it is shown; None to skip the check."""
     secrets: tuple[str, ...] = ()
-    """Keys in clear text, which no action may send anywhere."""
+    """Keys in clear text. No action may send them anywhere."""
     apart: list[str] = field(default_factory=list)
     streams: bool = False
 
     @property
     def journal(self) -> Journal:
-        """The journal of the run."""
+        """The journal that records the run's external calls."""
         return self.calls.journal
 
     @property
     def budget(self) -> Budget:
-        """The limits of the run, and its use so far."""
+        """The limits of the run, and its usage so far."""
         return self.calls.budget
 
     def emit(self, event: Event) -> None:
@@ -233,25 +234,25 @@ class Context:
 
     @property
     def on_answer(self) -> Callable[[str], None] | None:
-        """Receives each new piece of an answer's text; None if the answer is not streamed."""
+        """Callback for each new piece of the answer's text; None if the answer is not streamed."""
         return (lambda text: self.emit(AnswerWritten(text))) if self.streams else None
 
     def set_apart(self, event: InstructionFound | ActionRefused) -> None:
-        """Report a passage that was not believed or an action that was not done. The answer mentions it, too."""
+        """Report a passage that was ignored or an action that was refused. The answer also lists it."""
         if str(event) not in self.apart:
             self.apart.append(str(event))
             self.emit(event)
 
     def strategy(self, role: str) -> Strategy:
-        """Return the strategy for the model of a role."""
+        """Return the strategy for the model with a role."""
         return self.strategy_of(self.models.for_role(role).name)
 
     def most_steps(self, state: State) -> int:
-        """Return the limit of steps of the run, or of the question that was handed over."""
+        """Return the step limit of the run, or of a handed-over question."""
         return state.get("most_turns", self.budget.limits.steps)
 
     async def new_messages(self, turn: int) -> list[str]:
-        """Take the messages that the user sent since the last decision."""
+        """Return the messages that the user sent since the last decision, and record them."""
         request: dict[str, Json] = {"turn": turn}
         if not self.said and not self.journal.holds(MESSAGE, request):
             return []
@@ -275,7 +276,7 @@ class Context:
         stop: Sequence[str] | None = None,
         on_delta: Callable[[str], None] | None = None,
     ) -> Completion:
-        """Ask a role's model.
+        """Send messages to the model of a role.
 
         Raises:
             StoppedError: A limit of the run is reached before the model answers.
@@ -284,23 +285,23 @@ class Context:
         seed = self.seed if seed is None else seed + (self.seed or 0)
         request = Request(messages, schema, tools, "auto", max_tokens, temperature, seed, stop, on_delta)
         model = self.models.for_role(role)
-        if request.max_tokens is not None and not self.budget.last_call:  # thinking counts as output, too
+        if request.max_tokens is not None and not self.budget.last_call:  # thinking also counts as output
             request = replace(request, max_tokens=request.max_tokens + self.strategy(role).limits.thoughts)
         return await model.complete(request)
 
 
 _MIN_FILE_CHARS = 1_000
-"""A shorter result is not kept in a file."""
+"""Minimum characters of a result that is saved to a file."""
 
 
 def failed(state: State, context: Context, finding: str, note: str = "") -> Update:
-    """Return the update for a failed step; the user sees the note, or the finding in short."""
+    """Return the update for a failed step. The user sees the note, or a shortened finding."""
     context.emit(Note(one_line(note or finding, 300)))
     return {"steps": [step(state, ok=False, finding=finding)]}
 
 
 def kept_whole(state: State, context: Context, text: str) -> str:
-    """Keep a long result in a file of the workspace, and return a note with its path; empty for a short result."""
+    """Save a long result to a file in the workspace and return a note with its path; empty for a short result."""
     if len(text) <= _MIN_FILE_CHARS or not context.strategy(Role.COORDINATOR).limits.addresses:
         return ""
     ending = "json" if text[0] in "[{" else "txt"

@@ -20,20 +20,20 @@ from mcp_tools.tool import Json
 
 QUESTION_SHOWN = 500
 ANSWER_SHOWN = 800
-"""Characters of one turn in a prompt. Longer texts are cut in the middle."""
+"""Maximum characters of a turn in a prompt. Longer turns are cut in the middle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One question of a conversation, with its result."""
+    """A question of a conversation, with its result."""
 
     question: str
     answer: str
-    """Empty without an answer."""
+    """The answer; empty if there was none."""
     run_id: str
-    """Empty when no run was needed: plain arithmetic."""
+    """Id of the turn's run; empty if none was needed, as for plain arithmetic."""
     status: str
-    """An answer's status; `interrupted` for a turn that was stopped."""
+    """Status of the answer; `interrupted` for a turn that was stopped."""
     tools_created: tuple[str, ...] = ()
     tools_used: tuple[str, ...] = ()
     restated: str | None = None
@@ -45,7 +45,7 @@ class Turn:
 
     @classmethod
     def of(cls, question: str, answer: Answer) -> Self:
-        """Return the turn of a question that was just answered or stopped."""
+        """Return the turn for a question that was just answered or stopped."""
         own = {"question": question, "answer": answer.text, "asked": time.time() - answer.seconds}
         return from_plain(cls, as_plain(answer) | own)
 
@@ -59,15 +59,15 @@ class Turn:
 
 @dataclass(slots=True)
 class Conversation:
-    """Turns, oldest first, and a summary of the oldest turns.
+    """The turns of a conversation, oldest first, and a summary of the oldest ones.
 
-    It is changed in place with `add`. Sessions of earlier versions may have a summary.
+    Only sessions of earlier versions have a summary.
     """
 
     turns: list[Turn] = field(default_factory=list)
     summary: str = ""
     summarised: int = 0
-    """Number of oldest turns that the summary replaces."""
+    """Number of turns that the summary replaces, from the oldest."""
 
     def add(self, turn: Turn) -> None:
         """Append a turn."""
@@ -93,7 +93,7 @@ class Conversation:
         return data_blocks([*blocks, *(data_block("earlier turn", turn.shown) for turn in turns)])
 
     def as_json(self) -> dict[str, Json]:
-        """Return the form in a session's file."""
+        """Return the conversation as stored in a session's file."""
         return {"summary": self.summary, "summarised": self.summarised, "turns": list(map(as_plain, self.turns))}
 
     @classmethod
@@ -101,7 +101,7 @@ class Conversation:
         """Return the conversation that `as_json` wrote.
 
         Raises:
-            KeyError, TypeError, AttributeError, ValueError: The data is no conversation.
+            KeyError, TypeError, AttributeError, ValueError: The data is not a conversation.
         """
         turns = from_plain(list[Turn], data["turns"])
         if not all(isinstance(text, str) for turn in turns for text in (turn.question, turn.answer, turn.status)):
@@ -115,11 +115,11 @@ class UserFile:
     """A file that the user attached."""
 
     path: str
-    """The user's own path."""
+    """Path that the user gave."""
     sha256: str
-    """Empty if the file could not be read."""
+    """Hash of the content; empty if the file could not be read."""
     copy: str
-    """The path that programs open; `path` itself for files of the first turn."""
+    """Path that programs open; equal to `path` for files of the first turn."""
 
 
 @dataclass(slots=True)
@@ -130,22 +130,22 @@ class Transcript:
     """
 
     turns: list[list[Message]] = field(default_factory=list)
-    """Messages of each turn in Chat Completions form: the question, calls and results, the answer."""
+    """Messages of each turn in Chat Completions format: the question, the calls with their results, and the answer."""
     files: list[AttachedFile] = field(default_factory=list)
     given: list[UserFile] = field(default_factory=list)
     tools: list[str] = field(default_factory=list)
-    """Names of the tools with their own function."""
+    """Names of the tools that have their own function."""
     sources: list[CitedSource] = field(default_factory=list)
     links: dict[str, str] = field(default_factory=dict)
     programs: list[str] = field(default_factory=list)
-    """The code of all programs so far, also of turns that were summarised."""
+    """Code of all programs so far, including those of summarised turns."""
     remarks: list[str] = field(default_factory=list)
-    """Changes since the last turn: files that are gone or changed, variables that are lost."""
+    """Changes since the last turn: missing or changed files, and lost variables."""
     home: str = ""
     """Id of the run with the folder of the conversation's files."""
 
     def as_json(self) -> dict[str, Json]:
-        """Return the form in a journal: a flat list of messages, which can share storage with recorded requests."""
+        """Return the transcript as stored in a journal: a flat list of messages that shares storage with requests."""
         names = ("files", "tools", "sources", "links", "programs", "remarks", "home")
         rest = {name: getattr(self, name) for name in names} | {"given": as_plain(tuple(self.given))}
         messages = [message for turn in self.turns for message in turn]
@@ -153,10 +153,10 @@ class Transcript:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """Read what `as_json` wrote.
+        """Return the transcript that `as_json` wrote.
 
         Raises:
-            KeyError, TypeError, AttributeError, ValueError: The data has another form.
+            KeyError, TypeError, AttributeError, ValueError: The data is not a transcript.
         """
         messages = iter(data["messages"])
         turns = [list(islice(messages, size)) for size in data["sizes"]]
@@ -164,7 +164,7 @@ class Transcript:
         return cls(turns, **{**rest, "given": from_plain(list[UserFile], rest["given"])})
 
     def add_text(self, question: str, answer: str) -> None:
-        """Append a turn with only its question and answer."""
+        """Append a turn that consists of a question and its answer."""
         self.turns.append([{"role": "user", "content": question}, {"role": "assistant", "content": answer}])
 
     @property
@@ -217,7 +217,7 @@ def _object(text: str) -> dict[str, Any]:
 CONVERSATION = 240_000
 _LEAST = 4_000
 SHORT = 400
-"""Characters of a result that is shown as a preview."""
+"""Characters of a preview of a result."""
 
 
 @dataclass
@@ -225,21 +225,22 @@ class Room:
     """Limits of the conversation with a model, and the parts that were shortened to fit."""
 
     characters: int = CONVERSATION
-    """Limit of all results of this run. Beyond it, the oldest are cut to a preview with the name of their file."""
+    """Maximum characters of all results of this run. Above it, the oldest results are cut to previews that name their
+    files."""
     one: int = 16_000
-    """Limit of one result. Readings have their own limit."""
+    """Maximum characters of one result. Readings have their own limit."""
     folded: int = 0
-    """Number of replies of this run that the summary replaces, with their results."""
+    """Number of this run's replies, with their results, that a summary replaces."""
     summary: str = ""
     earlier: list[list[Message]] = field(default_factory=list)
-    """Messages of the earlier turns, a list for each, oldest first."""
+    """Messages of each earlier turn, oldest turn first."""
     _is_short: bool = False
-    """True once the results in `earlier` are cut to previews."""
+    """True if the results in `earlier` are cut to previews."""
     _has_summary: bool = False
-    """True once the first of `earlier` is a summary of older turns."""
+    """True if the first turn in `earlier` is a summary of older turns."""
 
     def shrink(self) -> bool:
-        """Halve both limits; False if that would leave too little to work with."""
+        """Halve both limits. Return False if too little space would be left."""
         if self.characters // 2 < _LEAST:
             return False
         self.characters //= 2
@@ -248,11 +249,11 @@ class Room:
 
     @property
     def earlier_size(self) -> int:
-        """Characters of the earlier turns."""
+        """Total characters of the earlier turns."""
         return sum(len(str(message.get("content") or "")) for turn in self.earlier for message in turn)
 
     def shorten_earlier(self) -> bool:
-        """Cut the results of earlier turns to previews, which name the files that hold them; False if that was done."""
+        """Cut the results of earlier turns to previews that name their files. Return False if they are already cut."""
         if self._is_short or not self.earlier:
             return False
         self._is_short = True
@@ -261,7 +262,7 @@ class Room:
 
     @property
     def foldable(self) -> int:
-        """Number of the oldest turns that a summary may replace; 0 if there are too few."""
+        """Number of oldest turns that a summary may replace; 0 if there are too few turns."""
         half = len(self.earlier) // 2
         if half != 1 or not self._has_summary:
             return half

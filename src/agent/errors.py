@@ -3,7 +3,7 @@
 AlitaError
 ├── UserError
 │   ├── UsageError              (exit 2, from mcp_tools)
-│   ├── SettingsError           a setting that cannot be what was meant                       (exit 2)
+│   ├── SettingsError           a setting is wrong                                            (exit 2)
 │   ├── ModelError              a model could not be reached or refused                        (exit 1)
 │   │   ├── ModelAuthError          the key is missing, wrong or not allowed                   (exit 2)
 │   │   ├── ModelUnknownError       the endpoint knows no such model                           (exit 2)
@@ -15,8 +15,8 @@ AlitaError
 │   ├── WeightsError            the embedded model's file is missing, cut short or altered     (exit 1)
 │   ├── RunError                a run cannot be found, resumed or replayed                     (exit 2)
 │   ├── SessionError            a session cannot be found or read                              (exit 2)
-│   ├── DatasetError            questions of a benchmark cannot be had: no file, no access        (exit 2)
-│   ├── SubmissionError         answers cannot be handed in as they are                           (exit 2)
+│   ├── DatasetError            questions of a benchmark are unavailable: no file, no access      (exit 2)
+│   ├── SubmissionError         answers cannot be submitted as they are                           (exit 2)
 │   ├── CourseError             the course's server refused, failed or cannot be reached          (exit 1)
 │   └── StorageError            a folder cannot be written: read-only, disk full               (exit 1)
 └── ModelFixableError
@@ -62,7 +62,7 @@ class ModelUnreachableError(ModelError):
 
 
 class ModelBusyError(ModelError):
-    """The endpoint limits the rate or is overloaded, and stayed so through all retries."""
+    """The endpoint was still rate-limited or overloaded after all retries."""
 
 
 class ModelRefusedError(ModelError):
@@ -74,7 +74,7 @@ class ModelTooLongError(ModelRefusedError):
 
 
 class PicturesRefusedError(ModelRefusedError):
-    """The endpoint takes no pictures for this model, or not those that it was sent."""
+    """The endpoint accepts no pictures for this model, or rejected the ones it was sent."""
 
 
 class ModelDeclinedError(ModelRefusedError):
@@ -84,11 +84,11 @@ class ModelDeclinedError(ModelRefusedError):
 
 
 class WeightsError(UserError):
-    """The embedded model's file is missing, cut short or altered, and could not be fetched."""
+    """The embedded model's file is missing, truncated or altered, and could not be downloaded."""
 
 
 class DownloadError(UserError):
-    """Something large is missing, and nobody allowed its download."""
+    """A large file is missing, and its download was not allowed."""
 
     exit_code = 2
 
@@ -106,13 +106,13 @@ class SessionError(UserError):
 
 
 class DatasetError(UserError):
-    """The questions of a benchmark are unavailable: no such file, no question in it, no access to the hub."""
+    """The questions of a benchmark are unavailable: the file is missing or empty, or there is no access to the hub."""
 
     exit_code = 2
 
 
 class SubmissionError(UserError):
-    """Answers cannot be submitted: one is missing, doubled, unknown or no answer."""
+    """Answers cannot be submitted: an entry is missing, duplicated, unknown or not an answer."""
 
     exit_code = 2
 
@@ -126,11 +126,11 @@ class StorageError(UserError):
 
 
 class ModelOutputError(ModelFixableError):
-    """The model's output is not what was asked: prose for JSON, truncated JSON, an unknown action.
+    """The model's output is unusable: prose instead of JSON, truncated JSON, or an unknown action.
 
     Args:
-        message: The misfit.
-        remedy: The correct form.
+        message: What is wrong with the output.
+        remedy: The form that is expected.
         text: The model's text.
         usage: Tokens and cost of the failed calls.
     """

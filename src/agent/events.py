@@ -17,14 +17,14 @@ class Event:
     """Base of all events."""
 
     kind: ClassVar[str]
-    """The class's name as JSON has it: `run_started`."""
+    """The class's name in JSON, such as `run_started`."""
 
     def __init_subclass__(cls) -> None:
         if "kind" not in vars(cls):
             cls.kind = re.sub(r"(?<=.)(?=[A-Z])", "_", cls.__name__).lower()
 
     def as_json(self) -> dict[str, Json]:
-        """One line of `--json-stream`."""
+        """Return the object for a line of `--json-stream`."""
         return {"event": self.kind, **asdict(self)}
 
 
@@ -40,11 +40,11 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class ModelStarting(Event):
-    """The embedded model is fetched or loaded."""
+    """The embedded model is being downloaded or loaded."""
 
     text: str
     fraction: float | None = None
-    """From 0 to 1; None if it is unknown."""
+    """Progress from 0 to 1; None if it is unknown."""
     detail: str = ""
     """Total size and remaining time."""
 
@@ -59,7 +59,7 @@ class StepStarted(Event):
     """The coordinator chose an action."""
 
     step: int
-    """From 1 on; the same for all actions of one reply."""
+    """Number of the step, from 1. All actions of one reply have the same number."""
     of: int
     action: str
     reason: str = ""
@@ -77,14 +77,14 @@ class ModelCalled(Event):
 
 @dataclass(frozen=True, slots=True)
 class Note(Event):
-    """One sentence for the user: what was refused, retried or is not configured."""
+    """A sentence for the user about something that was refused, retried or not configured."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Warned(Event):
-    """One sentence that a user must see, even with `--quiet`."""
+    """A warning that the user must see, even with `--quiet`."""
 
     kind: ClassVar[str] = "warning"
     text: str
@@ -92,11 +92,11 @@ class Warned(Event):
 
 @dataclass(frozen=True, slots=True)
 class Planned(Event):
-    """The planner wrote a brief, or a new plan on the way."""
+    """The planner wrote a brief, or a new plan during the run."""
 
     text: str
     records: Sequence[str] = ()
-    """Ids of the gap records that it was made from."""
+    """Ids of the gap records that the plan is based on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class ToolFound(Event):
 
     name: str
     server: str = ""
-    """The external server that has it; empty for the library."""
+    """The external server that has the tool; empty for the library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +118,11 @@ class SpecWritten(Event):
 
 @dataclass(frozen=True, slots=True)
 class CodeChecked(Event):
-    """The checks looked at the code of a proposed tool."""
+    """The code of a proposed tool was checked."""
 
     ok: bool
     findings: Sequence[str] = ()
-    """One line each, the rule first."""
+    """Findings of the checks, one line each, beginning with the rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +131,14 @@ class TrialFinished(Event):
 
     ok: bool
     preview: str = ""
-    """Its result, shortened."""
+    """The shortened result."""
     message: str = ""
-    """Why it failed."""
+    """Reason for the failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRegistered(Event):
-    """A tool is in the library from now on."""
+    """A tool was added to the library."""
 
     name: str
     path: str
@@ -147,7 +147,7 @@ class ToolRegistered(Event):
 
 @dataclass(frozen=True, slots=True)
 class ToolRefused(Event):
-    """A proved tool is not kept; its result still answers the question."""
+    """A proved tool was not kept. Its result still answers the question."""
 
     name: str
     reason: str
@@ -163,7 +163,7 @@ class LeakBlocked(Event):
 
 @dataclass(frozen=True, slots=True)
 class Restated(Event):
-    """A follow-up was restated as an independent question, which the run answers."""
+    """A follow-up was restated as an independent question, which the run answers instead."""
 
     question: str
 
@@ -176,7 +176,7 @@ class ToolCalled(Event):
     arguments: dict[str, Json] = field(default_factory=dict)
     ok: bool = True
     preview: str = ""
-    """Its result or its error, shortened."""
+    """The shortened result or error."""
     seconds: float = 0.0
     server: str = ""
     """The external server of the tool; empty for the library and programs."""
@@ -188,11 +188,11 @@ class FileRead(Event):
 
     name: str
     type: str
-    """Its kind, by content: `xlsx`, `pdf`, `csv`."""
+    """Kind of the file by its content, such as `xlsx`, `pdf` or `csv`."""
     where: str
-    """`preview`, `page 3 of 12`, or what was looked for."""
+    """The part that was read: `preview`, `page 3 of 12`, or the words that were looked for."""
     lost: Sequence[str] = ()
-    """Contents that reading does not show, one sentence each."""
+    """Sentences about content that reading does not show."""
     ok: bool = True
     message: str = ""
     """Why it could not be read."""
@@ -204,12 +204,12 @@ class WebSearched(Event):
 
     query: str
     source: str
-    """The engine."""
+    """Name of the search engine."""
     found: Sequence[str] = ()
-    """Addresses, best first."""
+    """Addresses of the results, best first."""
     ok: bool = True
     message: str = ""
-    """Why it gave nothing; the next engine is asked."""
+    """Why the engine gave no results; the next engine is then asked."""
     seconds: float = 0.0
 
 
@@ -220,9 +220,9 @@ class PageRead(Event):
     url: str
     title: str = ""
     via: str = ""
-    """`plain`, `rendered`, `firecrawl`, `archive`, `transcript`."""
+    """How the page was read: `plain`, `rendered`, `firecrawl`, `archive` or `transcript`."""
     size: int = 0
-    """Characters of its Markdown."""
+    """Length of the page's Markdown, in characters."""
     ok: bool = True
     message: str = ""
     """Why it could not be read."""
@@ -235,12 +235,12 @@ class PictureShown(Event):
 
     path: str
     copy: str
-    """Path of a safe copy, as models see it: PNG or JPEG."""
+    """Path of the PNG or JPEG copy that models see."""
 
 
 @dataclass(frozen=True, slots=True)
 class BrowserStepped(Event):
-    """The browser did something."""
+    """The browser carried out an action."""
 
     step: int
     url: str
@@ -254,10 +254,10 @@ class BrowserStepped(Event):
 
 @dataclass(frozen=True, slots=True)
 class InstructionFound(Event):
-    """A passage instructs its reader and contains the possible answer, so it is no evidence."""
+    """A passage contains a possible answer but gives instructions to its reader, so it does not count as evidence."""
 
     source: str
-    """Address, file or tool."""
+    """Address, file or tool that the passage is from."""
     excerpt: str
 
     def __str__(self) -> str:
@@ -266,10 +266,10 @@ class InstructionFound(Event):
 
 @dataclass(frozen=True, slots=True)
 class ActionRefused(Event):
-    """An action was refused: only foreign text asks for it, or it would send private data away."""
+    """An action was refused because only foreign text asks for it, or because it would send private data away."""
 
     action: str
-    """`browse https://…`, in short."""
+    """The action in short, such as `browse https://…`."""
     reason: str
 
     def __str__(self) -> str:
@@ -278,29 +278,29 @@ class ActionRefused(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnswerWritten(Event):
-    """A further piece of the answer's text arrived from the model. The final answer may have another form."""
+    """The model wrote another piece of the answer's text. The final answer may be formatted differently."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerFound(Event):
-    """The answer is final. The run continues: its program becomes a tool."""
+    """The answer is final. The run continues, to turn its program into a tool."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class RunFinished(Event):
-    """The run ended with an answer of any status; no event follows. A run that raises has no such event."""
+    """The run ended with an answer of any status. No event follows. A run that raises an error has no such event."""
 
     answer: Answer
 
     def as_json(self) -> dict[str, Any]:
-        """The object that `--json` prints, as the stream's last line."""
+        """Return the object that `--json` prints; it is the last line of the stream."""
         return {"event": self.kind, **self.answer.as_json()}
 
 
 NOT_LOGGED = {"question", "text", "reason", "arguments", "preview", "thought", "excerpt", "query", "purpose"}
-"""Fields with questions, results or answers. Logs leave them out: this content is only in the run's folder."""
+"""Fields with questions, results or answers. They are not logged, so that this content is only in the run's folder."""
 Listener = Callable[[Event], None]

@@ -1,4 +1,4 @@
-"""A message in a conversation: its question, the earlier turns, and its answer if known."""
+"""Turns a message of a conversation into a question with the earlier turns, or into an answer that is already known."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from agent.store.journal import canonical, digest
 from mcp_tools.tool import Json
 
 FindAnswer = Callable[[str, str], Answer | None]
-"""Look up the answer given before to a question, after the turns with that digest."""
+"""Looks up an earlier answer by the question and the digest of the turns before it."""
 EarlierTurns = Callable[[], tuple[Conversation, Transcript]]
 
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """A message of a conversation as the graph answers it."""
+    """A message of a conversation, prepared for the graph."""
 
     question: str
     said: tuple[str, ...]
     """The user's own words: the message, and the questions before it."""
     answer: str | None = None
-    """The answer, if no work is needed."""
+    """The answer, if it is already known."""
     transcript: Transcript = field(default_factory=Transcript)
     """The earlier turns; empty if the question was restated."""
     after: str = ""
@@ -39,16 +39,16 @@ class FollowUp:
 async def understand(
     context: Context, message: str, earlier: EarlierTurns | None, known: FindAnswer, *, has_files: bool
 ) -> FollowUp:
-    """Return what a message means after the earlier turns, and its answer if that is known.
+    """Return the question that a message asks after the earlier turns, or its answer if that is known.
 
-    Every step goes through the journal.
+    Every step is recorded in the journal.
 
     Args:
         context: The context of the run.
         message: The user's message.
-        earlier: Gives the turns before it; None if only the journal has them.
+        earlier: Returns the turns before the message; None if only the journal has them.
         known: Looks up earlier answers.
-        has_files: True if the message brings files.
+        has_files: True if files are attached to the message.
     """
 
     async def take() -> dict[str, Any] | None:
@@ -66,7 +66,7 @@ async def understand(
         turns = Conversation.from_json(recorded)
         restated = await context.strategy(Role.COORDINATOR).restate(message, turns, context)
         found = FollowUp(restated or message, (message, *(turn.question for turn in turns.turns)))
-        if restated is None and "transcript" in recorded:  # a journal of an earlier version has none
+        if restated is None and "transcript" in recorded:  # journals of earlier versions have no transcript
             transcript = Transcript.from_json(recorded["transcript"])
             found = replace(found, transcript=transcript, after=digest(canonical(transcript.turns)))
     if (exact := None if has_files else compute(found.question)) is not None:

@@ -26,7 +26,7 @@ async def _after_evaluation(state: State) -> str:  # a plain function would run 
     return "keep" if state.get("program") else "__end__"
 
 
-def _node_of(action: Action) -> Any:  # LangGraph does not export the type of a node
+def _node_of(action: Action) -> Any:  # LangGraph does not export a type for nodes
     async def node(state: State, runtime: Runtime[Context]) -> Update:
         return await action.run(state, runtime.context)
 
@@ -35,11 +35,11 @@ def _node_of(action: Action) -> Any:  # LangGraph does not export the type of a 
 
 @functools.cache
 def build_graph() -> CompiledStateGraph[State, Context, State, State]:
-    """Plan → decide ⇄ one action after the other → answer → evaluate; then a program's tool is kept.
+    """Plan → decide ⇄ one action at a time → answer → evaluate → keep a program as a tool.
 
-    A doubtful answer goes from evaluate back to decide, once.
+    A doubtful answer goes back from evaluate to decide once.
 
-    Compiled once for all runs, since that is slow.
+    The graph is compiled once for all runs, because compiling is slow.
     """
     from langgraph.graph import END, START, StateGraph
 

@@ -15,12 +15,12 @@ COPIED_FOLDER, MANIFEST, REMOVED_FILES = "folder", "folder.json", "folder_remove
 
 @dataclass(frozen=True, slots=True)
 class FolderGrant:
-    """A folder of the user's that programs may read."""
+    """A folder of the user that programs may read."""
 
     path: Path | None
-    """None takes back what was granted earlier in the conversation."""
+    """The folder; None revokes an earlier grant of the conversation."""
     writes: bool = False
-    """True if they work on a copy; the user may apply the changes."""
+    """True if programs may change a copy. The user can then apply the changes."""
 
 
 class Purpose(StrEnum):
@@ -28,23 +28,23 @@ class Purpose(StrEnum):
 
     ANSWER = "answer"
     CREATE = "create"
-    """A tool for such questions, found in the library or created."""
+    """Find or create a tool for such questions."""
     HAND_OVER = "hand_over"
-    """An answer for the run that hands the question over."""
+    """Answer a question that another run handed over."""
 
     @property
     def wants_tool(self) -> bool:
-        """True if only a tool counts as a result, so the run may only use or create one."""
+        """True if the result must be a tool, so that the run may only use or create one."""
         return self is Purpose.CREATE
 
     @property
     def is_users(self) -> bool:
-        """True if the user asked and may send messages; the limits of the run are this question's own."""
+        """True if the user asked the question and may send messages. The run then has its own limits."""
         return self is not Purpose.HAND_OVER
 
     @property
     def is_judged(self) -> bool:
-        """True if a doubtful answer goes back for another attempt."""
+        """True if the run tries again after a doubtful answer."""
         return self is Purpose.ANSWER
 
     @property
@@ -55,7 +55,7 @@ class Purpose(StrEnum):
 
 NOT_KEPT = "No tool was kept. Ask for something that can be computed, and put all values into the question."
 LONGEST_QUESTION = 100_000
-"""Characters. More is data, and belongs into a file."""
+"""Maximum characters of a question. Longer text is data and belongs in a file."""
 _FILE = re.compile(
     r"\[IMPORTANT CONTEXT:\s*files?\b(?:\s+(?:path|at|is)\b)?\s*[:=]?\s*"
     r"(?:\"([^\"\n]+)\"|'([^'\n]+)'|([^\]\n]+?))\s*\]",
@@ -64,10 +64,10 @@ _FILE = re.compile(
 
 
 def usable(text: str) -> str:
-    """The question without blanks around it, its lines ended as on Unix.
+    """Return the question without surrounding blanks and with Unix line endings.
 
     Raises:
-        UsageError: It is empty or too long.
+        UsageError: The question is empty or too long.
     """
     question = text.replace("\r\n", "\n").strip()
     if not question:
@@ -81,8 +81,8 @@ def usable(text: str) -> str:
 
 
 def files_named(text: str) -> list[Path]:
-    """The files that a question attaches with `[IMPORTANT CONTEXT: file PATH]`.
+    """Return the files that a question attaches with `[IMPORTANT CONTEXT: file PATH]`.
 
-    Only for what the user typed: text of a pipe, a page, a data set or a client names no files of this machine.
+    Use this only for text that the user typed. Text from a pipe, page, data set or client must not attach local files.
     """
     return [Path(next(filter(None, found.groups()))).expanduser() for found in _FILE.finditer(text)]

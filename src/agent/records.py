@@ -1,4 +1,4 @@
-"""Dataclasses as plain JSON values, and back, by their annotations; and the objects of JSON lines."""
+"""Converts dataclasses to plain JSON values and back, by their annotations, and parses JSON lines."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def as_plain(value: Any) -> Json:
 
 
 def from_plain(form: type[T], data: Json) -> T:
-    """The value of this type that `as_plain` was given; members that the type does not know are left out.
+    """Return the value of this type that `as_plain` converted. Unknown members are ignored.
 
     Raises:
-        KeyError, TypeError, ValueError: The data are not of this form.
+        KeyError, TypeError, ValueError: The data does not fit the type.
     """
     restored: T = _restored(form, data)
     return restored
@@ -54,7 +54,7 @@ def _restored(form: Any, data: Json) -> Any:
 
 
 def _fitting(forms: tuple[Any, ...], data: Json) -> Any:
-    """Return the type of the data among several: the dataclass with most matching members, or not None."""
+    """Return the type among several that fits the data best: the dataclass with the most matching members."""
     present = [form for form in forms if form is not type(None)]
     if isinstance(data, Mapping):
         records = [form for form in present if isinstance(form, type) and dataclasses.is_dataclass(form)]
@@ -69,7 +69,7 @@ def _hints(form: type[Any]) -> dict[str, Any]:
 
 
 def json_lines(raw: bytes) -> Iterator[tuple[int, dict[str, Json] | str]]:
-    """Yield each line's number, and its object or the reason why it is invalid; the reason does not quote the line."""
+    """Yield each line's number, and its object or the reason why it is invalid. The reason does not quote the line."""
     for number, line in enumerate(raw.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
         if line.strip():
             yield number, _object(line)

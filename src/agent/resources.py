@@ -52,7 +52,7 @@ async def open_for(settings: Settings, tell: Callable[[str], None] = lambda _: N
     """Open the strongest sandbox of this machine, or the one that the settings name.
 
     Raises:
-        IsolationError: The machine offers no acceptable isolation, and the user has not named the risk.
+        IsolationError: The machine offers no acceptable isolation, and the user has not accepted the risk.
     """
     from mcp_tools.sandbox.backends import open_sandbox
 
@@ -62,7 +62,7 @@ async def open_for(settings: Settings, tell: Callable[[str], None] = lambda _: N
 
 
 def isolation_lowered(settings: Settings, isolation: Isolation) -> str:
-    """Return a warning if tools are isolated less than before; else empty. Remembers the best level.
+    """Return a warning if tools are less isolated than before, else empty; the best level so far is remembered.
 
     A user who names a back end gets no warning.
     """
@@ -70,7 +70,7 @@ def isolation_lowered(settings: Settings, isolation: Isolation) -> str:
 
     if settings.isolation != "auto":
         return ""
-    levels = list(Level)  # from the strongest
+    levels = list(Level)  # from strongest to weakest
     file = JsonFile(settings.data_dir / "isolation.json", dict[str, Level], empty={})
     before = file.remembered().get("level", levels[-1])
     if levels.index(isolation.level) <= levels.index(before):
@@ -88,9 +88,9 @@ class Resources:
     """Opens each resource when a question first needs it, and keeps it open.
 
     Args:
-        external: The servers that are configured.
+        external: The configured servers.
         tell: Receives events about opening the resources.
-        confirm: Asks the user; None where nobody can be asked.
+        confirm: Asks the user; None if nobody can be asked.
     """
 
     def __init__(
@@ -106,13 +106,13 @@ class Resources:
         self._sandbox: Sandbox | None = None
         self._starting: asyncio.Task[Sandbox] | None = None
         self._lowered = ""
-        """A warning if the sandbox isolates less than an earlier one."""
+        """Warning that the sandbox isolates less than an earlier one; else empty."""
         self._servers: Servers | None = None
         self._library: Library | None = None
         self._pythons: dict[str, LivePython] = {}
 
     async def models(self, settings: Settings) -> Models:
-        """Return the models that the settings name. The embedded one is downloaded.
+        """Return the models that the settings name. The embedded model is downloaded if needed.
 
         Raises:
             StoppedError: The download was stopped.
@@ -121,7 +121,7 @@ class Resources:
         from agent.models.roles import Models
 
         names = [settings.models_for(role) for role in ROLES]
-        key = (settings.base_url, *names)  # a resumed run has its own
+        key = (settings.base_url, *names)  # a resumed run has its own models
         async with self._opening:
             if key not in self._models:
                 models = Models(settings, notify=lambda text: self._tell(Note(text)))
@@ -144,7 +144,7 @@ class Resources:
                 self._starting = self._starting or asyncio.create_task(
                     open_for(settings, lambda text: self._tell(Note(text)))
                 )
-                try:  # a run that is stopped leaves the sandbox to the next one
+                try:  # a stopped run leaves the sandbox to the next run
                     self._sandbox = await asyncio.shield(self._starting)
                 finally:
                     if self._starting.done():
@@ -161,7 +161,7 @@ class Resources:
         return environments_of(settings, lambda text: self._tell(Note(text)))
 
     async def python_of(self, conversation: str) -> LivePython:
-        """Return the Python process of a conversation, by its first run's id. The oldest processes end."""
+        """Return the Python process of a conversation, by its first run's id. If there are too many, end the oldest."""
         from agent.calls.python_session import LivePython
 
         live = self._pythons.pop(conversation, None) or LivePython()
@@ -182,7 +182,7 @@ class Resources:
         return self._library
 
     def states(self, settings: Settings, names: Iterable[str]) -> dict[str, str]:
-        """Return a text for each tool that changes when the tool or its approval changes."""
+        """Return a fingerprint of each tool, which changes with the tool or its approval."""
         states = dict.fromkeys(names, "")
         for name in states:
             with contextlib.suppress(UnknownToolError, LibraryError):
@@ -194,7 +194,7 @@ class Resources:
 
     @property
     def each_call(self) -> str:
-        """The reasons why calls of external tools need consent."""
+        """Reason why each call of an external tool needs consent; empty if none does."""
         choice = self._external.choice
         return "this folder's settings chose the model that asks for it" if choice and choice.decides_model else ""
 
@@ -204,7 +204,7 @@ class Resources:
         return self._external.grants
 
     def external(self, calls: Recorder, consent: Consent, workspace: Workspace, *, live: bool) -> ExternalTools:
-        """Return the tools of external servers and start the servers. A replay starts none."""
+        """Start the external servers and return their tools. A replay starts no servers."""
         if live:
             if self._external.choice is not None:
                 self._tell(
@@ -253,11 +253,11 @@ async def fetch_weights(folder: Path, listen: Callable[[Event], None], stopping:
     Args:
         folder: Folder of weights.
         listen: Receives progress events.
-        stopping: Set to stop the download. The next download continues from there.
+        stopping: Set to stop the download. The next download continues where it stopped.
 
     Raises:
         StoppedError: The fetch was ended early.
-        WeightsError: No source gives the weights.
+        WeightsError: No source provides the weights.
     """
     await _fetch(Weights(folder), "the model", listen, stopping)
 
@@ -265,7 +265,7 @@ async def fetch_weights(folder: Path, listen: Callable[[Event], None], stopping:
 async def fetch_speech(speech: Speech, listen: Callable[[Event], None], stopping: threading.Event) -> None:
     """Download the weights of the speech model, if they are needed.
 
-    A failed download is reported and raises no error, because a sound's metadata can still be read.
+    A failed download is only reported, because the metadata of a sound can still be read.
 
     Raises:
         StoppedError: The fetch was ended early.
@@ -301,12 +301,12 @@ async def _fetch(weights: Weights, what: str, listen: Callable[[Event], None], s
     try:
         await asyncio.to_thread(fetch)
     except asyncio.CancelledError:
-        stopping.set()  # else the thread would keep the process alive until the end of the download
+        stopping.set()  # otherwise, the download's thread would keep the process alive
         raise
 
 
 def _left(seen: list[tuple[float, int]], total: int) -> str:
-    """Return the estimated remaining time, from the first and the newest time and bytes."""
+    """Return the estimated remaining time. `seen` has the time and the bytes of the first and the latest report."""
     (began, before), (now, done) = seen[0], seen[-1]
     if now - began < 1 or done <= before:
         return ""

@@ -19,61 +19,61 @@ LOOKING_ACTIONS: frozenset[ActionName] = frozenset({"search", "browse", "read_fi
 
 @dataclass(frozen=True, slots=True)
 class ToolRef:
-    """A tool that a run may call, as prompts and rules see it: from the library or from a connected server."""
+    """A tool that a run may call, from the library or a connected server, in the form that prompts and rules use."""
 
     name: str
     description: str
     input_schema: dict[str, Any]
     server: str = ""
-    """The connected server that has it; empty for the library."""
+    """The connected server that has the tool; empty for the library."""
     returns: str | None = None
     is_read_only: bool = False
     asked: dict[str, Any] | None = None
     """The question that an approved tool was made for."""
     is_draft: bool = False
-    """True if the user has not approved it: it may be called, and its description is data."""
+    """True if the user has not approved the tool. It may be called, but its description is only data."""
     signature: str = ""
-    """The line that shows it, if only programs can import it."""
+    """The line that shows the tool, if only programs can import it."""
     is_folded: bool = False
-    """True if it has no function: `server_tool` shows its definition and calls it."""
+    """True if the tool has no function of its own. `server_tool` then shows its definition and calls it."""
     rank: int = 0
-    """Its place among the external tools that fit the question, 0 for the best."""
+    """Rank of the tool among the external tools that fit the question, from 0 for the best."""
 
     @property
     def is_external(self) -> bool:
-        """True if a connected server has it."""
+        """True if the tool belongs to a connected server."""
         return bool(self.server)
 
     @property
     def has_function(self) -> bool:
-        """True if the model has a function for it."""
+        """True if the model has a function for the tool."""
         return not self.is_folded and not self.signature
 
 
 class Picture(TypedDict):
-    """A picture that a model can be shown."""
+    """A picture that can be shown to a model."""
 
     name: str
-    """The run's name for it: a file, a page, a screen."""
+    """Name of the picture in the run, by its file, page or screen."""
     path: str
-    """Path of the copy that is sent, with its content's hash as the name."""
+    """Path of the copy that is sent. Its file name is the hash of its content."""
     kind: str
-    """Its media type."""
+    """Media type of the copy."""
     bytes: int
     note: str
-    """Details that the copy lacks; empty if it is complete."""
+    """Note about details that the copy lacks; empty if it is complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Decides whether the result of a step ends the run as its answer, and in which form."""
+    """Says whether the result of a step is the run's answer, and in which form."""
 
     form: str = ""
     """The answer, with `{}` for the result; empty if the model wants to see the result first."""
 
     @property
     def ends_run(self) -> bool:
-        """True if the result is the answer."""
+        """True if the result is the run's answer."""
         return bool(self.form)
 
 
@@ -87,7 +87,7 @@ class Step(TypedDict):
     number: int
     action: ActionName
     input: str
-    """The action's input in short; a step repeats another one if action and input are equal."""
+    """The action's input in short. Steps with the same action and input are repetitions."""
     ok: bool
     finding: str
     """The result for later steps, or the reason for having none."""
@@ -96,40 +96,40 @@ class Step(TypedDict):
     plain: NotRequired[Json]
     """The exact result for `{:json}`, if `value` is a rounded or formatted one."""
     result: NotRequired[str]
-    """The finding without the call that it repeats."""
+    """The finding without the call that it begins with."""
     note: NotRequired[str]
-    """alita's note about the finding, shown with it; it has no foreign text."""
+    """alita's note about the finding, which is shown with it. It contains no foreign text."""
     call: NotRequired[str]
-    """The id of the model's function call that asked for it."""
+    """Id of the model's function call that asked for the step."""
     ending: Ending
     pictures: NotRequired[list[Picture]]
     """The pictures of the finding for the answering model."""
     outputs: NotRequired[list[dict[str, Any]]]
-    """Files that its program wrote for the user: `name`, `path` and `size` in bytes."""
+    """Files that the step's program wrote for the user: `name`, `path` and `size` in bytes."""
     is_private: NotRequired[bool]
-    """True if the specialist read private data of the user."""
+    """True if the specialist read the user's private data."""
 
 
 class Reply(TypedDict):
     """One reply of a model that calls functions."""
 
     message: dict[str, Any]
-    """The message in Chat Completions form, for the conversation."""
+    """The message in Chat Completions format."""
     refused: dict[str, str]
-    """Why a call was not carried out, by its id."""
+    """Reasons why calls were not carried out, by call id."""
     remark: str
-    """A message to the model after it; empty if the observations are enough."""
+    """A message to the model after the reply; empty if the observations are enough."""
     is_free: NotRequired[bool]
-    """True if it counts against no limit of steps: a rule made it before the model was asked."""
+    """True if the reply does not count as a step, because a rule made it before the model was asked."""
 
 
 class NewPlan(TypedDict):
     """A plan that was made during the run."""
 
     step: int
-    """Number of steps before it."""
+    """Number of steps before the plan."""
     replies: int
-    """Number of the model's replies before it."""
+    """Number of model replies before the plan."""
     why: str
     known: list[str]
     to_find: list[str]
@@ -140,7 +140,7 @@ class Interjection(TypedDict):
     """A message that the user sent while the run worked."""
 
     replies: int
-    """Number of replies of the model before it."""
+    """Number of model replies before the message."""
     text: str
 
 
@@ -149,53 +149,54 @@ class AttachedFile(TypedDict):
 
     name: str
     path: str
-    """Absolute; programs in the sandbox find it there, read-only."""
+    """Absolute path. Programs in the sandbox can read the file there."""
     kind: str
-    """By content: `xlsx`, `pdf`, `csv`; empty if it cannot be read."""
+    """Kind of the file by its content, such as `xlsx`, `pdf` or `csv`; empty if it cannot be read."""
     size: int
-    """Bytes."""
+    """Size in bytes."""
     summary: str
-    """Its structure, in a few lines."""
+    """The file's structure, in a few lines."""
     beginning: str
-    """Its first words, for rules."""
+    """The file's first words, for rules."""
     parts: list[str]
-    """Beginnings of its sheets, tables or texts, as prompts show them."""
+    """Beginnings of the file's sheets, tables or texts, as prompts show them."""
     label: str
-    """The shown share: `complete`, `rows 1–10 of 421`; empty if the parts say it."""
+    """The share that is shown, such as `complete` or `rows 1–10 of 421`; empty if the parts say it."""
     headers: list[str]
-    """The names and headers of its tables."""
+    """Names and headers of the file's tables."""
     sections: int | None
-    """Pages that can be read; None if they are not counted."""
+    """Number of pages that can be read; None if they are not counted."""
     facts: dict[str, Json]
     lost: list[str]
-    """Contents that reading does not show."""
+    """Descriptions of content that reading does not show."""
     notes: NotRequired[list[str]]
-    """Other facts about the reading; earlier versions recorded none."""
+    """Other notes about the reading; missing in runs of earlier versions."""
     data: list[str]
-    """Paths of its extracted contents for programs: its text, a transcript, its members."""
+    """Paths of extracted content for programs, such as the text, a transcript or archive members."""
     problem: str
-    """Why it cannot be read; empty when it can."""
+    """Why the file cannot be read; empty if it can."""
     given: NotRequired[str]
-    """The user's own path of a file with the copy `path`."""
+    """The user's own path, if `path` is a copy."""
     since: NotRequired[int]
-    """Number of the step that brought it; 0 for a file of an earlier turn; missing where it came with the question."""
+    """Number of the step that brought the file; 0 for a file from an earlier turn; missing for a file attached to the
+    question."""
     pictures: NotRequired[list[Picture]]
-    """Its pictures for the answering model, with the question."""
+    """The file's pictures, which the answering model sees with the question."""
 
 
 class CitedSource(TypedDict):
     """A page of the web that evidence and answers cite."""
 
     number: int
-    """From 1 on, the same through the whole run."""
+    """Number of the source, from 1. It stays the same during the run."""
     url: str
     title: str
     quotes: list[str]
-    """Its unchanged quotations, best first."""
+    """Verbatim quotations, best first."""
 
 
 def merged(old: list[CitedSource], new: list[CitedSource]) -> list[CitedSource]:
-    """Return the sources by number. A source keeps its earlier quotations."""
+    """Return the sources in order of their numbers. A source keeps its earlier quotations."""
     by_number = {source["number"]: source for source in old}
     for source in new:
         before = by_number.get(source["number"])
@@ -208,13 +209,13 @@ class GrantedFolder(TypedDict):
     """The user's folder."""
 
     path: str
-    """Path for programs: the copy's, if there is one."""
+    """Path for programs: that of the copy, if there is one."""
     root: str
     """The user's own path."""
     writes: bool
-    """True if it is a copy, which programs may change."""
+    """True if `path` is a copy that programs may change."""
     listing: str
-    """Its first names with sizes; empty if an earlier turn has shown them."""
+    """The first file names with sizes; empty if an earlier turn has shown them."""
 
 
 class KnownTexts(TypedDict):
@@ -229,11 +230,11 @@ class Wrapped(TypedDict):
 
     requirement: str
     label: str
-    """Its name and version; of the user's own code also its hash."""
+    """Name and version of the package; for the user's own code, also its hash."""
     module: str
     """The module to import."""
     offers: str
-    """Its functions and classes that fit the task best."""
+    """The functions and classes that fit the task best."""
 
 
 class State(TypedDict, total=False):
@@ -241,25 +242,26 @@ class State(TypedDict, total=False):
 
     question: str
     said: list[str]
-    """The user's own words: the message, and the questions before it; the question may be restated by a model."""
+    """The user's own words: the message and the questions before it. The `question` may be a model's restatement."""
     files: list[str]
     offered: list[str]
     """Names of the tools that had their own function in earlier turns."""
     remarks: list[str]
-    """Changes since the last turn: missing or changed files, lost variables; and the file of a long message."""
+    """Notes about changes since the last turn (missing or changed files, lost variables), and about the file of a long
+    message."""
     purpose: Purpose
     around: str
     """The package to wrap, as a requirement; missing without one."""
     wraps: Wrapped
-    """The same, once it was read."""
+    """The package to wrap, after it was inspected."""
     schema: dict[str, Json]
-    """JSON Schema of the answer; missing for text."""
+    """JSON Schema of the answer; missing if the answer is text."""
     rules: str
     """A benchmark's rules for the form of the answer; missing without rules."""
     earlier: str
     """An earlier program for the same question with other values; missing without one."""
     attached: list[AttachedFile]
-    """The files of the question that were looked at, and those inside of archives."""
+    """The question's files after inspection, and files inside archives."""
     folder: GrantedFolder
     """The user's folder that programs may read; missing without a grant."""
     without: list[str]
@@ -267,22 +269,22 @@ class State(TypedDict, total=False):
     agent: str
     """The specialist that answers; empty for a specialist without a kind, missing for the coordinator."""
     most_turns: int
-    """The limit of steps of a handed-over question; missing for the run's own question."""
+    """Step limit of a handed-over question; missing for the run's own question."""
     known: KnownTexts
-    """Missing unless the question was handed over."""
+    """Texts known to the run that handed the question over; missing for the run's own question."""
     tools: list[ToolRef]
-    """The few tools that may fit."""
+    """The tools that may fit the question."""
     brief: dict[str, Any]
     """The planner's brief, with the ids of its gap records; missing if none fit."""
     plans: Annotated[list[NewPlan], operator.add]
     interjections: Annotated[list[Interjection], operator.add]
     decision: Decision
     closing: bool
-    """True if the last turn is the answer, which is no step."""
+    """True if the last turn is the answer, which does not count as a step."""
     turns: int
-    """Number of decisions; each counts as one step against the limit, even with several actions."""
+    """Number of decisions. Each counts as one step against the limit, even if it has several actions."""
     pending: list[Decision]
-    """Later decisions of the same turn."""
+    """Remaining decisions of the current turn."""
     replies: Annotated[list[Reply], operator.add]
     steps: Annotated[list[Step], operator.add]
     created: Annotated[list[str], operator.add]
@@ -292,11 +294,11 @@ class State(TypedDict, total=False):
     sources: Annotated[list[CitedSource], merged]
     """Web sources found so far."""
     links: Annotated[dict[str, str], operator.or_]
-    """Addresses of the links of pages that were read, by the numbers that they have in the whole run."""
+    """Addresses of the links on pages that were read, by their numbers in the run."""
     quality: dict[str, Any]
     """Quality of the answer; see `agent.answering.quality`."""
     again: bool
-    """True right after a doubtful answer was handed back; missing before that."""
+    """True right after a doubtful answer went back for another attempt; missing before that."""
     cited: list[dict[str, Json]]
     """The sources of the answer, as JSON."""
     limit: str | None
@@ -318,18 +320,18 @@ class Decision:
     answer: str = ""
     """The answer's text, for `answer`."""
     file: str = ""
-    """The source to read, for `read_file`: a file, by default the next unread one; or a page, by address or as `link
-    17`."""
+    """The source for `read_file`: a file (by default, the next unread one), or a page by its address or as
+    `link 17`."""
     page: int = 1
     """The page to read."""
     find: str = ""
-    """Words to look for in it instead."""
+    """Words to look for in the source, instead of reading a page."""
     query: str = ""
     """The query of `search`, by default the question; or the question of `ask`."""
     source: str = ""
-    """The engine that is searched, `wikipedia` or `arxiv`; empty for the web."""
+    """The engine to search, `wikipedia` or `arxiv`; empty for the web."""
     agent: str = ""
-    """Who is asked, for `ask`."""
+    """The specialist to ask, for `ask`."""
     url: str = ""
     """The browser's first address, for `browse`."""
     task: str = ""
@@ -340,7 +342,7 @@ class Decision:
     """Why a test that an earlier version of the tool failed is wrong."""
     ending: Ending = LOOK
     call: str = ""
-    """The id of the model's function call."""
+    """Id of the model's function call."""
 
     @property
     def input(self) -> str:

@@ -1,4 +1,4 @@
-"""Steps and their findings, as later prompts show them."""
+"""Formats steps and their findings for later prompts."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from mcp_tools.text import middle_left_out, printable
 from mcp_tools.tool import Json
 
 PREVIEW = 1500
-"""Characters of one finding in a prompt; the whole stays in the journal."""
+"""Maximum characters of a finding in a prompt. The journal keeps the full text."""
 READING = 6000
-"""Limit of one reading of a file in a prompt, in characters."""
+"""Maximum characters of a file reading in a prompt."""
 _SIZED = frozenset({"read_file", "search"})
 _NOISE = 4
-"""Number of digits that rounding to fifteen must save to count as noise: 0.30000000000000004, but not
-0.3333333333333333."""
+"""Number of digits that rounding to fifteen must save for the rest to be noise: 0.30000000000000004 has noise,
+0.3333333333333333 does not."""
 _SURROUNDINGS = 6500
-"""Characters of a finding besides the text that was read."""
+"""Characters that a finding may have in addition to the text that was read."""
 
 
 def decision_of(state: State) -> Decision:
@@ -62,7 +62,7 @@ def step(
 
 
 def preview(text: str, size: int = PREVIEW) -> str:
-    """Return the text, or its two ends with a note about the part left out."""
+    """Return the text; if it is too long, its two ends with a note about the omitted part."""
     return middle_left_out(printable(text), size)
 
 
@@ -79,12 +79,12 @@ def _noted(step: Step) -> str:
 
 
 def _size(step: Step) -> int:
-    """Return the shown size of a finding; readings and searches are shown whole, since they were sized before."""
+    """Return the shown characters of a finding. Readings and searches are shown whole, as they are already limited."""
     return READING + _SURROUNDINGS if step["action"] in _SIZED else PREVIEW
 
 
 def reading_of(step: Step) -> str:
-    """Return the text of a reading, without the lines about its place and continuation."""
+    """Return the text of a reading, without the lines that say where it is from and how to read on."""
     head, _, text = step["finding"].partition("\n")
     if not text or not head.startswith("read_file "):
         return step["finding"]

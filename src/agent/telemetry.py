@@ -1,7 +1,8 @@
-"""OpenTelemetry traces and metrics of runs, sent where the standard variables say. Without them, nothing is imported.
+"""OpenTelemetry traces and metrics of runs, sent to the collector that the standard variables name.
 
-A run is a span `invoke_agent alita`. Its children are steps, model calls (`chat MODEL`), and calls of tools, searches
-and pages (`execute_tool NAME`), with the names of OpenTelemetry's conventions for generative AI.
+Without these variables, OpenTelemetry is not imported. A run is a span `invoke_agent alita`. Its children are steps,
+model calls (`chat MODEL`), and calls of tools, searches and pages (`execute_tool NAME`), with the names of
+OpenTelemetry's conventions for generative AI.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _PROTOCOLS = (
 )
 _CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _FLUSH_MS = 3000
-"""Time to send the rest at the end of the process."""
+"""Milliseconds to send the remaining data when the process ends."""
 _SECOND_NS = 1_000_000_000
 _DURATIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
@@ -47,7 +48,7 @@ class Telemetry:
     """Turns the events of runs into spans and metrics.
 
     Raises:
-        SettingsError: The extra `otel` is not installed, or a variable asks for what is not supported.
+        SettingsError: The extra `otel` is not installed, or a variable asks for something unsupported.
     """
 
     def __init__(self) -> None:
@@ -58,7 +59,7 @@ class Telemetry:
         self._has_content = os.environ.get(_CONTENT, "").strip().lower() in {"true", "1"}
 
     def add(self, event: Event) -> None:
-        """Add an event of the run. Its keys are masked."""
+        """Add an event of the run. Keys in it must already be masked."""
         match event:
             case events.RunStarted():
                 self._begin(event)
@@ -81,7 +82,7 @@ class Telemetry:
                 self._finish(event)
 
     def fail(self, error: str) -> None:
-        """End the run that raised an error of this class."""
+        """End the run's span after an error of this class."""
         if self._run is not None:
             self._sdk.runs.add(1, {"alita.status": "failed", "error.type": error})
             self._close({"error.type": error}, error)
@@ -112,7 +113,7 @@ class Telemetry:
         }
         if usage.cost is not None:
             attributes["alita.cost.usd"] = usage.cost
-        is_decision = event.role == Role.COORDINATOR  # made before the step that it chooses
+        is_decision = event.role == Role.COORDINATOR  # the call comes before the step that it chooses
         parent = self._run if is_decision else self._step or self._run
         self._add_past(f"chat {event.model}", event.seconds, attributes, parent, kind=SpanKind.CLIENT)
         self._sdk.durations.record(event.seconds, named)
@@ -173,7 +174,7 @@ class Telemetry:
         is_error: bool = False,
         **more: Any,
     ) -> None:
-        """Add a span that has just ended."""
+        """Add a span of this length that ends now."""
         now = time.time_ns()
         begun = now - int(seconds * _SECOND_NS)
         span = self._start(name, attributes, parent=parent, start_time=begun, **more)
@@ -182,7 +183,7 @@ class Telemetry:
 
 
 class _Sdk:
-    """The sender of spans and metrics, one in a process."""
+    """The process's sender of spans and metrics."""
 
     def __init__(self) -> None:
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -193,7 +194,7 @@ class _Sdk:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-        quiet = logging.getLogger("opentelemetry")  # errors of an absent collector stay out of the terminal
+        quiet = logging.getLogger("opentelemetry")  # do not show errors of a missing collector in the terminal
         quiet.addHandler(logging.NullHandler())
         quiet.propagate = False
         service = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "alita")})

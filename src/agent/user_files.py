@@ -1,4 +1,4 @@
-"""Writing files that a user named, completely or not at all."""
+"""Writes files that a user named, either completely or not at all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def writing(path: Path) -> AbstractContextManager[None]:
 
 
 def write_file(path: Path, text: str, *, shared: bool = False) -> None:
-    """Write a file that a user named, or that only its user may read. A link is followed and kept.
+    """Write a file that a user named, or that only its user may read. If the path is a link, its target is written.
 
     Raises:
         StorageError: It cannot be written; the old file is unchanged.
@@ -32,16 +32,17 @@ def write_file(path: Path, text: str, *, shared: bool = False) -> None:
 
 @contextmanager
 def whole_file(path: Path, *, shared: bool = False) -> Iterator[BinaryIO]:
-    """A file to be written in pieces: in its place when the block ends well, else nowhere.
+    """Open a file for writing; it appears at its path only if the block succeeds.
 
-    It keeps its mode. A new file is readable only by its user, or with `shared` by everyone the umask allows.
+    An existing file keeps its mode. A new file is readable only by its user, or with `shared` by everyone the umask
+    allows.
 
     Raises:
         StorageError: It cannot be written; the old file is unchanged.
     """
     remedy = "Choose another file, or make its folder writable."
     with os_errors_as(StorageError, f"{path} cannot be written", remedy):
-        is_stream = path.exists() and not path.is_file()  # a device or a pipe: written to, never replaced
+        is_stream = path.exists() and not path.is_file()  # write to a device or pipe, never replace it
         with (
             path.open("wb")
             if is_stream
@@ -61,7 +62,7 @@ def require_readable(paths: Iterable[Path]) -> None:
             if path.is_dir():
                 remedy = "Attach its files one by one, or an archive."
                 raise UsageError(f"The file {path} cannot be read: it is a folder.", remedy=remedy)
-            if path.exists() and not path.is_file():  # a pipe would block, and a device may never end
+            if path.exists() and not path.is_file():  # reading a pipe may block, and a device may be infinite
                 raise UsageError(
                     f"The file {path} cannot be read: it is a pipe or a device.", remedy="Attach a copy in a file."
                 )
@@ -69,13 +70,13 @@ def require_readable(paths: Iterable[Path]) -> None:
 
 
 def usual_mode() -> int:
-    """Return the mode of a new file that everyone the umask allows may read."""
+    """Return the mode that the umask gives to a new file."""
     os.umask(mask := os.umask(0o077))
     return 0o666 & ~mask
 
 
 def numbered_folder(parent: Path) -> Path:
-    """Create a private folder with the next number as its name, and its parent if needed."""
+    """Create a private folder named with the next free number, and its parent if needed."""
     parent.mkdir(mode=0o700, exist_ok=True)
     folder = parent / str(sum(1 for _ in parent.iterdir()) + 1)
     folder.mkdir(mode=0o700)

@@ -1,1 +1,1 @@
-"""The actions of a run, one file each, and their shared code."""
+"""The actions of a run, one per file, and their shared code."""

@@ -11,9 +11,10 @@ from agent.state import ActionName, Decision, Ending, Reply, State, Step
 from mcp_tools.tool import object_schema
 
 FINAL = "final_answer"
-"""The argument that makes a result the answer."""
+"""Name of the argument that makes a result the answer."""
 WHY = "why"
-"""The argument with the reason for a call, for the person who watches; see `standard.md`. Actions do not get it."""
+"""Name of the argument with the reason for a call, which is shown to the user (see `standard.md`) but not passed to the
+action."""
 TEXT: dict[str, Any] = {"type": "string"}
 TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
 
@@ -23,7 +24,7 @@ class FunctionCall:
     """A model's call to the function of an action."""
 
     arguments: dict[str, Any]
-    """Valid for the schema of the function."""
+    """Arguments that are valid for the function's schema."""
     why: str
     call_id: str
     replies: Sequence[Reply] = ()
@@ -31,24 +32,24 @@ class FunctionCall:
 
     @property
     def ending(self) -> Ending:
-        """The ending that the model asks for with `final_answer`."""
+        """The ending requested with `final_answer`."""
         return Ending(str(self.arguments.get(FINAL, "")))
 
 
 class Action:
-    """One thing that a run can do next. A node of the graph runs it."""
+    """Something that a run can do next. Each action is a node of the graph."""
 
     name: ClassVar[ActionName]
     """The name in steps, journals and settings."""
     function: ClassVar[dict[str, Any] | None] = None
-    """The function for the model, in Chat Completions form; None if the model cannot call it."""
+    """The function for the model in Chat Completions format; None if the model cannot call the action."""
 
     def decision(self, call: FunctionCall) -> Decision:
         """Return the decision that a call to the function means."""
         raise NotImplementedError
 
     def refusal(self, decision: Decision, state: State) -> str:
-        """Return why a decision cannot be carried out; empty if it can."""
+        """Return the reason why a decision cannot be carried out; empty if it can."""
         return ""
 
     def may_repeat(self, decision: Decision, last: Step, state: State) -> bool:
@@ -61,7 +62,7 @@ class Action:
 
 
 def function_form(name: str, description: str, properties: dict[str, Any], required: Sequence[str]) -> dict[str, Any]:
-    """Return a function in Chat Completions form; every function takes a reason."""
+    """Return a function in Chat Completions format. Every function has the argument `why`."""
     parameters = object_schema({WHY: TEXT, **properties}, required)
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 

@@ -44,7 +44,7 @@ class Ask(Action):
 
 @dataclass(slots=True)
 class HandOvers:
-    """Hands over the questions of one step, in order, and collects the results."""
+    """Hands over the questions of one step in order, and collects the results."""
 
     state: State
     """The state of the run, updated after each question."""
@@ -56,18 +56,18 @@ class HandOvers:
 
     @property
     def marks(self) -> Step:
-        """Fields to add to the step that asked."""
+        """Fields to add to the step that handed the questions over."""
         return cast(Step, {"is_private": True} if self.is_private else {})
 
     @property
     def update(self) -> Update:
-        """Update of the state, without the step; empty if no specialist was asked."""
+        """The update of the state without the step; empty if no specialist was asked."""
         names = ("turns", "sources", "links", "attached") if self._asked else ()
         more = {name: self.state[name] for name in names if name in self.state}  # type: ignore[literal-required]
         return {**more, "created": self.created, "used": self.used}
 
     async def ask(self, question: str, agent: str, context: Context) -> tuple[bool, str]:
-        """Return the answer of a specialist, or the reason for having no answer.
+        """Return True and the specialist's answer, or False and the reason why there is none.
 
         Its calls are recorded as calls of this step, and its steps count as steps of the run.
         """

@@ -1,4 +1,4 @@
-"""The action that operates a site in a browser. If that fails, the page is read instead."""
+"""The action that does a task on a website in a browser. If that fails, the page is read instead."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LOCAL = r"localhost|127\.|10\.|192\.168\."
 
 
 class Browse(Action):
-    """Does a task on a site. The finding is the answer, or the last page that was seen."""
+    """Does a task on a website. The finding is the answer, or the last page that was seen."""
 
     name = "browse"
     function = function_form(
@@ -56,7 +56,7 @@ class Browse(Action):
         return Decision(self.name, call.why, url=url, task=task, ending=call.ending, call=call.call_id)
 
     def may_repeat(self, decision: Decision, last: Step, state: State) -> bool:
-        """Return True while the web gives new results."""
+        """Return True as long as the web gives new results."""
         return gave_something_new(last, state)
 
     async def run(self, state: State, context: Context) -> Update:
@@ -107,7 +107,7 @@ class Browse(Action):
 
 
 async def _seen(outcome: BrowserOutcome, question: str, context: Context) -> tuple[list[Picture], str]:
-    """Return the last screenshot. For a model without pictures, describe it if the question is about its looks."""
+    """Return the last screenshot. If the model sees no pictures and the question is about looks, describe it."""
     picture = next((one.picture for one in reversed(outcome.steps) if one.picture), "")
     if not picture or not (context.sight.is_shown or _ABOUT_LOOKS.search(question)):
         return [], ""
@@ -119,7 +119,7 @@ async def _seen(outcome: BrowserOutcome, question: str, context: Context) -> tup
 def begins_at(url: str, task: str, state: State, origins: Origins) -> str:
     """Return the browser's first address: from the decision, else from the task, the question or the newest finding.
 
-    In findings, only addresses that may be opened count.
+    Addresses in findings are used only if they may be opened.
     """
     decided = [url, task, state["question"]]
     for addresses in (addresses_in, _sites_in):

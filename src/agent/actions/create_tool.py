@@ -1,4 +1,4 @@
-"""The action that creates a tool: the proposed code is run, proved and kept. Its result is the finding."""
+"""The action that creates a tool: it runs, proves and keeps the proposed code. The tool's result is the finding."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _MEND = "Mend code or docstring, or say as objection why a test is wrong, and pr
 
 
 class CreateTool(Action):
-    """Writes a tool for the question, proves it and keeps it. Its result is the finding, even if the tool is not kept.
+    """Writes a tool, proves it and keeps it. The tool's result is the finding, even if the tool is not kept.
 
-    A capable model brings the code in its decision. A small model writes a program here, and the node `keep` turns it
+    A capable model passes the code in its decision. A small model writes a program here, and the node `keep` turns it
     into a tool.
     """
 
@@ -77,7 +77,7 @@ class CreateTool(Action):
         )
 
     def may_repeat(self, decision: Decision, last: Step, state: State) -> bool:
-        """Return True if another action found something since then."""
+        """Return True if another action has found something since."""
         return something_found_since(last, decision, state)
 
     async def run(self, state: State, context: Context) -> Update:
@@ -86,7 +86,7 @@ class CreateTool(Action):
 
 
 async def propose_tool(state: State, context: Context) -> Update:
-    """Prove the proposed tool, and keep it if the proof succeeds. Its result answers the question in both cases."""
+    """Prove the proposed tool, and keep it if the proof succeeds. Its result is used in either case."""
     assert context.examiner is not None
     decision = decision_of(state)
     files, wraps = present(state, context), state.get("wraps")
@@ -153,7 +153,7 @@ async def propose_tool(state: State, context: Context) -> Update:
 
 
 async def _prove(proposal: Proposal, state: State, context: Context, folder: Path | None) -> Creation:
-    from mcp_tools.create.prove import prove  # a slow import
+    from mcp_tools.create.prove import prove  # slow to import
 
     assert context.examiner is not None
     who = HostToReach(NEW_TOOL, "", "", imports=tuple(proposal.needs.modules))
@@ -182,7 +182,7 @@ def _not_kept(state: State, context: Context, creation: Creation, outputs: Seque
     if USER_SAID in creation.reason:
         done["ending"] = LOOK  # the model continues with the user's words
     elif refused and state["purpose"].wants_tool:
-        done["ending"] = RESULT  # the user does not want another version either
+        done["ending"] = RESULT  # the user does not want a corrected version either
     elif creation.choice == "not_kept" and all(one["action"] != "create_tool" for one in state.get("steps", [])):
         done |= {"ending": LOOK, "note": _MEND}
     return {"steps": [with_files_of(done, outputs)]}

@@ -40,7 +40,7 @@ def show_creation(context: Context, progress: Progress) -> None:
         case Report():
             findings = tuple(f"{f.rule}, line {f.line}: {f.message}" for f in progress.findings)
             context.emit(CodeChecked(progress.ok, findings))
-        case Outcome():  # the call with the arguments of the question
+        case Outcome():  # the trial call with the question's arguments
             shown = one_line(value_text(progress.value)) if progress.ok else ""
             message = progress.problem.message if progress.problem else ""
             context.emit(TrialFinished(progress.ok, shown, one_line(message)))

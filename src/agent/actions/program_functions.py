@@ -33,10 +33,10 @@ from mcp_tools.tool import Json, Status, call_text, signature_of
 
 _SEARCH, _READ = Search(), Read()
 _LONGEST_QUESTION = 20_000
-"""Limit of a query and of a question to a specialist, in characters."""
+"""Maximum characters of a query or of a question to a specialist."""
 _FOUND_TOOLS = 10
 _SEARCHED_TOOLS = 3 * _FOUND_TOOLS
-"""Tools that a search returns; some may be drafts."""
+"""Number of tools to search for, since some results may be drafts."""
 _LONGEST_TEXT = 2_000_000
 _LONGEST_PATH = 1_000
 
@@ -53,7 +53,7 @@ def function_names(state: State, context: Context) -> list[str]:
 
 
 class ProgramFunctions:
-    """Answers a program's calls under the same rules as the model's own."""
+    """Answers a program's calls under the same rules as the model's own calls."""
 
     def __init__(self, state: State, context: Context) -> None:
         self._state = state
@@ -102,7 +102,7 @@ class ProgramFunctions:
             raise FunctionCallError(f"There is no agent {str(agent)[:80]!r}; there are: {', '.join(SPECIALISTS)}.")
         origins = origins_of(self._state, self._context)
         await self._allowed(FINE, [question], "ask", f"ask {agent} {question}", origins)
-        async with self._asking:  # also between threads of the program
+        async with self._asking:  # one call at a time, even from several threads of the program
             ok, text = await self.asked.ask(question, str(agent), self._context)
         if not ok:
             raise FunctionCallError(text)
@@ -147,7 +147,7 @@ class ProgramFunctions:
     async def _show(self, arguments: dict[str, Json]) -> Json:
         """Show the model a picture, given as base64 text or the name of a file."""
         picture, number = _text_argument(arguments, "picture"), len(self.shown) + 1
-        arguments["picture"] = picture[:_LONGEST_PATH]  # keeps an invalid picture short in the journal
+        arguments["picture"] = picture[:_LONGEST_PATH]  # an invalid picture must not fill the journal
         if number > MOST_OF_ONE:
             raise FunctionCallError(f"A program may show {MOST_OF_ONE} pictures.")
         path = self._picture_file(picture)
@@ -172,7 +172,7 @@ class ProgramFunctions:
         return None
 
     def _picture_file(self, name: str) -> Path | None:
-        """Return the file with a name, if the run knows it."""
+        """Return the run's file with this name; None if there is none."""
         if len(name) > _LONGEST_PATH:
             return None
         holders = [*self._state.get("attached", []), *self._state.get("steps", [])]
@@ -204,7 +204,7 @@ class ProgramFunctions:
     async def _allowed(
         self, verdict: Verdict, values: Sequence[str], kind: str, action: str, origins: Origins, server: str = ""
     ) -> None:
-        """Check a call against the text of the programs, since any code inside may have made it.
+        """Check a call against the text of the programs, since any code in the process may have made it.
 
         Raises:
             FunctionCallError: The call is not allowed.

@@ -1,4 +1,4 @@
-"""Doubts about requests to hosts: foreign text may have asked for them, or they may carry private data away."""
+"""Finds doubtful requests to hosts, which foreign text may have asked for or which may send private data away."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OF_CLIENTS = re.compile(
 
 
 def doubts_of(state: State, context: Context, *, programs: bool = True) -> Callable[[HostRequest], bool]:
-    """Return a check: may foreign text have asked for a request, or may it carry private data away?"""
+    """Return a check that is True if foreign text may have asked for a request, or it may send private data away."""
 
     def doubts(request: HostRequest) -> bool:
         origins, text = origins_of(state, context), context.python.text
@@ -41,7 +41,7 @@ def doubts_of(state: State, context: Context, *, programs: bool = True) -> Calla
 
 
 def _own_in_headers(request: HostRequest, text: ProgramText) -> list[str]:
-    """Return a program's own header values, and names missing from its text, without the usual ones of clients."""
+    """Return the values of a program's own headers, and header names missing from its text, except usual ones."""
     own = [pair for pair in request.headers if not _OF_CLIENTS.fullmatch(": ".join(pair))]
     return [value for _, value in own] + [name for name, _ in own if name not in _USUAL and not text.holds_name(name)]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def packages_of(code: str, modules: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the packages that code declares or imports, without those that alita includes.
+    """Return the packages that code declares or imports, except those that come with alita.
 
     Raises:
         LibraryError: The header of the code is wrong.

@@ -25,11 +25,11 @@ from agent.web.page import WebProblem
 from mcp_tools.text import one_line, printable
 
 _READ_BY_OCR = PICTURES | FILMS | {"pdf"}
-"""Kinds with readers that apply OCR themselves."""
+"""Kinds of files whose readers apply OCR themselves."""
 
 
 class Read(Action):
-    """Reads a part of a source. The finding has the text, what is left out, and how to read on."""
+    """Reads a part of a source. The finding has the text, a note about omitted content, and how to read on."""
 
     name = "read_file"
     function = function_form(
@@ -56,7 +56,7 @@ class Read(Action):
         return no_such_link(decision, state) or ""
 
     def may_repeat(self, decision: Decision, last: Step, state: State) -> bool:
-        """Return True while an attached file is unread."""
+        """Return True as long as an attached file is unread."""
         return has_unread_file(state) and not means_page(decision)
 
     def ruling(self, url: str, origins: Origins) -> Verdict:
@@ -126,7 +126,7 @@ def _finding(file: AttachedFile, part: dict[str, Any], description: str) -> str:
 
 
 async def read_instead(state: State, context: Context, url: str, why: str) -> Update:
-    """Read a page that could not be operated, with `why` as the first line; return a failed step if that fails, too."""
+    """Read a page whose browser task failed, with `why` as the first line. Return a failed step if this fails, too."""
     if "search" in state.get("without", []):
         return failed(state, context, why)
     try:
@@ -138,7 +138,7 @@ async def read_instead(state: State, context: Context, url: str, why: str) -> Up
 
 
 async def _read(decision: Decision, state: State, context: Context, before: str = "") -> Update:
-    """Return the requested part of a page, with its links, its source, and its file if the page is a file."""
+    """Return the requested part of a page with its links and source; and, if the page is a file, the attached file."""
     page = await page_watched(decision.file, context, state["question"])
     number = source_number(page.url, state.get("sources", []))
     limits = context.strategy(Role.COORDINATOR).limits

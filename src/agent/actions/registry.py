@@ -19,11 +19,11 @@ from mcp_tools.prompt import data_block
 _HINT_CHARS = 200
 _ALL = (RunPython(), CreateTool(), Read(), Search(), Browse(), Ask(), UseTool(), GiveAnswer())
 ACTIONS: dict[ActionName, Action] = {action.name: action for action in _ALL}
-"""Ordered as their functions in prompts, which keeps prompts cacheable."""
+"""All actions by name, in the order of their functions in prompts. A fixed order keeps prompts cacheable."""
 
 
 def refusal_of(decision: Decision, state: State) -> str | None:
-    """Return why a decision cannot be carried out; None if it can."""
+    """Return the reason why a decision cannot be carried out; None if it can."""
     action = ACTIONS[decision.action]
     if action.name in state.get("without", []):
         return f"{action.name} is not possible in this run."

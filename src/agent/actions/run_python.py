@@ -1,4 +1,4 @@
-"""The action that runs a program in the run's Python session, which keeps variables. The output is the finding."""
+"""The action that runs a program in the run's Python session, which keeps its variables."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 
 
 _SHOWN = 8_000
-"""Characters of output that an observation shows. The full output is kept in a file."""
+"""Maximum characters of output that an observation shows. The full output is kept in a file."""
 _NO_NETWORK = "Name the hosts in `hosts`, and use urllib.request, requests or httpx."
 _LOST = "The session was restarted: variables of earlier programs are gone."
 
 
 class RunPython(Action):
-    """Runs a program, which may import tools of the library and open the attached files."""
+    """Runs a program, which may import tools of the library and open attached files. Its output is the finding."""
 
     name = "run_code"
     function = function_form(
@@ -66,7 +66,7 @@ class RunPython(Action):
         return Decision(self.name, call.why, code=code, ending=call.ending, call=call.call_id)
 
     def may_repeat(self, decision: Decision, last: Step, state: State) -> bool:
-        """Return True if something was found since."""
+        """Return True if something has been found since."""
         return something_found_since(last, decision, state)
 
     async def run(self, state: State, context: Context) -> Update:
@@ -137,7 +137,7 @@ async def run_in_session(state: State, context: Context) -> Update:
 
 
 def _about_hosts(failure: str, may: Capabilities, needs: Needs) -> str:
-    """Return a note for a failed program that may not declare the hosts of an imported tool."""
+    """Return a note for a program that failed because it does not declare the hosts of an imported tool."""
     lacking = []
     for tool in needs.tools:
         hosts = [one for one in tool.capabilities.hosts if one not in may.hosts]
@@ -148,7 +148,7 @@ def _about_hosts(failure: str, may: Capabilities, needs: Needs) -> str:
 
 
 def _unseen(code: str, state: State, context: Context) -> str:
-    """Return a note about a path that the user named and that only a connected server can open."""
+    """Return a note if the program uses a path from the user's text that only a connected server can open."""
     seen = {str(path) for path in granted(state, context)}
     paths = re.findall(r"""["'](/[^"'\n]+)["']""", code) if external_of(state) else []
     unseen = next((path for path in paths if path not in seen and path.rstrip("/") in words_of_user(state)), "")
@@ -156,7 +156,7 @@ def _unseen(code: str, state: State, context: Context) -> str:
 
 
 async def _of_variables(done: Step, state: State, context: Context) -> Result | None:
-    """Return the variables that the form of the answer names, if the result lacks them."""
+    """Return the variables named in the form of the answer, if the result lacks them."""
     if not (names := variables_in(done["ending"].form)):
         return None
     if done["value"] is not None:
@@ -179,7 +179,7 @@ def _finding(outcome: SessionOutcome, text: str) -> str:
 
 
 def _without_quotes(shown: str) -> str:
-    """Return a text without its quotes, and other values unchanged."""
+    """Return a quoted text without its quotes, and anything else unchanged."""
     try:
         value = ast.literal_eval(shown)
     except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -1,4 +1,4 @@
-"""The action that searches the web, or one engine. The finding has quotations with their sources."""
+"""The action that searches the web or one engine. The finding has quotations with their sources."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mcp_tools.text import one_line
 
 
 class Search(Action):
-    """Searches, reads the best pages, and quotes them."""
+    """Searches, reads the best pages and quotes them."""
 
     name = "search"
     function = function_form(
@@ -37,7 +37,7 @@ class Search(Action):
         return Decision(self.name, call.why, query=query, source=source, call=call.call_id)
 
     def may_repeat(self, decision: Decision, last: Step, state: State) -> bool:
-        """Return True while the web gives new results."""
+        """Return True as long as the web gives new results."""
         return gave_something_new(last, state)
 
     def ruling(self, query: str, origins: Origins) -> Verdict:

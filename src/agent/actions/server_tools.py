@@ -1,4 +1,4 @@
-"""Tools of connected servers: some as functions, others by name and look-up, all as modules for programs."""
+"""Tools of connected servers: some have functions, others are looked up by name, and programs can import all."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from mcp_tools.tool import Json
 
 SERVER_TOOL = "server_tool"
 CALL_SERVER_TOOL = "call_server_tool"
-"""The host function behind all functions of the modules."""
+"""Name of the host function that all module functions call."""
 MODULES = "servers"
 ALL_TOOLS = 10_000
 ROOM = 16_000
-"""Characters for definitions that are shown in full."""
+"""Maximum characters of all definitions that are shown in full."""
 _LONGEST_LINE = 120
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
 _SOURCE = '''"""Tools of connected servers: a module for each server, a function for each tool."""
@@ -59,7 +59,7 @@ def external_named(name: Json, state: State) -> ToolRef | None:
 def arranged(
     own: Sequence[ToolRef], found: Sequence[ToolRef], known: Sequence[str], full: Collection[str]
 ) -> list[ToolRef]:
-    """Put known tools first, in their order, and mark those that have no room for a function as folded.
+    """Put known tools first, in their order, and mark tools as folded if there is no room for their functions.
 
     The order of new tools does not depend on the question, so that endpoints can reuse their work on a prompt.
 
@@ -67,7 +67,7 @@ def arranged(
         own: The tools of the library.
         found: All external tools, best match first.
         known: Names that were offered before.
-        full: Names that have a function already and keep it.
+        full: Names of tools that already have a function and keep it.
     """
     place = {name: number for number, name in enumerate(known)}
     room = ROOM - sum(_size(tool) for tool in found if tool.name in full)
@@ -83,7 +83,7 @@ def arranged(
 
 
 def arguments_schema(tool: ToolRef) -> dict[str, Any]:
-    """Return the schema of a tool's arguments. It has no text of a server, which only data blocks may hold."""
+    """Return the schema of a tool's arguments without the server's text, which belongs only in data blocks."""
     schema = tool.input_schema or {"type": "object"}
     return plain_schema(schema, described=False) if tool.is_external else schema
 
@@ -102,7 +102,7 @@ def definition(tool: ToolRef) -> str:
 
 
 def argument_notes(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the texts of a server about arguments, by path, that the schema of the function leaves out."""
+    """Yield a server's descriptions of arguments, each with its path. The function's schema leaves them out."""
     bare = plain_schema(schema, described=False)
     for name, part in schema.get("properties", {}).items():
         inner = next((one for one in (part.get("items"), part) if isinstance(one, dict) and "properties" in one), None)

@@ -48,7 +48,7 @@ def shown_tool(tool: Tool) -> ToolRef:
 
 
 async def tools_now(state: State, context: Context) -> list[ToolRef]:
-    """Return the shown tools. The tools of external servers are refreshed, since they may come late or change."""
+    """Return the tools to show. Tools of external servers are refreshed, since they may appear late or change."""
     tools = state["tools"]
     if not context.external.is_active or not state.get("steps") or state["purpose"].wants_tool:
         return tools
@@ -75,11 +75,11 @@ class CallResult:
     places: tuple[Place, ...] = ()
     """Pictures in the result of an external tool."""
     returned: tuple[Json, ...] = ()
-    """The value of an external tool for a program, as the only item; empty if the value is the text."""
+    """A tuple with the external tool's value for a program; empty if the value is the text."""
     files: Sequence[OutputFile] = ()
     """Files that a tool of the library wrote for the user."""
     called: tuple[str, ...] = ()
-    """Tools of the library that returned a result: this one, then the tools it called."""
+    """Library tools that returned a result: this tool, then the tools that it called."""
 
 
 async def call_tool(
@@ -90,7 +90,7 @@ async def call_tool(
     read: Sequence[Path] = (),
     doubts: Doubts | None = None,
 ) -> CallResult:
-    """Call a tool, which may open the files in `read`. Wrong arguments and failures are results for the model.
+    """Call a tool, which may open the files in `read`. Wrong arguments and failures become results for the model.
 
     The user is asked about requests to hosts for which `doubts` returns True.
     """
@@ -136,7 +136,7 @@ def ruling_on(tool: ToolRef, arguments: dict[str, Json], state: State, context: 
 
 
 async def call_external(context: Context, name: str, arguments: dict[str, Json], question: str) -> CallResult:
-    """Call a tool of an external server. Its text is data, even if it reports a failure.
+    """Call a tool of an external server. The text of its result is data, even if it reports a failure.
 
     Sounds and films in the result are transcribed for the question, if a model can do that.
     """

@@ -19,9 +19,9 @@ from mcp_tools.errors import LibraryError, UnknownToolError
 
 
 class UseTool(Action):
-    """Calls a tool. The finding is its result, or the problem.
+    """Calls a tool. The finding is the tool's result, or a description of the problem.
 
-    Each offered tool has its own function. This action's function is for listed tools of servers.
+    Each offered tool has its own function. This action's function calls the listed tools of servers.
     """
 
     name = "use_tool"

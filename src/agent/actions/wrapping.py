@@ -18,7 +18,7 @@ from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Capabilities, Json
 
 MOST_SHOWN = 10_000
-"""Characters of the listing of a package."""
+"""Maximum characters of a package's listing."""
 _LIMITS = Limits(wall_seconds=10, cpu_seconds=10, memory_mb=1_024)
 
 
@@ -26,7 +26,7 @@ async def read_package(requirement: str, task: str, context: Context) -> Wrapped
     """Return the functions and classes of a package that fit a task best.
 
     Raises:
-        UserError: The package may not be installed, is unavailable, or cannot be imported.
+        UserError: The package is not allowed, is unavailable, or cannot be imported.
     """
     name = package_name(requirement)
     label = label_of(requirement) if is_wrapped(requirement) else name
@@ -44,7 +44,7 @@ async def read_package(requirement: str, task: str, context: Context) -> Wrapped
         raise UserError(failure.message, remedy=failure.remedy) from None
     if outcome.problem is not None:
         raise UserError(f"{label} cannot be wrapped: {one_line(outcome.problem.message, 400)}")
-    match outcome.value:  # the package's own code ran on import, and may have changed the result
+    match outcome.value:  # code of the package ran on import and may have changed the result
         case {"version": str() as version, "modules": [*modules], "text": str() as text, "failure": str() as wrong}:
             if wrong or not modules:
                 why = f"importing it fails: {one_line(wrong, 400)}" if wrong else "it holds no module"

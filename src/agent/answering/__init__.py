@@ -1,1 +1,1 @@
-"""The result of a run: the answer, its form, its sources."""
+"""The result of a run: the answer, its form and its quality."""

@@ -79,21 +79,21 @@ class AnswerForm:
     """The form that a question asks for."""
 
     verbatim: bool
-    """The exact characters matter, so nothing is changed."""
+    """True if the exact characters matter, so that the answer is not changed."""
     quantity: bool
-    """A number in digits."""
+    """True if the answer is a number in digits."""
     count: bool
-    """A number and nothing else. `Nine` does not count, because it may be a film."""
+    """True if the answer is only a number. `Nine` does not count, because it may be a film."""
     form: tuple[str, ...]
-    """The names of the values in the form that is given, as in `Answer as: name, price`; one at most without one."""
+    """Names of the values in a given form such as `Answer as: name, price`; at most one name without a form."""
     pattern: Pattern
-    """`HH:MM`, `YYYY-MM-DD` or the number alone, where nothing else is asked for."""
+    """Pattern of an answer that is only a time, a date or a number."""
     units: bool
-    """The number's unit belongs to the answer."""
+    """True if the number's unit belongs to the answer."""
     places: int | None
     """Number of decimals to round to."""
     separator: str
-    """Separator of a list's elements; empty if no list is asked for."""
+    """Separator of the list's elements; empty if the question asks for no list."""
     alphabetical: bool
     reverse: bool
 
@@ -104,8 +104,8 @@ class AnswerForm:
 
 
 def asked_of(question: str) -> AnswerForm:
-    """Return the form that a question asks for; ambiguous wording counts as not asked for."""
-    if len(question) > _LONGEST:  # what lies between is data
+    """Return the form that a question asks for. Ambiguous wording is ignored."""
+    if len(question) > _LONGEST:  # the middle of a long question is data
         question = question[: _LONGEST // 2] + "\n" + question[-_LONGEST // 2 :]
     alphabetical = _ALPHABETICAL.search(question)
     quantity = bool(_QUANTITY.search(question)) and not _IN_WORDS.search(question)
@@ -159,7 +159,7 @@ def _places(question: str) -> int | None:
 
 
 ATTEMPTS = 2
-_VALUES = frozenset({"const", "default", "enum", "examples"})  # keywords of a schema below which there is no schema
+_VALUES = frozenset({"const", "default", "enum", "examples"})  # schema keywords with values that are not schemas
 _FENCED = re.compile(r"```\w*\n(.*?)\n?```", re.DOTALL)
 _TOKENS = 8_000
 _SYSTEM = (
@@ -169,7 +169,7 @@ _SYSTEM = (
 
 
 def checked_schema(text: str, name: str) -> dict[str, Any]:
-    """Return the JSON Schema in a text.
+    """Parse and check a JSON Schema.
 
     Raises:
         UsageError: The text is not a valid JSON Schema.
@@ -185,7 +185,7 @@ def checked_schema(text: str, name: str) -> dict[str, Any]:
         if not isinstance(schema, dict):
             raise ValueError("a schema is an object")
         Draft202012Validator.check_schema(schema)
-        Draft202012Validator(schema, registry=Registry()).is_valid(None)  # a loop of references ends here
+        Draft202012Validator(schema, registry=Registry()).is_valid(None)  # a loop of references fails here
         root = DRAFT202012.create_resource(schema)
         resolver = Registry().with_resource(root.id() or "", root).resolver(root.id() or "")
         for place, reference in _references(schema, resolver):
@@ -201,7 +201,7 @@ def checked_schema(text: str, name: str) -> dict[str, Any]:
 
 
 def _references(part: Any, place: Any) -> Iterator[tuple[Any, str]]:
-    """Yield the references in a schema, each with its resolver: a part with an `$id` is a separate schema."""
+    """Yield the references in a schema, each with its resolver, since a part with an `$id` is a separate schema."""
     from referencing.jsonschema import DRAFT202012
 
     if isinstance(part, list):
@@ -218,7 +218,7 @@ def _references(part: Any, place: Any) -> Iterator[tuple[Any, str]]:
 
 
 def wanted_form(schema: dict[str, Any]) -> str:
-    """The message to a model."""
+    """Return the message that asks a model for JSON of this schema."""
     return f"The answer is one JSON value, and nothing else, that fits this JSON Schema:\n{json.dumps(schema)}"
 
 
@@ -255,9 +255,9 @@ async def in_schema(text: str, question: str, schema: dict[str, Any], context: C
 _FIELD = re.compile(r"(?:0|[^\W\d]\w*)?(?:\[[^\[\]{}]+\])*")
 _SPEC = re.compile(r"json|[-+ ]?#?0?\d{0,2}[,_]?(?:\.\d{1,2})?[bcdeEfFgGosxX%]?")
 _EXACT = 1e9
-"""Below this, a float has at least six decimals."""
+"""A float below this has at least six exact decimals."""
 _NO_VALUE = re.compile(r"<[^\n]* at 0x[0-9a-fA-F]+>|<built-in (?:function|method) [^\n]*>")
-"""The repr of an object without a JSON value."""
+"""Finds the repr of an object that has no JSON value."""
 _YES_OR_NO = re.compile(r"\byes\b[^.?!]{0,20}\bno\b", re.IGNORECASE)
 _TRUE_OR_FALSE = re.compile(r"\btrue\b[^.?!]{0,20}\bfalse\b", re.IGNORECASE)
 _ASKS_WHETHER = re.compile(
@@ -267,9 +267,9 @@ _ASKS_WHETHER = re.compile(
 
 
 def problem_of(form: str, *, may_be_plain: bool = False) -> str:
-    """Return why a form gives no answer; empty if it gives one.
+    """Return the reason why a form cannot give an answer; empty if it can.
 
-    A plain text gives one only if files are the result, for example a program's.
+    A form without placeholders is accepted only if the result is a file, for example from a program.
     """
     try:
         parts = [part[1:] for part in Formatter().parse(form) if part[1] is not None]
@@ -284,14 +284,14 @@ def problem_of(form: str, *, may_be_plain: bool = False) -> str:
 
 
 def variables_in(form: str) -> list[str]:
-    """Return the variable names that a form may mean; none if one part is the whole result."""
+    """Return the variable names that a form may mean; empty if a part of it is the whole result."""
     fields = [field for _, field, _, _ in Formatter().parse(form) if field is not None]
     names = [field.partition("[")[0] for field in fields]
     return list(dict.fromkeys(names)) if all(name.isidentifier() for name in names) else []
 
 
 def answer_of(done: Step, question: str) -> str:
-    """Return the answer from a step's result; empty if it is no answer. Keys name parts of what a program printed, too.
+    """Return the answer from a step's result; empty if the step gives no answer.
 
     Raises:
         ValueError: The result lacks a part that the form names, or cannot be formatted that way.
@@ -330,7 +330,7 @@ def _part(value: Json, field: str) -> Json:
 
 
 def _parsed(value: Json) -> Json:
-    """Return the value in a printed text, as JSON or Python; other texts unchanged."""
+    """Parse a printed text as JSON or as a Python literal. Return any other text unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", "(", '"'):
         for read in (json.loads, _literal):
             with contextlib.suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -347,11 +347,11 @@ def _literal(text: str) -> Json:
 def _set_as_list(value: Any) -> list[Any]:
     if not isinstance(value, set):
         raise TypeError("this is not JSON")
-    return sorted(value)  # of values that have no order, such as 1 and "a", a TypeError
+    return sorted(value)  # raises TypeError for values without an order, such as 1 and "a"
 
 
 def _formatted(value: Json, spec: str) -> str:
-    """Return a value in a format. Texts such as `24.50` and `3/4` count as numbers."""
+    """Return a value formatted with a format spec. Texts such as `24.50` and `3/4` count as numbers."""
     number: Any = value
     for read in (int, _decimal, Fraction) if isinstance(value, str) else ():
         with contextlib.suppress(ValueError, ZeroDivisionError):
@@ -371,7 +371,7 @@ def _decimal(text: str) -> Decimal:
 
 
 def answer_text(value: Json, question: str) -> str:
-    """Return a computed value as the answer to a question, with the decimals and the yes or no that it asks for."""
+    """Return a computed value as the answer to a question, rounded and with yes or no as the question asks."""
     if isinstance(value, bool) and _asks_yes_or_no(question):
         return "yes" if value else "no"
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _EXACT:

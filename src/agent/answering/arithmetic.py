@@ -22,10 +22,10 @@ _NO_ARITHMETIC = re.compile(
     rf"^(?:{_DATE})$"
     rf"|(?<![\d.])\d{{4}}-{_MONTH}-{_DAY}(?![\d.])"
     r"|^(?:\+?\(?\d{1,4}\)?-)*\d{3}-\d{4}$"  # telephone numbers
-    r"|^\d{3}-\d\d-\d{4}$|^97[89](?:-\d+){4}$"  # numbers of persons and books
+    r"|^\d{3}-\d\d-\d{4}$|^97[89](?:-\d+){4}$"  # social security numbers and ISBNs
     r"|^(?:9/11|24/7)$"
 )
-"""Dates such as 2024-10-12, 3/4/2021 and 3-4-5, and other things that are written with signs between numbers."""
+"""Dates such as 2024-10-12, 3/4/2021 and 3-4-5, and other texts with signs between numbers."""
 _MAX_LENGTH = 300
 _MAX_DIGITS = 2000
 _MAX_EXPONENT = 10_000
@@ -34,11 +34,11 @@ _SIGNIFICANT = 12
 
 
 def compute(question: str) -> str | None:
-    """The exact result of a question that is nothing but arithmetic; None when it is anything else.
+    """Return the exact result of a question that is pure arithmetic; None for any other question.
 
-    Knows + - * / // % ** ^ and parentheses, with × ÷ · − as people type them and commas between thousands. A result
-    without a finite decimal form gets twelve significant digits, or all digits of its integer part.
-    Dates, telephone numbers and percentages are not arithmetic.
+    Supports + - * / // % ** ^ and parentheses, the signs × ÷ · −, and commas between thousands. A result without a
+    finite decimal form has twelve significant digits, or all digits of its integer part. Dates, telephone numbers and
+    percentages are not arithmetic.
     """
     text = " ".join(_LEAD.sub("", question).strip().rstrip("?=. ").split())
     if len(text) > _MAX_LENGTH or not _PLAIN.match(text) or _PERCENT.search(text) or _NO_ARITHMETIC.search(text):

@@ -70,7 +70,7 @@ _REMADE = re.compile(
     r"|\b(?:over|under|above|below|beyond|within|up to|before|after|past)\s+(?:[^\W\d]+\s+){0,2}[$€£¥]?[-−–]?\d",
     re.IGNORECASE,
 )
-"""Words and signs that change the value of the number next to them: `5 and a half`, `more than 5`, `before 12:30`."""
+"""Words and signs that change the meaning of the number next to them: `5 and a half`, `more than 5`, `before 12:30`."""
 _LONGEST_SENTENCE = 300
 _CARDINALS = {
     "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
@@ -85,16 +85,16 @@ _UNITS = {
     "min": "minutes?", "s": "seconds|nearest second", "ft": "feet", "in": "inch(?:es)?", "mi": "miles?",
     "lb": "pounds?", "lbs": "pounds?", "usd": "dollars?", "eur": "euros?", "gbp": "pounds?",
 }  # fmt: skip
-"""Words for a unit in a question."""
+"""Words that a question may use for a unit."""
 _EVERYDAY = frozenset({"a", "am", "as", "at", "i", "in"})
 """Short units that are also common words."""
 _SCALES = re.compile(r"\b(?:hundred|thousand|million|billion|trillion)s?\b", re.IGNORECASE)
 
 
 def final_answer(text: str, question: str | None = None) -> str:
-    r"""The text after the last `FINAL ANSWER:`, in the last `<answer>` or `\boxed{}`, without sources behind it.
+    r"""Return the text after the last `FINAL ANSWER:`, or in the last `<answer>` or `\boxed{}`, without its sources.
 
-    They are kept if the question is about such marks or is unknown.
+    The marks are kept if the question is about such marks or is unknown.
     """
     said = _marked(text)
     return said if question is None or _ABOUT_MARKS.search(question) else _unmarked(said)
@@ -109,7 +109,7 @@ def _unmarked(text: str) -> str:
 
 
 def _boxed(text: str) -> str:
-    """Return the content of the box at the end of the text, with nested braces; else the text."""
+    """Return the content of the box at the end of the text, including nested braces. Without a box, return the text."""
     boxes = list(_BOX.finditer(text))
     if not boxes:
         return text
@@ -127,7 +127,7 @@ def _boxed(text: str) -> str:
 
 
 def _marked(text: str) -> str:
-    """The text after the last `FINAL ANSWER:` that something follows, else what is before it, or the text itself."""
+    """Return the text after the last non-empty `FINAL ANSWER:`, else the text before it, or the whole text."""
     marks = list(_MARK.finditer(text))
     if not marks:
         return text.strip()
@@ -136,7 +136,7 @@ def _marked(text: str) -> str:
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     for mark, end in reversed([*zip(marks, ends, strict=True)]):
         said = text[mark.end() : end].strip()
-        if said.endswith("**") and said.count("**") % 2:  # an emphasis began before it: `**FINAL ANSWER: 42**`
+        if said.endswith("**") and said.count("**") % 2:  # the emphasis began before the mark: `**FINAL ANSWER: 42**`
             said = said[:-2].rstrip()
         if said:
             return said
@@ -171,7 +171,7 @@ def _bare(text: str) -> str:
 
 
 def _ends_a_sentence(text: str) -> bool:
-    """Return True if the last full stop ends the sentence, as in `Paris.`, and not a word, as in `D.C.`."""
+    """Return True if the last full stop ends a sentence, as in `Paris.`, and not an abbreviation, as in `D.C.`."""
     if not text.endswith("."):
         return False
     word = _BETWEEN_WORDS.split(text.split()[-1][:-1])[-1]
@@ -190,7 +190,7 @@ def _list_in_order(text: str, asked: AnswerForm) -> str:
 
 
 def _elements(text: str, sign: str) -> list[str]:
-    """The elements of a list that is written as lines, or in one line; none if that is not clear."""
+    """Return the elements of a list written as lines or on one line; empty if they are unclear."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) > 1:
         return [_BULLET.sub("", line, count=1).strip() for line in lines]
@@ -204,7 +204,7 @@ def _elements(text: str, sign: str) -> list[str]:
 
 
 def _in_form(text: str, asked: AnswerForm) -> str:
-    """Return the values of a given form; numbers lose a unit that is the form's own word: `Kell, 23 degrees`."""
+    """Return the values of a given form. A number loses a unit that the form names, as in `Kell, 23 degrees`."""
     values = [value.strip() for value in text.split(",")]
     if len(values) != asked.parts:
         return text
@@ -240,7 +240,7 @@ def _counted(text: str, asked: AnswerForm, question: str) -> str:
 
 
 def _named(currency: str, unit: str, question: str) -> bool:
-    """Return True if the question names the currency and every word of the unit, so that the number is enough."""
+    """Return True if the question names the currency and every word of the unit, so that the answer may omit them."""
     asked = question.lower()
     if currency and not re.search(_CURRENCIES[currency], asked):
         return False
@@ -251,7 +251,7 @@ def _named(currency: str, unit: str, question: str) -> bool:
 
 
 def _is_named(word: str, asked: str) -> bool:
-    """Return True if the question has the word: a short one as a whole, since `h` begins `how`, else as a beginning."""
+    """Return True if the question has the word. A short word must match a whole word, since `how` begins with `h`."""
     stem = word if len(word) < 4 else word.removesuffix("s")
     if word in _UNITS and re.search(rf"\b(?:{_UNITS[word]})\b", asked):
         return True

@@ -1,4 +1,4 @@
-"""Quality of an answer, by rules about its basis: computed, read, found on the web, or only claimed."""
+"""Judges an answer by its basis: computed, read, found on the web, or only claimed."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _HEDGE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """The basis of an answer, and its certainty."""
+    """The basis and certainty of an answer."""
 
     basis: Basis
     confidence: Confidence
     complete: bool
     """False if a limit, or the answer itself, says that something is missing."""
     sources: int
-    """Sites that the answer cites."""
+    """Number of websites that the answer cites."""
     agreeing: int
-    """Number of sources with quotations that contain a short answer word for word."""
+    """Number of sources whose quotations contain a short answer word for word."""
     why: str
 
     @property
     def is_doubtful(self) -> bool:
-        """True if another attempt is worthwhile: the answer itself says that something is missing."""
+        """True if the answer itself says that something is missing, so that another attempt is worthwhile."""
         return not self.complete and self.basis != "none"
 
 

@@ -1,1 +1,1 @@
-"""Outside calls of a run. Each passes the recorder: journal, budget, consent, the call itself, cost, events."""
+"""External calls of a run. The recorder handles each call's journal entry, budget, consent, cost and events."""

@@ -1,4 +1,4 @@
-"""The tools of other people's MCP servers: searched and called, with consent where a call needs it."""
+"""Searches and calls the tools of external MCP servers, with consent for calls that need it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ExternalTools:
         self._calls = calls
         self._keep = keep
         self._found: dict[str, list[ToolRef]] = {}
-        """The last result of each search. The journal has a later one only if it differs."""
+        """The last result of each search. A later result is only recorded if it differs."""
 
     async def search(self, query: str, limit: int) -> list[ToolRef]:
         """Return the tools that fit a query, best first."""
@@ -71,7 +71,7 @@ class ExternalTools:
         return list(self._found[query])
 
     async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> ServerReply:
-        """Call a tool, or return the recorded reply. Failures are replies, too. Its files are in the workspace."""
+        """Call a tool, or return the recorded reply, which may be a failure. The workspace has the reply's files."""
         servers = self._servers
 
         async def refused() -> dict[str, Any] | None:

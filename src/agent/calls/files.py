@@ -1,4 +1,4 @@
-"""Inspecting, reading and copying the files of a run. A replay opens no file."""
+"""Inspects, reads and copies the files of a run. A replay opens no file."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 KIND = "file"
 _MAX_NAMED = 200
-"""Extracted files that are named for one file; programs find the others in the same folder."""
+"""Maximum number of extracted files to name per file. Programs find the others in the same folder."""
 _BEGINNING_CHARS = 1_500
 _ALL_PAGES = 100_000
 _SHOWN = "shown"
-"""Folder of the pictures that models are sent. Their names are hashes of their content."""
+"""Folder for the pictures that are sent to models. File names are hashes of the content."""
 _FROM_FOLDER = "folder"
-"""Folder of copies from the user's folder. Their names are hashes of their content."""
+"""Folder for copies from the user's folder. File names are hashes of the content."""
 _MAX_COPY_BYTES = 256_000_000
 _MAX_TEXT_CHARS = 5_000_000
 _MAX_SCRIPT_CHARS = 1_000_000
@@ -119,7 +119,7 @@ class RecordedFiles:
         return part
 
     async def picture(self, path: Path, name: str, *, page: int = 1) -> dict[str, Any]:
-        """Return a copy of a picture, or of a PDF's page, that models take.
+        """Return a copy of a picture or PDF page in a format that models accept.
 
         Returns:
             See `agent.files.media.image.save_shown`; or a `problem`.
@@ -139,7 +139,7 @@ class RecordedFiles:
         return self._pictures[path, page]
 
     async def copy(self, folder: Path, name: str) -> Path | None:
-        """Copy a file out of a folder that others may change; None if it cannot be read."""
+        """Copy a file out of a folder that others may change. Return None if it cannot be read."""
 
         async def perform() -> dict[str, str]:
             return {"copy": await asyncio.to_thread(_copied, folder, name, self._folder / _FROM_FOLDER)}
@@ -169,7 +169,7 @@ class RecordedFiles:
         failed: Callable[[FileProblem], dict[str, Json]],
         stopped: str,
     ) -> Any:
-        """Return the result of a call that ends with the run's time; `failed` turns a problem into a result."""
+        """Return the result of a call within the run's time limit. `failed` turns a problem into a result."""
 
         async def outcome() -> Json:
             try:
@@ -202,7 +202,7 @@ async def _as_text(path: Path, name: str, folder: Path, speech: Speech | None) -
 
 
 def _copied(folder: Path, name: str, target: Path) -> str:
-    """Copy a file, and return the path of the copy, which depends on its content; empty if it cannot be read."""
+    """Copy a file and return the path of the copy, which is named by its content; empty if it cannot be read."""
     from agent.material.folder import copied, opened, opened_file, parent_of
 
     with (
@@ -232,5 +232,5 @@ def _size(path: Path) -> int:
 
 
 def _problem_text(problem: FileProblem) -> str:
-    """Return the text of a problem for a model. A missing file has no remedy that a model could use."""
+    """Return a problem as text for a model. The remedy is left out if a file is missing, as a model cannot apply it."""
     return problem.message if problem.reason == "missing" else f"{problem.message} {problem.remedy}".strip()

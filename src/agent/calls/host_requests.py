@@ -1,4 +1,4 @@
-"""Permission for calls of tools and programs, and their requests to hosts, which are recorded and replayed."""
+"""Asks permission for calls of tools and programs, and sends, records and replays their requests to hosts."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 KIND = "host"
 Doubts = Callable[[HostRequest], bool]
-"""Returns True if a request may come from foreign text alone."""
+"""Returns True if a request is doubtful; see `doubts_of`."""
 
 
 def whoever_is(tool: Tool, needs: Needs) -> HostToReach:
-    """Return a tool for the question to the user, without host and method."""
+    """Return the question to the user about a tool, without host and method."""
     is_approved = tool.status is Status.VERIFIED
     source = needs.version_of(tool) if is_approved else ""
     imports = tuple(needs.modules)
@@ -44,14 +44,14 @@ def whoever_is(tool: Tool, needs: Needs) -> HostToReach:
 
 
 def packages_of_call(tool: Tool, needs: Needs) -> tuple[str, ...]:
-    """Return the packages that a call and its imported tools import; for a program, all that it declares."""
+    """Return the packages that a call and its imported tools need; for a program, all declared packages."""
     if not tool.name:
         return needs.and_packages(tool.capabilities.packages)
     return needs.and_packages(imported(tool.source, tool.capabilities.packages))
 
 
 def in_force(tool: Tool) -> Capabilities:
-    """Return the capabilities that apply: declared time and memory only count for an approved tool."""
+    """Return the capabilities in force. Declared time and memory only apply to an approved tool."""
     may = tool.capabilities
     return may if tool.status is Status.VERIFIED else replace(may, seconds=None, memory_mb=None)
 
@@ -71,7 +71,7 @@ async def carrying(
     The user is asked about requests for which `doubts` returns True, even if others are allowed without asking.
 
     Raises:
-        HostError: A declared host cannot be read.
+        HostError: A declared host is malformed.
     """
     if not needs.hosts:
         yield None
@@ -108,7 +108,7 @@ def _declared_hosts(needs: Capabilities) -> list[Host]:
 
 
 def call_consent(settings: Settings, ask: AskUser | None, tell: Callable[[str], None]) -> CallConsent:
-    """Return the consent for calls outside of a run. `ask` asks the user, `tell` reports downloads."""
+    """Return the consent for calls outside a run. `ask` asks the user, `tell` reports downloads."""
     policy = partial(Policy.read, settings.config_dir)
     environments = Environments(settings.data_dir / ENVIRONMENTS, tell)
     return CallConsent(settings.hosts, HostGrants(settings.data_dir), policy, environments, ask)
@@ -139,13 +139,13 @@ async def carried(
     is_new: bool = False,
     is_only_reviewed: bool = False,
 ) -> AsyncIterator[Carry | None]:
-    """Ask permission for one call of a tool outside of a run, and carry its requests; see `carrying`.
+    """Ask permission for a tool call outside a run, and carry its requests; see `carrying`.
 
-    A tool without a name is a program. `is_new`: nobody has approved the tool yet. `is_only_reviewed`: nobody is about
-    to approve it, so no rule and no setting allows it anything without asking.
+    A tool without a name is a program. With `is_new`, nobody has approved the tool yet. With `is_only_reviewed`, the
+    tool is not about to be approved either, so that no rule or setting allows anything without asking.
 
     Raises:
-        NotPermittedError: The call needs something that it may not use.
+        NotPermittedError: The call needs something that it is not permitted to use.
         PolicyError: The policy file is wrong.
     """
     who, wanted = whoever_is(tool, needs), needs_in(in_force(tool), packages_of_call(tool, needs))
@@ -169,7 +169,7 @@ class RecordedHosts:
         calls: Records the requests.
         consent: Permits calls and requests.
         leaks: Blocks known leaks.
-        is_closed: True if the run may reach no host.
+        is_closed: True if the run must not reach any host.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class RecordedHosts:
         self._leaks = leaks
         self._is_closed = is_closed
         self._numbers: Counter[str] = Counter()
-        """Number of equal requests so far, by request, to distinguish them when a run is resumed."""
+        """Number of times each request was made so far, to tell equal requests apart when a run is resumed."""
 
     async def stored_keys(self) -> str:
         """Return a text about the stored keys and their hosts, for the model; empty without keys."""
@@ -217,14 +217,14 @@ class RecordedHosts:
         *,
         is_new: bool = True,
     ) -> AsyncIterator[Carry | None]:
-        """Ask permission for a program or a call, and carry its requests. Packages of new code are installed.
+        """Ask permission for a program or a call, and carry its requests. Packages that new code needs are installed.
 
         A run without searches reaches no host.
 
         Raises:
-            NotPermittedError: It needs what it may not use.
+            NotPermittedError: The code needs something that it is not permitted to use.
             PolicyError: The policy file is wrong.
-            HostError: A declared host is malformed, or this run may reach no host.
+            HostError: A declared host is malformed, or this run must not reach any host.
         """
         if may.hosts and self._is_closed:
             raise HostError(f"{', '.join(may.hosts)} cannot be reached: this run goes without searches")
@@ -236,7 +236,7 @@ class RecordedHosts:
             if fetched and (why := await self._consent.refusal_of_packages(fetched, asks=permit.asks)):
                 raise NotPermittedError(why)
             if self._settings is None:
-                _declared_hosts(may)  # raises again what was raised when it was recorded
+                _declared_hosts(may)  # raises the recorded error again
                 yield None
                 return
             judge = doubts if may.hosts and self._consent.may_allow_hosts else None

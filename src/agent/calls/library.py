@@ -28,7 +28,7 @@ class RecordedGaps:
         self._reviewed = reviewed
 
     async def find(self, question: str, kind: str) -> tuple[GapRecord, ...]:
-        """Return the records that fit a question best; they count as shown in this run."""
+        """Return the records that fit a question best, and note that this run has shown them."""
 
         async def look() -> tuple[GapRecord, ...]:
             if self._records is None:
@@ -65,7 +65,7 @@ class RecordedLibrary:
         return list(await self._recorded({"search": query, "limit": limit}, tuple[Tool, ...], look))
 
     async def offered(self, question: str, *, most: int, small: int) -> Offer:
-        """Return the tools that fit a question, and others: all of a small library, the nearest of a large one."""
+        """Return the tools that fit a question, then others: all of a small library, or the nearest of a large one."""
         request: dict[str, Json] = {"offered": question, "most": most, "small": small}
         return await self._recorded(request, Offer, lambda: self._library.offered(question, most=most, small=small))
 
@@ -105,7 +105,7 @@ class RecordedLibrary:
         return registered
 
     async def merge(self, tool: Tool, name: str) -> Tool:
-        """Make a tool known by the name of an equivalent one, too."""
+        """Add the name of an equivalent tool as another name of this tool."""
         request: dict[str, Json] = {"merge": tool.name, "name": name}
         merged = await self._recorded(request, Tool, lambda: self._library.merge(tool, name))
         self._known[tool.name] = merged

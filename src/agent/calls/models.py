@@ -1,4 +1,4 @@
-"""The models of a run: their completions are recorded and replayed, and count against the budget."""
+"""The models of a run. Their completions are recorded and replayed, and count against the budget."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class RecordedModel:
 
     @property
     def name(self) -> str:
-        """The model that answered last, which may be a fallback; a replay finds the same."""
+        """Name of the model that answered last, which may be a fallback. A replay gives the same name."""
         return self._answering
 
     async def complete(self, request: Request) -> Completion:
-        """Complete, or return the recorded completion; then `on_delta` gets the text in one piece."""
+        """Return a completion. If it was recorded, `on_delta` gets its text in one piece."""
         started = time.monotonic()
 
         async def ask() -> Json:
@@ -59,7 +59,7 @@ class RecordedModel:
         )
 
     def _key(self, request: Request) -> dict[str, Any]:
-        """Return the fields that identify a recorded call: all but the listener and default values."""
+        """Return the fields that identify a recorded call: all except the listener and default values."""
         given = {field.name: getattr(request, field.name) for field in fields(request) if field.name != "on_delta"}
         key = {name: value for name, value in given.items() if value is not None and value != "auto"}
         return {"model": self._wanted, **key}

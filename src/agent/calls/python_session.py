@@ -33,7 +33,7 @@ LIMITS = Limits(wall_seconds=120, memory_mb=2048, output_bytes=400_000, file_byt
 MOST_CALLS = 100
 _LONGEST_REQUEST = 400_000
 _MOST_REQUESTED = 2_000_000
-"""Characters of JSON in the arguments of all calls of a program, which the journal keeps."""
+"""Maximum characters of JSON in the arguments of all calls of a program. The journal keeps these arguments."""
 
 Answering = Callable[[str, dict[str, Json]], Awaitable[Json]]
 
@@ -50,7 +50,7 @@ class LivePython:
     host: Answering | None = None
     """Answers the calls of the program that is running."""
     tools: set[str] = field(default_factory=set)
-    """Tools of the library that were given to this process."""
+    """Names of the library tools that were loaded into this process."""
 
     async def answer(self, name: str, arguments: dict[str, Json]) -> Json:
         """Answer a call of the running program."""
@@ -66,15 +66,14 @@ class LivePython:
 class PythonSession:
     """Runs blocks of code in one process, or returns the recorded outcomes.
 
-    Calls of the run's functions are recorded one by one. A replay makes the same calls, so that the run
-    knows afterwards what it knew then; its sandbox is None. Programs may read the folders, and write into the copy of
-    the user's folder. A `live` process belongs to
-    the conversation and stays open.
+    Calls to the run's functions are recorded one by one. A replay makes the same calls, so that the run has the same
+    information afterwards; its sandbox is None. Programs may read the folders and write into the copy of the user's
+    folder. A `live` process belongs to the conversation and stays open.
 
     Attributes:
-        text: The programs so far, for checks of their requests.
-        results: Results of external servers for programs, by the server's name.
-        sent: Arguments of programs' calls, in parts.
+        text: The programs so far, for checks of requests.
+        results: Results of external servers, by server name.
+        sent: Arguments of the programs' calls, in parts.
         written: Files that the last block wrote for the user.
     """
 
@@ -130,9 +129,9 @@ class PythonSession:
         carry: Carry | None = None,
         seconds: float | None = None,
     ) -> SessionOutcome:
-        """Run a block with packages that the user allowed. `carry` answers its requests to hosts.
+        """Run a block with the packages that the user allowed. `carry` answers its requests to hosts.
 
-        `seconds` is the time limit that the block declares, if that is more than usual.
+        `seconds` is the block's declared time limit, if it is longer than usual.
 
         The block may import the tools and the modules of servers.
 
@@ -155,9 +154,9 @@ class PythonSession:
                 session.import_from(await self._built(self._environments, packages))
             before = self._outputs.snapshot() if self._outputs is not None else {}
             of_copy = {}
-            if self._copy is not None:  # many files may be in it
+            if self._copy is not None:  # the copy may have many files
                 of_copy = await asyncio.to_thread(Outputs(self._copy.folder).snapshot)
-            async with self._calls.budget.within():  # the program counts, but not the installing of packages
+            async with self._calls.budget.within():  # installing packages does not count against the time limit
                 left = self._calls.budget.seconds_left
                 most = max(LIMITS.wall_seconds, seconds or 0)
                 limits = replace(LIMITS, wall_seconds=most if left is None else max(0.5, min(most, left)))
@@ -167,7 +166,7 @@ class PythonSession:
             outcome = replace(outcome, called=tuple(one for one in outcome.called if one.name in self._live.tools))
             written = self._outputs.kept_since(before) if self._outputs is not None else []
             if self._outputs is not None and outcome.problem is not None and outcome.problem.kind == "quota":
-                # an unreadable folder would stop every further program
+                # an unreadable folder would stop all later programs
                 self._outputs.remove_new_folders({*before, *(file.name for file in written)})
             await asyncio.to_thread(self._remove_new_in_copy, of_copy)
             return {
@@ -190,7 +189,7 @@ class PythonSession:
     async def _built(self, environments: Environments, packages: Sequence[str]) -> Path:
         try:
             return await environments.ready(packages)
-        except AlitaError as error:  # it ends the step, not the run
+        except AlitaError as error:  # the error ends the step, not the run
             raise ModelFixableError(f"The packages are not there: {error}") from error
 
     def _opened(self, files: Sequence[Path], modules: Mapping[str, str], functions: Sequence[str]) -> Session:
@@ -222,27 +221,27 @@ class PythonSession:
         return [*outputs, *([self._copy] if self._copy is not None else [])]
 
     async def variables(self, names: Sequence[str]) -> Result | None:
-        """Return variables of the programs as an object; None if one is missing or is not a JSON value.
+        """Return the programs' variables as an object; None if one is missing or is not a JSON value.
 
         Raises:
             StoppedError: The run's time is over.
         """
         code = f"{{name: globals()[name] for name in {list(names)!r}}}"
         request: dict[str, Json] = {"code": code, "modules": []}
-        if self._live.session is None and not self._calls.journal.holds(KIND, request):  # a run of an earlier version
+        if self._live.session is None and not self._calls.journal.holds(KIND, request):  # missing in older runs
             return None
         assert self._answer is not None
         return (await self.run(code, files=(), tools={}, functions=(), answer=self._answer)).result
 
     async def _host(self, name: str, arguments: dict[str, Json]) -> Json:
         assert self._answer is not None
-        if name == FETCH:  # the carrier has its own limits and records
+        if name == FETCH:  # the carrier limits and records requests itself
             if self._carry is None:
                 raise FunctionCallError("This program declares no hosts.")
             return await self._carry(HostRequest.read(arguments))
         if len(self._asked) >= MOST_CALLS:
             raise FunctionCallError(f"A program may call the run's functions {MOST_CALLS} times.")
-        if name != "show":  # which keeps the picture in a file
+        if name != "show":  # `show` keeps its picture in a file
             self._room -= (size := len(json.dumps(arguments)))
             if size > _LONGEST_REQUEST or self._room < 0:
                 most = f"{_LONGEST_REQUEST:,} in one call, {_MOST_REQUESTED:,} in all"

@@ -1,4 +1,4 @@
-"""The one way out of a run: every outside call is journaled, limited, permitted, paid and reported here."""
+"""Makes all external calls of a run: records them, checks limits and consent, and reports cost and events."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mcp_tools.tool import Json
 
 T = TypeVar("T")
 Limit = Literal["none", "time", "model"]
-"""`time`: the call ends when the run's time is over. `model`: it also counts against tokens and money."""
+"""Limits on a call. `time`: it ends when the run's time is over. `model`: it also counts against tokens and money."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """Makes the outside calls of one run, or returns what its journal holds."""
+    """Makes the external calls of a run, or returns the recorded results."""
 
     journal: Journal
     budget: Budget = field(default_factory=Budget)
@@ -50,17 +50,17 @@ class Recorder:
             kind: The journal's name for such calls.
             request: Everything that the result depends on. With `kind`, it is the key in the journal.
             work: Makes the call.
-            form: Type of the result; a result without one is plain JSON.
+            form: Type of the result. Without a type, the result is plain JSON.
             limit: Limits of the run that end the call.
-            consent: Returns None if the call may be made, or else the result that says why not.
-            cost: Returns the cost of a result, or of a reply that was unusable.
+            consent: Returns None if the call may be made, else a result that says why not.
+            cost: Returns the cost of a result or of an unusable reply.
             events: Returns the events of a result.
             reports_itself: True if `work` reports its cost and events, so that only a replay reports them here.
 
         Raises:
             AlitaError: The call failed, now or when it was recorded.
             StoppedError: A limit is reached.
-            RunError: A replay was asked for a call that the run did not make.
+            RunError: A replay made a call that is not in the journal.
         """
 
         async def perform() -> T:
@@ -89,6 +89,6 @@ class Recorder:
 
 
 def opened(caller: T | None) -> T:
-    """Return what makes the calls. A replay has None, and makes no call."""
+    """Return the caller. It is None only in a replay, which makes no call."""
     assert caller is not None, "a call that is not recorded needs something that makes it"
     return caller

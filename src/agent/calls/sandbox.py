@@ -1,4 +1,4 @@
-"""The sandbox of a run: its outcomes are recorded and replayed."""
+"""The sandbox of a run. Its outcomes are recorded and replayed."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from mcp_tools.sandbox.protocol import (
 from mcp_tools.tool import Json
 
 _MIN_SECONDS = 0.5
-"""Minimum time of a call, so that a short call can still end when the run's time is over."""
+"""Minimum seconds for a call, so that a short call can still finish when the run's time is over."""
 
 
 class RecordedSandbox:
-    """The sandbox of a run. For a replay, `sandbox` is None. No call exceeds the time that the run has left."""
+    """The sandbox of a run. For a replay, `sandbox` is None. No call takes longer than the run's remaining time."""
 
     def __init__(self, sandbox: Sandbox | None, calls: Recorder) -> None:
         self._sandbox = sandbox
@@ -79,6 +79,6 @@ class RecordedSandbox:
         return opened(self._sandbox).session(read=read, write=write, modules=modules, functions=functions, host=host)
 
     async def aclose(self) -> None:
-        """End the sandbox, not the journal."""
+        """Close the sandbox, but not the journal."""
         if self._sandbox is not None:
             await self._sandbox.aclose()

@@ -1,4 +1,4 @@
-"""Searching, reading and operating the web in a run, with the leak guard. A replay opens no connection."""
+"""Web searches, pages and browser tasks of a run, with the leak guard. A replay opens no connection."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RecordedWeb:
     """Searches and reads the web, or returns the recorded results. Known leaks are blocked.
 
     Args:
-        open_web: Opens the engines and the reader before the first search or page; None for a replay.
+        open_web: Opens the search engines and the page reader when they are first needed; None for a replay.
         calls: Records the searches and pages.
         guard: Blocks known leaks.
     """
@@ -55,11 +55,11 @@ class RecordedWeb:
         self._guard = guard
         self._pages: dict[str, Page] = {}
         self._ahead: dict[str, asyncio.Task[Any]] = {}
-        """Tasks that began before their step, by address or query."""
+        """Tasks that were started before their step, by address or query."""
         self.links: dict[str, str] = {}
         """Addresses of pages, their links and search results, by each equivalent form of the address."""
         self.texts: list[str] = []
-        """Texts of search results and pages. Addresses inside these texts do not count as links."""
+        """Texts of search results and pages. Addresses written in these texts do not count as links."""
 
     def _web(self) -> tuple[Engines, PageReader]:
         self._opened = self._opened or opened(self._open_web)()
@@ -147,12 +147,12 @@ class RecordedWeb:
         return shown
 
     def _begun(self, key: str) -> asyncio.Task[Any] | None:
-        """Return the task that began ahead, once; None inside that task."""
+        """Return and forget the task that was started ahead; None inside that task."""
         task = self._ahead.get(key)
         return None if task is None or task is asyncio.current_task() else self._ahead.pop(key)
 
     async def read(self, url: str) -> Page:
-        """Return the page at an address. A page is read once in a run.
+        """Return the page at an address. Each page is fetched only once per run.
 
         Raises:
             WebProblem: It could not be fetched, or is a known leak.
@@ -167,7 +167,7 @@ class RecordedWeb:
         try:
             page = await self._page_at(url)
         except WebProblem as problem:
-            if problem.reason != "leak":  # already reported
+            if problem.reason != "leak":  # a leak is already reported
                 self._calls.emit(PageRead(url, ok=False, message=problem.message, seconds=time.monotonic() - started))
             raise
         self._calls.emit(PageRead(page.url, page.title, page.via, len(page.whole), seconds=time.monotonic() - started))
@@ -270,7 +270,7 @@ class RecordedBrowser:
             form=BrowserOutcome,
             cost=lambda outcome: outcome.usage or Usage(),
             events=lambda outcome: outcome.steps,
-            reports_itself=True,  # its model's calls are recorded inside
+            reports_itself=True,  # the calls of the browser's model are recorded separately
         )
 
     def may_open(self, url: str) -> bool:
@@ -279,5 +279,5 @@ class RecordedBrowser:
 
     @property
     def has_logins(self) -> bool:
-        """True if the browser has logins."""
+        """True if the browser can use stored logins."""
         return self.settings.logins is not None

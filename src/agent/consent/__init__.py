@@ -1,1 +1,1 @@
-"""Who wants an action, and whether it may be done: origins, permission, approval, other people's servers."""
+"""Decides who wants an action and whether it is allowed: origins, permissions, approval, external servers."""

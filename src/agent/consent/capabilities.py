@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from mcp_tools.environments.store import Environments
 
 UNASKED = {"seconds": 60.0, "memory_mb": 2048}
-"""Limits that a new tool may declare without asking the user."""
+"""Limits up to which a new tool needs no permission from the user."""
 Need = tuple[str, Value]
 """A capability and its value, such as `("packages", "scipy>=1.11")` or `("seconds", 120.0)`."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapabilityToUse:
-    """May a tool or program use the capabilities that it declares?"""
+    """Question to the user: may a tool or program use the capabilities that it declares?"""
 
     tool: str
     """Name of the tool; empty for a program."""
     uses: tuple[str, ...]
-    """Each capability in words: `take 300 seconds`."""
+    """Each capability in words, such as `take 300 seconds`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class Permit:
     packages: tuple[str, ...] = ()
     """Packages that a rule allows for this call."""
     asks: bool = False
-    """True if a rule requires asking about packages, whatever the setting."""
+    """True if a rule requires asking about packages, regardless of the setting."""
 
 
 def needs_in(may: Capabilities, packages: Iterable[str] = ()) -> list[Need]:
-    """Return the needs of a call with these declared capabilities and imported packages."""
+    """Return the needs of a call, from its declared capabilities and imported packages."""
     found: list[Need] = [("packages", one) for one in dict.fromkeys(packages) if not is_provided(one)]
     found += [("hosts", one) for one in may.hosts] + [("keys", one) for one in may.keys]
     found += [(name, True) for name in ("read", "write") if getattr(may, name)]
@@ -54,7 +54,7 @@ def needs_in(may: Capabilities, packages: Iterable[str] = ()) -> list[Need]:
 
 
 def use_of(need: Need) -> str:
-    """Return a need in words, to follow "may": `take 300 seconds`."""
+    """Return a need in words that can follow "may", such as `take 300 seconds`."""
     name, value = need
     if isinstance(value, str):
         shown = _named(value) if name == "packages" else value
@@ -106,7 +106,7 @@ class CallConsent:
         return any(policy.has_rules_for(need[0]) or (is_new and _exceeds(need)) for need in _before_a_call(needs))
 
     async def permit(self, who: HostToReach, needs: Sequence[Need], *, is_new: bool) -> Permit:
-        """Decide about a call. Hosts and keys are decided at each request instead.
+        """Decide about a call. Hosts and keys are decided later, at each request.
 
         Args:
             who: The tool or program, without host and method.
@@ -144,7 +144,7 @@ class CallConsent:
     ) -> Permit:
         """Decide about packages and their dependencies.
 
-        Each may be denied. Well-known dependencies of an allowed package are allowed too.
+        Any of them may be denied. Well-known dependencies of an allowed package are also allowed.
         """
         from mcp_tools.environments.known import known_packages
         from mcp_tools.environments.store import granting
@@ -156,17 +156,17 @@ class CallConsent:
                 if environments.unknown(verdicts):  # unknown names are not looked up yet
                     return Permit(packages=tuple(sorted(granted)), asks=asks)
                 plan = await environments.plan(verdicts)
-        except AlitaError as error:  # there is no such package, or the index cannot be reached
+        except AlitaError as error:  # no such package, or no access to the index
             return Permit(str(error))
         new = {release.name for release in plan.new}
         own = {_package(one) for one in (*BASE_PACKAGES, *FILE_PACKAGES)}
         for release in plan.lock.releases:
-            if release.name in own:  # comes with alita
+            if release.name in own:  # alita includes it
                 continue
             rule = self._verdict(policy, who, ("packages", release.name))
             is_pulled = bool(granted) and release.name not in map(_package, verdicts)
             if rule is not None and is_pulled and release.name not in policy.rules[rule.rule - 1].packages:
-                continue  # for a dependency of an allowed package, only rules with its exact name count
+                continue  # for dependencies of an allowed package, only rules with the exact name count
             if rule is not None and rule.decision == "deny":
                 return Permit(_denied(who, ("packages", release.name), rule))
             if rule is not None and rule.decision == "allow":

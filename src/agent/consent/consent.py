@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from mcp_tools.environments.store import Environments
 
 _DOUBTFUL = "consent"
-"""Kind of the journal records with replies about doubtful actions."""
+"""Kind of journal records that hold replies about doubtful actions."""
 Asked = ToolToApprove | CallProposal | PackagesToInstall | HostToReach | CapabilityToUse
 Confirm = Callable[[Asked], Awaitable[UserReply | bool]]
 """Asks the user. True and False are replies without a reason."""
 NOT_APPROVED = "it was not approved"
 USER_SAID = "the user says: "
-"""Introduces the user's reason in a text for a model."""
+"""Precedes the user's reason in a text for a model."""
 
 
 @dataclass(eq=False)
@@ -43,7 +43,7 @@ class Consent:
     """Asks the user. None if nobody can be asked."""
     calls: Recorder
     approval: ApprovalMode | None = None
-    """Mode for keeping proved tools. Runs of earlier versions have None, which keeps all."""
+    """Mode for keeping proved tools. None, as in runs of earlier versions, keeps all of them."""
     each_call: str = ""
     """Reason why every call of an external tool needs consent; empty if none does."""
     grants: Grants | None = None
@@ -51,7 +51,7 @@ class Consent:
     environments: Environments | None = None
     """The environments in which packages are installed. None in a replay."""
     packages: ApprovalMode = "ask"
-    """Mode for packages that the user has not allowed: `auto` installs them, `never` does not."""
+    """Mode for packages that the user has not allowed yet: `auto` installs them, `never` refuses them."""
     hosts: ApprovalMode = "ask"
     """Mode for requests to declared hosts; see `HostConsent`."""
     host_grants: HostGrants | None = None
@@ -59,19 +59,20 @@ class Consent:
     policy: ReadPolicy | None = None
     """Reads the user's policy. None in a replay."""
     say: Callable[[str], None] = lambda _: None
-    """Adds the user's reason for refusing a call to the conversation."""
+    """Adds the user's reason for a refusal to the conversation."""
 
     def __post_init__(self) -> None:
         self._asking = asyncio.Lock()
         self.mattered = False
-        """True once a host was requested or a permission was refused: the same question may then get another answer."""
+        """True once a host was requested or a permission was refused. The answer is then not cached, because it may
+        differ next time."""
         self._tool_refusals: dict[str, str] = {}
         policy = self.policy or (lambda: Policy(Path()))
         ask = None if self.confirm is None else self._reply
         self._calls = CallConsent(self.hosts, self.host_grants, policy, self.environments, ask)
 
     async def _reply(self, asked: Asked) -> UserReply:
-        """Ask the user; refuse if nobody can be asked."""
+        """Ask the user, or refuse if nobody can be asked."""
         if self.confirm is None:
             return UserReply(False)
         async with self._asking:
@@ -106,7 +107,7 @@ class Consent:
         return UserReply(said["allowed"], said.get("reason", "")), said.get("by", "nobody")
 
     async def refusal_of_tool(self, tool: Tool) -> str:
-        """Return why a proved tool is not kept; empty if it is. The first decision is recorded and reused."""
+        """Return why a proved tool is not kept; empty if it is kept. The first decision is recorded and reused."""
         if self.approval is None:
             return ""
         if tool.source_hash not in self._tool_refusals:
@@ -138,7 +139,7 @@ class Consent:
         }[self.approval or "auto"]
 
     async def refusal_of_packages(self, packages: Sequence[str], *, asks: bool = False) -> str:
-        """Return why packages may not be installed for this run; empty if they may. The journal records it.
+        """Return the reason why packages may not be installed for this run; empty if they may. The reason is recorded.
 
         Args:
             packages: The requirements.
@@ -173,7 +174,7 @@ class Consent:
         return refusal
 
     async def _refused_packages(self, asked: PackagesToInstall, mode: str) -> str:
-        """Return why packages may not be looked up or installed. A rare name may be made up or contain a secret."""
+        """Return why packages may not be looked up or installed. A rare name may be invented or contain a secret."""
         why = f"{', '.join(asked.releases or asked.unknown)} may not be installed: "
         how = f"to allow it: alita packages allow {shlex.join(asked.wanted)}"  # unquoted, `>` would write a file
         if mode == "never":
@@ -188,7 +189,7 @@ class Consent:
         return f"{why}the user does not allow it" + (f"; {USER_SAID}{reply.reason}" if reply.reason else "")
 
     async def permit(self, who: HostToReach, needs: Sequence[Need], *, is_new: bool) -> Permit:
-        """Decide about a call before it starts; see `CallConsent.permit`. The journal records the decision.
+        """Decide about a call before it starts, and record the decision; see `CallConsent.permit`.
 
         Raises:
             PolicyError: The policy file is wrong.
@@ -208,11 +209,11 @@ class Consent:
 
     @property
     def may_allow_hosts(self) -> bool:
-        """True if some requests are allowed without asking, so that their origin must be checked."""
+        """True if some requests may be allowed without asking, so that their origin must be checked."""
         return self._calls.hosts.may_allow
 
     async def refusal_of_host(self, asked: HostToReach) -> str:
-        """Return why a declared host may not be reached; empty if it may. The journal records it."""
+        """Return the reason why a declared host may not be reached; empty if it may. The reason is recorded."""
         request: dict[str, Json] = {"tool": asked.tool, "host": asked.host, "keys": [*asked.keys]}
         request |= {"writes": asked.is_writing, "source": asked.source, "doubtful": asked.is_doubtful}
         request |= {"foreign": True} if asked.is_foreign else {}
@@ -221,7 +222,7 @@ class Consent:
         return await self.calls.call("hosts", request, lambda: self._calls.hosts.refusal(asked))
 
     async def refusal_of_call(self, name: str, arguments: dict[str, Json], servers: Servers) -> str:
-        """Return why an external tool may not be called; empty if it may."""
+        """Return the reason why an external tool may not be called; empty if it may."""
         changed = await servers.changed(name)
         reasons = [self.each_call] if self.each_call else []
         reasons += ["its server has changed the tool's description since you trusted it"] if changed else []
@@ -244,7 +245,7 @@ class Consent:
 
 
 def proposal_of(tool: Tool, uses: Sequence[tuple[str, str]] = ()) -> ToolToApprove:
-    """Return the question about keeping a tool. `uses` has each capability in words and what decides about it."""
+    """Return the question about keeping a tool. `uses` has each capability in words, and what decides about it."""
     from mcp_tools.create.interfaces import Test
 
     evidence = tool.provenance.get("evidence") or {}
@@ -259,5 +260,5 @@ def proposal_of(tool: Tool, uses: Sequence[tuple[str, str]] = ()) -> ToolToAppro
         checks.append("it replaces the tool of this name and passes its tests; the old version is kept")
     checks += [f"it may {use} ({decider})" for use, decider in uses]
     shown = tuple(Test.from_json(test).with_result(tool.name) for test in tests)
-    purpose = tool.description.partition("\n\n")[0]  # the source has the rest
+    purpose = tool.description.partition("\n\n")[0]  # the rest is in the source
     return ToolToApprove(tool.name, signature_of(tool), purpose, tool.source, tuple(checks), shown)

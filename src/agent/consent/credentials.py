@@ -48,7 +48,7 @@ _PAIRS = (
         rf"\b(?:login|user|username|machine|account)\b[^\n]{{0,120}}?\b({_ALTERNATIVES})[ \t]+([^\s\"'`:=]+)", re.I
     ),
 )
-"""Patterns of a label and its value. Where a pattern has several value groups, one of them matches."""
+"""Patterns for a label and its value. If a pattern has several value groups, only one of them matches."""
 _TURNED = (
     re.compile(
         r"\b(?:value|val|default|content|data|text|wert)[\"']?\s*[:=]\s*[\"']?([^\n\"',;}<>]+)[\"']?[\s,;]+"
@@ -65,7 +65,7 @@ _TURNED = (
         rf"\b(?:use|enter|type|take|try)\s+[\"'`“]?([^\s\"'`“”]{{1,200}})[\"'`”]?\s+as\s+({_ALTERNATIVES})\b", re.I
     ),
 )
-"""Patterns of a value followed by its label."""
+"""Patterns for a value followed by its label."""
 _ALONE = (
     re.compile(r"\b\w[\w+.-]{0,20}://[^\s/:@]*:([^\s/@]+)@"),
     re.compile(r"\b(?:sql|mysql|mysqldump|mariadb|sshpass|redis-cli)\b[^\n]{0,200}?\s-[pa]\s?(\S+)"),
@@ -76,9 +76,9 @@ _ALONE = (
         re.I,
     ),
 )
-"""Patterns of a value whose label is part of the pattern, such as `curl -u user:PASSWORD`."""
+"""Patterns for a value without a separate label, such as `curl -u user:PASSWORD`."""
 _LONG_RUN = re.compile(r"([\w.+-]{400})[\w.+-]+")
-"""Runs longer than any label or value. They are cut, to save time."""
+"""Finds runs longer than any label or value, which are cut to save time."""
 _CELLS = (r"\t", r"\|", ",", ";", r"\s{2,}")
 _INSERTED = re.compile(r"\(([^()]*)\)\s*VALUES\s*((?:\([^()]*\)[\s,]*)+)", re.I)
 _NO_VALUE = words("""
@@ -88,7 +88,7 @@ _MAX_PASSPHRASE_WORDS = 8
 
 
 def credentials_in(text: str) -> tuple[str, ...]:
-    """Return the values labelled as credentials, passwords first.
+    """Return the values that are labelled as credentials, passwords first.
 
     Example:
         >>> credentials_in("PASSWORD=swordfish")
@@ -120,7 +120,7 @@ def _paired(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _tabled(text: str) -> Iterator[tuple[str, str]]:
-    """Yield label and value of each cell in text tables and SQL inserts."""
+    """Yield the label and value of each cell in text tables and SQL inserts."""
     heads: dict[str, list[str]] = {}
     for line in map(str.strip, text.splitlines()):
         may_be_head = _may_be_label(line)
@@ -157,7 +157,7 @@ def _is_label(label: str) -> bool:
 
 
 def _may_be_label(line: str) -> bool:
-    """Return False if splitting the line cannot find a label."""
+    """Return False if the line cannot contain a label."""
     plain = line.casefold()
     return any(word in plain for word in (*_STRONG, *_WEAK))
 

@@ -1,4 +1,4 @@
-"""Finds private values in texts, also when they are encoded, reversed or split by punctuation.
+"""Finds private values in texts, even if they are encoded, reversed or split by punctuation.
 
 Two methods complement each other. Decoding a text finds a value that was encoded together with other text. Encoding a
 value finds it after its case was changed or punctuation was inserted. Neither finds encrypted text, such as XOR with a
@@ -60,7 +60,7 @@ def _unquoted(text: str) -> Iterator[str]:
 
 
 def _decoded(decode: Callable[[str], bytes]) -> Callable[[str], Iterator[str]]:
-    """Return a function that decodes each token of a text, also if punctuation was inserted."""
+    """Return a function that decodes each token of a text, even if punctuation was inserted."""
 
     def read(text: str) -> Iterator[str]:
         found = (token for one in (text, _BETWEEN.sub("", text)) for form in _TOKENS for token in form.findall(one))
@@ -164,7 +164,7 @@ def decodings(text: str, *, slow: bool = True) -> list[str]:
 
 
 def _in_groups(data: bytes, encode: Callable[[bytes], bytes], size: int, bits: int) -> Iterator[str]:
-    """Yield, for each offset in a group, the part of the encoded value that the surrounding text does not change."""
+    """For each offset in a group, yield the part of the encoded value that does not depend on the surrounding text."""
     for before in range(size):
         text = encode(bytes(before) + data).decode().rstrip("=")
         ends_inside = (before + len(data)) * 8 % bits != 0
@@ -209,7 +209,7 @@ def values_in(value: Json) -> Iterator[str]:
 
 
 def named_values(value: Json, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the texts and numbers in arguments, each with its member's name."""
+    """Yield the texts and numbers in arguments, each with the name of its member."""
     if isinstance(value, dict):
         for member, inner in value.items():
             yield from named_values(inner, member)
@@ -225,7 +225,7 @@ def count_small_values(value: Json, written: Iterable[str]) -> int:
 
     Args:
         value: The arguments.
-        written: The user's words. Each may occur as often as the user wrote it.
+        written: The user's words. A value is not counted as often as the user wrote it.
     """
     left = Counter(_all_values(value)) - Counter(written)
     short = sum(count for one, count in left.items() if len(one) <= SMALL_VALUE_CHARS)
@@ -254,13 +254,13 @@ def member_names(value: Json) -> Iterator[str]:
 
 
 class KeyIndex:
-    """Finds private values in texts: whole, in large parts, or encoded."""
+    """Finds private values in texts, whether whole, in large parts or encoded."""
 
     def __init__(self, values: Iterable[str]) -> None:
         self._whole: set[str] = set()
         """Short forms, which match only whole words."""
         self._parts: set[str] = set()
-        """Pieces of longer forms that count as a match."""
+        """Pieces of longer forms. Each piece counts as a match."""
         self._sizes: defaultdict[str, set[int]] = defaultdict(set)
         """Lengths of these pieces, by their first characters."""
         for number, value in enumerate(values):
@@ -275,7 +275,7 @@ class KeyIndex:
                     self._sizes[form[at : at + ANYWHERE_CHARS]].add(size)
 
     def is_in(self, text: str) -> bool:
-        """Return True if the text contains one of the values in some form."""
+        """Return True if the text contains one of the values in any form."""
         return any(map(self._is_plainly_in, (text, *decodings(text)))) if self._whole or self._parts else False
 
     def is_completed(self, earlier: str, now: str) -> bool:
@@ -297,5 +297,5 @@ class KeyIndex:
 
 @lru_cache(maxsize=32)
 def key_index(values: tuple[str, ...]) -> KeyIndex:
-    """Return the index of these values from a cache."""
+    """Return an index of these values, cached."""
     return KeyIndex(values)

@@ -40,7 +40,7 @@ class ConfiguredServers:
         ]
         self.ready = [standing.expanded for standing in self.standings if standing.expanded is not None]
         self.undecided = [standing for standing in self.standings if standing.state == "undecided"]
-        """Servers that the project defines and the user has not allowed or refused yet."""
+        """Servers that the project defines and the user has neither allowed nor refused."""
         self.secrets = tuple(secret for server in self.ready for secret in server.secrets)
         """Values that logs and journals must not contain."""
         names = ",".join(sorted(server.entry.name for server in self.ready))
@@ -64,7 +64,7 @@ class ConfiguredServers:
         return any(name.startswith(prefix_of(server.entry.name)) for server in self.ready)
 
     def news(self) -> list[str]:
-        """Return why servers are not started and which entries are wrong; the second call returns nothing.
+        """Return why servers are not started and which entries are wrong. Later calls return nothing.
 
         Disabled servers are not mentioned.
         """
@@ -79,7 +79,7 @@ class ConfiguredServers:
         return [*waiting, *(f"{problem.where}: {problem.message}" for problem in self.problems)]
 
     def state(self, standing: ServerStatus) -> str:
-        """Return the state of a server for display. A startable one has the result of its last contact."""
+        """Return the state of a server for display. For a usable server, this is the result of the last contact."""
         if standing.state != "ready":
             return standing.state
         contact = self.contact(standing)
@@ -90,7 +90,7 @@ class ConfiguredServers:
         return self._seen.contact(standing.entry)
 
     def servers(self) -> Servers | None:
-        """Return the servers, not started yet, or None without any."""
+        """Return the servers before they are started; None if there are none."""
         if not self.ready:
             return None
         from mcp_tools.clients.servers import Servers

@@ -1,4 +1,4 @@
-"""Calls that the user allowed permanently: one tool for one reason, or all paths below a folder."""
+"""Calls that the user allowed permanently: a tool for one reason, or all paths below a folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILE = "allowed.json"
 
 
 class ToolGrant(BaseModel):
-    """Permission for one tool of one server and one reason for asking."""
+    """Permission to call a server's tool. It covers one reason for asking."""
 
     tool: str
     reason: str
@@ -99,7 +99,7 @@ class Grants:
             ServersFileError: The file cannot be written.
         """
         place = Path(what).expanduser()
-        folders = {os.path.normpath(place.absolute()), os.path.realpath(place)}  # it may have become a link since
+        folders = {os.path.normpath(place.absolute()), os.path.realpath(place)}  # the folder may now be a link
         message, remedy = f"The permissions cannot be changed: {self.path}", "Check its rights."
         with os_errors_as(ServersFileError, message, remedy), self._file.changing() as document:
             before = len(document.tools) + len(document.folders)

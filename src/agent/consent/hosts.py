@@ -22,33 +22,33 @@ if TYPE_CHECKING:
 
 FILE = "hosts.json"
 NEW_TOOL = "the new tool"
-"""Stands for the name of a tool that is still being proved."""
+"""Placeholder for the name of a tool that is still being proved."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostToReach:
-    """May this tool or program send this request to a host that it declares?"""
+    """Question to the user: may this tool or program send this request to a host that it declares?"""
 
     tool: str
     """The tool's name; empty for a program of the run."""
     host: str
     method: str
     keys: tuple[str, ...] = ()
-    """Names of the stored keys that are sent with it."""
+    """Names of the stored keys that are sent with the request."""
     source: str = ""
     """Hash of the tool's source and imports, if the user may allow it permanently."""
     is_doubtful: bool = False
-    """True if nobody approved the tool, so that neither `auto` nor a rule can allow the request."""
+    """True if nobody approved the tool. Neither `auto` nor a rule can then allow the request."""
     is_foreign: bool = False
-    """True if foreign text may have asked for it, so that neither `auto` nor a rule with `*` can allow it."""
+    """True if foreign text may have asked for the request. Neither `auto` nor a rule with `*` can then allow it."""
     is_new: bool = False
-    """True until the user approves the tool. Until then, no rule gives it a key."""
+    """True until the user approves the tool. No rule gives a new tool a key."""
     imports: tuple[str, ...] = field(default=(), compare=False)
-    """Names of the tools that it imports."""
+    """Names of the tools that this tool imports."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names that rules can match: the tool's, empty for a program or new tool, then the names of its imports."""
+        """Names that rules can match: the tool's own name, empty for a program or new tool, then its imports' names."""
         return ("" if self.tool == NEW_TOOL else self.tool, *self.imports)
 
     @property
@@ -58,7 +58,7 @@ class HostToReach:
 
 
 class HostGrant(BaseModel):
-    """Permission for one version of a tool to reach a host."""
+    """Permission for a version of a tool to reach a host."""
 
     tool: str
     source: str
@@ -84,7 +84,7 @@ class HostGrants:
 
     @property
     def all(self) -> list[HostGrant]:
-        """Every permission."""
+        """All permissions."""
         return self._file.remembered().grants
 
     def cover(self, asked: HostToReach) -> bool:
@@ -136,7 +136,7 @@ class HostConsent:
         self._turn = asyncio.Lock()
 
     async def refusal(self, asked: HostToReach) -> str:
-        """Return why a host may not be reached; empty if it may.
+        """Return the reason why a host may not be reached; empty if it may.
 
         Raises:
             PolicyError: The policy file is wrong.
@@ -160,7 +160,7 @@ class HostConsent:
             how = f"alita tools hosts {asked.tool} --allow" if asked.source else rule
             return f"{why}nobody can be asked here; to allow it: {how}"
         key = (asked.tool, asked.source, asked.host, asked.keys, asked.is_writing)
-        async with self._turn:  # threads that ask for the same host ask the user once
+        async with self._turn:  # threads that request the same host ask the user only once
             if key not in self._replies:
                 self._replies[key] = await self._reply(asked, self._ask)
         reply = self._replies[key]
@@ -169,7 +169,7 @@ class HostConsent:
         return ""
 
     def _rules(self, asked: HostToReach) -> list[PolicyDecision | None]:
-        """Return the policy's decisions about the host and each key; None where no rule matches."""
+        """Return the policy's decisions about the host and each key, None for each without a matching rule."""
         policy, needs = self._policy(), _needs(asked)
         lends = {"hosts": not asked.is_doubtful, "keys": not asked.is_doubtful and not asked.is_new}
         return [
@@ -182,7 +182,7 @@ class HostConsent:
         return self._mode == "auto" or self._policy().has_rules_for("hosts")
 
     def decider(self, who: HostToReach, need: tuple[str, object]) -> str:
-        """Return the name of the setting or permission that decides about a host or key without a rule."""
+        """Return the setting or permission that decides about a host or key if no rule matches."""
         kind, value = need
         if any(
             (one.tool, one.source) == (who.tool, who.source) and value in ((one.host,) if kind == "hosts" else one.keys)

@@ -1,4 +1,4 @@
-"""Decides whether a model's action is carried out: by the rules in `rulings`, then by a model or the user."""
+"""Decides whether a model's action is carried out. The rules in `rulings` decide first, then a model or the user."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ADVICE = "Only the user can ask for it. Go on without it, with what the questio
 
 
 async def refused_step(verdict: Verdict, state: State, context: Context) -> dict[str, Any] | None:
-    """Return the failed step of an action that only foreign text asks for, or None if the action is allowed."""
+    """Return a failed step if the action is refused; None if it is allowed."""
     decision = decision_of(state)
     why = await refusal_of_action(verdict, decision.action, decision.input, words_of_user(state), context)
     if not why:
@@ -37,8 +37,8 @@ async def refused_step(verdict: Verdict, state: State, context: Context) -> dict
 async def refusal_of_action(verdict: Verdict, name: str, action: str, wanted: str, context: Context) -> str:
     """Return the reason for the model why an action is refused; empty if it is allowed. Refusals are also events.
 
-    A model that sees only the user's text and the action decides about doubtful actions. If it says no, or if it is a
-    small model, which is not asked, the user decides. Without a user, the action is refused.
+    A model that sees only the user's text and the action decides about doubtful actions. If that model says no, or the
+    coordinator is a small model, the user decides. If there is no user to ask, the action is refused.
     """
     if verdict.ruling == "fine":
         return ""
@@ -57,7 +57,7 @@ async def refusal_of_action(verdict: Verdict, name: str, action: str, wanted: st
         if reply.allowed:
             return ""
     context.set_apart(ActionRefused(one_line(action, 200), verdict.why))
-    if reply.reason:  # a message of the user follows
+    if reply.reason:  # the user's own message follows
         return "the user was asked and does not allow it"
     return f"{'the user was asked and does not allow it' if by == 'asked' else verdict.why}. {_ADVICE}"
 
@@ -68,7 +68,7 @@ def words_of_user(state: State) -> str:
 
 
 async def is_asked_for(action: str, wanted: str, context: Context) -> bool:
-    """Ask the coordinator's model whether the user's words ask for an action. It sees no foreign text."""
+    """Ask the coordinator's model whether the user's words ask for an action. The model sees no foreign text."""
     shown = data_block("the action", action[:_MAX_ACTION_CHARS])
     messages = load_prompt("agent", "wanted").render(question=wanted[:_MAX_USER_CHARS], action=shown)
     try:

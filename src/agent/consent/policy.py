@@ -19,12 +19,12 @@ from mcp_tools.text import one_line
 
 FILE = "policy.toml"
 PROGRAM = "program"
-"""Name for programs, and for tools that are still being proved, in rules."""
+"""Name in rules for programs, and for tools that are still being proved."""
 Decision = Literal["allow", "ask", "deny"]
 Value = str | float
 _HOST = re.compile(r"(?:(https?)://)?([a-z0-9.*?-]+)(?::(\d{1,5}|\*))?")
 _WILD = re.compile(r"[*?](?!\Z)|(?<!:)[*?]")
-"""Finds wildcards that match several names. A `*` for the port, as in `a.example:*`, does not count."""
+"""Finds wildcards that match several names. A `*` for the port, as in `a.example:*`, is not one."""
 _PACKAGE = re.compile(r"[a-z0-9._*?-]+")
 _MAX_RULES = 1_000
 
@@ -47,7 +47,7 @@ def _package_pattern(text: str) -> str:
 
 
 class PolicyRule(BaseModel):
-    """One rule of the file: tools, capabilities and a decision."""
+    """A rule of the file: tools, capabilities and a decision."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -59,7 +59,7 @@ class PolicyRule(BaseModel):
     read: Literal[True] | None = None
     write: Literal[True] | None = None
     seconds: float | None = Field(None, ge=0, allow_inf_nan=False)
-    """`allow` applies up to this limit; `ask` and `deny` apply above it."""
+    """Time limit. `allow` applies up to this limit; `ask` and `deny` apply above it."""
     memory_mb: int | None = Field(None, ge=0)
 
     @model_validator(mode="after")
@@ -103,7 +103,7 @@ class PolicyDecision(NamedTuple):
 
     decision: Decision
     rule: int
-    """The rule's number in the file, from 1."""
+    """Number of the rule in the file, from 1."""
 
     def __str__(self) -> str:
         return f"rule {self.rule} of {FILE}"
@@ -143,7 +143,7 @@ class Policy:
     ) -> PolicyDecision | None:
         """Return the decision of the first matching rule, or None.
 
-        `ask` and `deny` match broadly, `allow` narrowly: a denied host is denied at every port, an allowed host is
+        `ask` and `deny` match broadly, `allow` narrowly: a denied host is denied at every port, but an allowed host is
         allowed only at its own port.
 
         Args:
@@ -169,7 +169,7 @@ ReadPolicy = Callable[[], Policy]
 
 
 def rule_that_allows(tool: str, needs: Iterable[tuple[str, Value]]) -> str:
-    """Return the rule that the user can add to allow these needs."""
+    """Return the text of a rule that the user can add to allow these needs."""
     values: dict[str, object] = {}
     for name, value in needs:
         values[name] = [*cast("list[str]", values.get(name, [])), value] if isinstance(value, str) else value
@@ -195,7 +195,7 @@ def _first(error: ValidationError) -> str:
 
 
 def _matches_tool(pattern: str, tool: str, is_wide: bool) -> bool:
-    if tool == PROGRAM and pattern == PROGRAM:  # do not match a tool that is called `program`
+    if tool == PROGRAM and pattern == PROGRAM:  # do not match a tool named `program`
         return is_wide
     return _matches(pattern, tool or PROGRAM, is_wide)
 

@@ -21,22 +21,22 @@ Scalar: TypeAlias = str | int | float
 Values: TypeAlias = frozenset[Scalar]
 
 _MAX = 200
-"""Limit for one expression. One with more values counts as having none."""
+"""Maximum values of an expression. An expression with more values counts as having none."""
 _PASSES = 3
-"""Passes over a text, since names are defined by other names."""
+"""Number of passes over a text, since names may be defined by other names."""
 _MAX_COUNTER_STEPS = 50
-"""Steps of a counter such as `page += 1`."""
+"""Maximum steps of a counter such as `page += 1`."""
 _MAX_EXPRESSIONS = 20_000
 _MAX_CHARS = 2_000
 _WIDE = re.compile(r"\d{4}|\*|\{[^}]*\{")
-"""Format widths that could fill the memory."""
+"""Finds format widths that could exhaust the memory."""
 _NOTHING: Values = frozenset()
 _METHODS = frozenset({"replace", "lower", "upper", "title", "capitalize", "strip", "rstrip", "lstrip"})
 _QUOTES = {"quote": quote, "quote_plus": quote_plus}
 
 
 class ProgramText:
-    """The programs of one session, which share their variables."""
+    """The programs of a session, which share their variables."""
 
     def __init__(self) -> None:
         self.runs_data = ""
@@ -52,8 +52,8 @@ class ProgramText:
 
         Args:
             code: The program.
-            modules: Source of the modules that it may import, such as approved tools, by name.
-            packages: Third-party packages that it may import, which may contain modules of any name.
+            modules: Sources, by name, of modules that it may import, such as approved tools.
+            packages: Third-party packages that it may import. They may contain modules of any name.
         """
         self._left = _MAX_EXPRESSIONS
         self.runs_data = self.runs_data or self._unknown(code, modules or {}) or next(iter(packages), "")
@@ -122,7 +122,7 @@ class ProgramText:
                     self._names[node.id] |= values
 
     def _give(self, call: ast.Call) -> None:
-        """Assign the arguments of a call to the function's parameters, also in `map(f, values)`."""
+        """Assign the arguments of a call to the function's parameters, including calls like `map(f, values)`."""
         function = self._functions.get(call.func.id) if isinstance(call.func, ast.Name) else None
         if function is not None:
             names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
@@ -138,10 +138,10 @@ class ProgramText:
                 self._bind([ast.Name(one.arg) for one in given.args.args], others)
 
     def _values_of(self, node: ast.expr | None) -> Values:
-        """All values that an expression may have; of a container, those in it. Empty where the text does not say.
+        """Return all values that an expression, or an item of a container, may have. Empty if the text does not say.
 
         Raises:
-            RecursionError: The text takes too long to work out.
+            RecursionError: The expression takes too long to evaluate.
         """
         self._left -= 1
         if self._left < 0:

@@ -11,18 +11,18 @@ from agent.consent.user_paths import MAX_PATH
 from mcp_tools.tool import Json
 
 ApprovalMode = Literal["ask", "auto", "never"]
-"""`ask` the user, `auto`matically allow, or `never` allow."""
+"""Approval mode: `ask` the user, `auto` to allow automatically, or `never` to refuse."""
 Scope = Literal["once", "always", "folder"]
 """Reach of a permission; see `UserReply.scope`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolToApprove:
-    """May this proved tool be kept?"""
+    """Question to the user: may this proved tool be kept?"""
 
     name: str
     signature: str
-    """Such as `nth_fibonacci(n: int) -> int`."""
+    """The tool's signature, such as `nth_fibonacci(n: int) -> int`."""
     purpose: str
     source: str
     checks: tuple[str, ...]
@@ -33,7 +33,7 @@ class ToolToApprove:
 
 @dataclass(frozen=True, slots=True)
 class CallProposal:
-    """May this external tool be called, or this action be carried out?"""
+    """Question to the user: may this external tool be called, or this action be carried out?"""
 
     name: str
     arguments: dict[str, Json]
@@ -41,9 +41,9 @@ class CallProposal:
     definition: str = ""
     """The server's current description of the tool, if it has changed."""
     is_doubtful: bool = False
-    """True if foreign text may have asked for it. Without a user, it is refused."""
+    """True if foreign text may have asked for it. If there is no user to ask, it is refused."""
     tool: str = ""
-    """The external tool, if the user may allow it permanently."""
+    """Name of the external tool, if the user may allow it permanently."""
     paths: tuple[str, ...] = ()
     """The paths that caused the question because the user did not name them."""
 
@@ -56,20 +56,20 @@ class CallProposal:
                 return ()
             found = [Path(os.path.realpath(place)) for place in places]
             folders = {str(path if path.is_dir() else path.parent) for path in found}
-        except (OSError, RuntimeError, ValueError):  # no name of a file, or no user of that name
+        except (OSError, RuntimeError, ValueError):  # not a valid file name, or `~name` without such a user
             return ()
         return () if "/" in folders else tuple(sorted(folders))
 
 
 @dataclass(frozen=True, slots=True)
 class PackagesToInstall:
-    """May these packages be installed for a program or tool?"""
+    """Question to the user: may these packages be installed for a program or tool?"""
 
     wanted: tuple[str, ...]
-    """The requirements, as in `scipy>=1.11`."""
+    """The requirements, such as `scipy>=1.11`."""
     releases: tuple[str, ...]
-    """Name and version of every new package, including dependencies. Empty while the package index has not been asked:
-    unknown names are looked up only after the user agrees."""
+    """Name and version of every new package, including dependencies. Empty before the lookup in the package index,
+    since unknown names are looked up only after the user agrees."""
     unknown: tuple[str, ...]
     """The names that are not among the most popular packages."""
     size: int
@@ -82,7 +82,7 @@ class UserReply:
 
     allowed: bool
     reason: str = ""
-    """Reason for a refusal. The model sees it."""
+    """Reason for a refusal, which the model sees."""
     scope: Scope = "once"
     """`once`: only this time. `always`: this call's tool, or every new tool that is proved. `folder`: everything below
     the folders of the call's paths."""

@@ -28,14 +28,14 @@ from agent.web.address import canonical, is_address, source_of
 from mcp_tools.tool import Json
 
 Ruling = Literal["fine", "doubtful", "asked", "refused"]
-"""`doubtful`: a model that sees only the user's words decides, then the user. `asked`: only the user decides."""
+"""If `doubtful`, a model that sees only the user's words decides, then the user. If `asked`, only the user decides."""
 
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,100}@[\w-]{1,100}\.[\w.-]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Ruling on an action."""
+    """The ruling on an action, with its reason."""
 
     ruling: Ruling = "fine"
     why: str = ""
@@ -45,7 +45,7 @@ class Verdict:
     paths: tuple[str, ...] = ()
     """The paths that caused this ruling because the user did not name them."""
     if_allowed: Verdict | None = None
-    """The ruling once the user allows these paths."""
+    """The ruling that applies once the user allows these paths."""
 
 
 FINE = Verdict()
@@ -53,19 +53,19 @@ FINE = Verdict()
 
 @dataclass(frozen=True)
 class ActionFacts:
-    """The facts about an action that the rules look at."""
+    """Facts about an action that the rules examine."""
 
     origins: Origins
     text: str = ""
-    """An address, a query, a task, or text to type."""
+    """The action's address, query, task or text to type."""
     url: str = ""
-    """The page where the task starts or the text is typed."""
+    """Address of the page where the task starts or the text is typed."""
     name: str = ""
-    """The name of the called tool."""
+    """Name of the called tool."""
     values: Sequence[str] = ()
-    """The arguments of a call or of a program's request."""
+    """Arguments of a call or of a program's request."""
     others: Sequence[str] = ()
-    """Values that come neither from the user's text nor from an attached file."""
+    """Values that are neither in the user's text nor a name or path of an attached file."""
     paths: Sequence[str] = ()
     """Paths that the user did not name."""
     names: Sequence[str] = ()
@@ -115,7 +115,7 @@ class ActionFacts:
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule. The first that applies to an action decides."""
+    """A rule. The first rule that applies to an action decides."""
 
     name: str
     ruling: Ruling
@@ -342,8 +342,9 @@ def _apply_rules(kind: str, facts: ActionFacts) -> Verdict:
 def judge_address(url: str, origins: Origins) -> Verdict:
     """Return the ruling on opening an address.
 
-    Allowed are addresses that the user wrote, sites that the user names, search results, links on pages that were read,
-    and addresses that the model knows by itself. An address that carries private data is not allowed.
+    These addresses are allowed: addresses that the user wrote, sites that the user names, search results, links on
+    pages that were read, and addresses that the model knows by itself. An address that carries private data is not
+    allowed.
 
     Example:
         >>> judge_address("https://a.example/", Origins("Summarise https://a.example/")) == FINE
@@ -355,13 +356,13 @@ def judge_address(url: str, origins: Origins) -> Verdict:
 def judge_query(query: str, origins: Origins) -> Verdict:
     """Return the ruling on a search.
 
-    A search may contain a name from a private file if the user wants it, but no passage and no key from it.
+    A search may contain a name from a private file if the user wants it, but no passage or key from the file.
     """
     return _apply_rules("query", ActionFacts(origins, query))
 
 
 def judge_task(task: str, url: str, origins: Origins, *, has_logins: bool = True) -> Verdict:
-    """Return the ruling on a browser task. Its text may end up in a site's forms.
+    """Return the ruling on a browser task. The task's text may end up in a site's forms.
 
     Args:
         task: The task in words.
@@ -428,10 +429,10 @@ def judge_call(
 def judge_program(
     verdict: Verdict, values: Sequence[str], program: ProgramText, origins: Origins, results: Sequence[str] = ()
 ) -> Verdict:
-    """Return the ruling on a program's request. It is doubtful if the program's text lacks the requested values.
+    """Return the ruling on a program's request, which is doubtful if the program's text lacks its values.
 
     Args:
-        verdict: The ruling on the same request if the model made it itself.
+        verdict: The ruling on the same request if the model itself had made it.
         values: The values in the request.
         program: The programs of the session.
         origins: The texts known to the run.

@@ -1,4 +1,4 @@
-"""The modules and functions that run no code from data, and a check that a program uses only these.
+"""Lists modules and functions that never run code from data, and checks that a program uses only these.
 
 The functions that can run code from data are too many to list, so this file lists the safe ones. A program that uses
 anything else may run code that its text does not contain.
@@ -50,7 +50,7 @@ _MEMBERS = {
     "urllib.request": words("Request urlopen"),
     "yaml": words("safe_load safe_load_all SafeLoader CSafeLoader dump dump_all safe_dump safe_dump_all YAMLError"),
 }
-"""Modules with only some safe names."""
+"""Modules in which only some names are safe."""
 _UNSAFE = words("""
     allow_pickle attrgetter bltns domreg cloudpickle CLoader ctypeslib CUnsafeLoader dill enable_load_extension eval
     exec exec_module f2py ForwardRef from_custom_template full_load FullLoader get_type_hints HDFStore __import__
@@ -63,7 +63,7 @@ _INNER = words("""
     compat core ElementTree emath extras matrixlib mtrand bit_generator cow ImagePalette ImageText internal io lib
     np numpy pandas pd plotting raw test testing tseries typing util version
 """)
-"""Names that lead to internals of the packages in `_DEEP`."""
+"""Names that give access to internals of the packages in `_DEEP`."""
 _DEEP = frozenset({"numpy", "pandas", "PIL", "pypdfium2"})
 _UNSAFE_BUILTINS = words("breakpoint compile eval exec getattr globals help locals vars")
 _DUNDER = re.compile(r"__\w+__")
@@ -74,7 +74,7 @@ _HARMLESS_DUNDER = words("""
 """)
 _OTHER_MODULES = sys.stdlib_module_names - MODULES - {"select", "trace"}
 _ATTRIBUTES = _OTHER_MODULES - words("code test token types site profile symbol cmd signal resource this chunk email")
-"""Unsafe modules with names that are rarely used for attributes."""
+"""Names of unsafe modules that are rarely used as attribute names."""
 _STARS = words("math cmath itertools collections datetime decimal fractions statistics typing")
 _GUARDED = frozenset(_MEMBERS) | _DEEP
 """Modules that a program may not pass around as values, since their use could not be tracked."""
@@ -129,7 +129,7 @@ class ModuleUses:
         return bad
 
     def _used(self, node: ast.AST, call: ast.Call | None, *, is_owner: bool) -> str:
-        """Return the unsafe name in a node."""
+        """Return the unsafe name used in a node; empty if there is none."""
         match node:
             case ast.Name(id="getattr") if call is not None and len(call.args) > 1:
                 return self._attribute(call.args[0], call.args[1], None)
@@ -147,7 +147,7 @@ class ModuleUses:
         return ""
 
     def _attribute(self, owner: ast.expr, attribute: ast.expr, call: ast.Call | None) -> str:
-        """Return the name or path of an attribute if it is unsafe."""
+        """Return the name or path of an attribute if it is unsafe; else empty."""
         if not isinstance(attribute, ast.Constant) or not isinstance(attribute.value, str):
             return "getattr"
         name = attribute.value
@@ -176,7 +176,7 @@ class ModuleUses:
         return ""
 
     def _problem(self, path: str, call: ast.Call | None) -> str:
-        """Return the path if it is unsafe."""
+        """Return the path if it is unsafe; else empty."""
         names = path.split(".")
         if names[0] == "servers" or (any(module.startswith(f"{path}.") for module in MODULES) and path not in MODULES):
             return ""
@@ -198,7 +198,7 @@ class ModuleUses:
         )
 
     def _is_safe_loading(self, call: ast.Call) -> bool:
-        """Return True for `yaml.load` with a loader that only builds plain values."""
+        """Return True for a `yaml.load` whose loader builds only plain values."""
         loaders = [*call.args[1:], *(one.value for one in call.keywords if one.arg == "Loader")]
         return len(loaders) == 1 and self._path(loaders[0]) in {"yaml.SafeLoader", "yaml.CSafeLoader"}
 

@@ -40,11 +40,11 @@ _END = ".,;:!?"
 _GENERIC_WORDS = words("""
     get list read fetch find search query lookup show run call do tool of by for the to in from all with id and on
 """)
-"""Words in tool names that do not say what the tool is for."""
+"""Words in tool names that say nothing about the tool's purpose."""
 _ABOUT_RUN = re.compile(
     r"\b(?:user'?s?|question|conversation|chat|prompt|(?:this|the) (?:message|request))\b", re.IGNORECASE
 )
-"""Words for the run itself. A tool with a description that asks for these may collect private data."""
+"""Finds words for the run itself. A tool whose description mentions them may collect private data."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Origins:
     foreign: Sequence[str] = ()
     """Other people's text that a model has seen."""
     described: Sequence[str] = ()
-    """External servers' tool descriptions. Calls may use their example values, but not open their addresses."""
+    """Tool descriptions of external servers. Calls may use their example values, but must not open their addresses."""
     private: Sequence[str] = ()
     """The user's private data: attached files, and results of external servers."""
     answers: Sequence[str] = ()
@@ -83,7 +83,7 @@ class Origins:
 
     @cached_property
     def _mentioned(self) -> str:
-        """Foreign text as written, with "dot" spelled out, and decoded, to find hidden host names."""
+        """Foreign text as written, with spelled-out dots removed, and decoded, to find hidden host names."""
         forms = (self._foreign, _WRITTEN_OUT.sub("", self._foreign), *decodings(self._foreign, slow=False))
         return "\n".join(map(normalized, forms))
 
@@ -110,7 +110,7 @@ class Origins:
         return "\n".join((self.wanted, *self.foreign, *self.described))
 
     def is_shown(self, value: str) -> bool:
-        """Return True if the user's text or shown text contains this value, of at least three characters, as words."""
+        """Return True if the user's text or shown text contains this value of three or more characters as words."""
         return len(value) > 2 and has_whole(value, self._shown)
 
     def is_link(self, url: str) -> bool:
@@ -158,7 +158,7 @@ class Origins:
         return source_of(url) in self._sites or (bool(host_of(url)) and host_of(url) in self.wanted.casefold())
 
     def names_tool(self, name: str) -> bool:
-        """Return True if the user's text has the words of a tool's name, with any endings."""
+        """Return True if the user's text contains the words of a tool's name, with any endings."""
         words = [word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name.rpartition("__")[2])]
         own = set(_TOKENS.findall(self.wanted.casefold()))
         telling = [word for word in words if word not in _GENERIC_WORDS] or words
@@ -175,7 +175,7 @@ class Origins:
         return any(_ABOUT_RUN.search(text) or reads_like_orders(text) for text in self.described)
 
     def secret_in(self, text: str) -> bool:
-        """Return True if a text contains a secret, in clear or encoded."""
+        """Return True if a text contains a secret, either in clear or encoded."""
         return key_index(tuple(one for one in self.secrets if len(normalized(one)) > 4)).is_in(text)
 
     @cached_property
@@ -188,7 +188,7 @@ class Origins:
         return tuple(value for value in found if normalized(value) not in self._wanted)
 
     def holds_key(self, text: str) -> bool:
-        """Return True if a text contains a private key in some form, or if there are too many keys to check."""
+        """Return True if a text contains a private key in any form, or if there are too many keys to check."""
         return len(self._keys) > 2 * MAX_KEYS or key_index(self._keys).is_in(text)
 
     def holds_value(self, text: str) -> bool:
@@ -235,7 +235,7 @@ class Origins:
 
     @cached_property
     def _names_in_private(self) -> frozenset[frozenset[str]]:
-        """Pairs of adjacent words that do not start in lower case: mostly names."""
+        """Pairs of adjacent words that do not start with a lower-case letter, which are mostly names."""
         return frozenset(
             frozenset((one.casefold(), other.casefold()))
             for text in self.private
@@ -264,7 +264,7 @@ class Origins:
 
         Args:
             task: The task of a browser.
-            new: Minimum number of words in the run that the user's text does not have.
+            new: Minimum number of words in the run that are not in the user's text.
         """
         own = set(map(normalized, self.wanted.split()))
         words = [normalized(word) for word in task.split()]
@@ -292,14 +292,14 @@ class Origins:
         return len(plain) > (2 if plain.isdigit() else 3) and plain in self._foreign_only
 
     def has_request_of(self, address: str) -> bool:
-        """Return True if foreign text contains the path and query of this address, which may act on its site."""
+        """Return True if foreign text contains this address's path and query, since such a request may have effects."""
         path, asks, query = address.partition("/")[2].partition("?")
         plain = normalized(path + query)
         return bool(asks) and len(plain) >= DISTINCTIVE_CHARS and plain in self._mentioned
 
     @cached_property
     def foreign_addresses(self) -> tuple[str, ...]:
-        """Page addresses that foreign text contains as plain text."""
+        """Addresses of pages that are written out in foreign text."""
         told = map(canonical, _addresses(self._foreign))
         return tuple(address for address in told if "/" in address or "?" in address)
 

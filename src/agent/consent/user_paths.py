@@ -19,9 +19,9 @@ _END = ".,;:!?"
 _MAX_PATH_WORDS = 20
 MAX_PATH = 4096
 REFUSAL = "No, because: "
-"""Introduces the user's reason for refusing a call. It forbids the paths that follow."""
+"""Precedes the user's reason for refusing a call. Paths in the reason are forbidden."""
 _NEAR_CHARS = 120
-"""Characters before and after a path that are searched for words such as "never"."""
+"""Number of characters before and after a path that are searched for words such as "never"."""
 _CLAUSE = re.compile(r"[,;:!?\n]|\.(?=\s|$)|\b(?:but|however|instead|sondern|aber|mais|sino|pero)\b", re.IGNORECASE)
 _ACCESS = (
     r"(?:touch|read|open|writ|chang|edit|modif|delet|remov|us|look|access|go|list|search|send|mov|cop|shar|overwrit|"
@@ -100,7 +100,7 @@ class NamedPaths:
         for folder in self._folders:
             try:
                 place, above = (Path(one).expanduser().resolve() for one in (path, folder))
-            except (OSError, RuntimeError, ValueError):  # a circle of links, no user of that name, no name of a file
+            except (OSError, RuntimeError, ValueError):  # a loop of links, an unknown user, or an invalid file name
                 continue
             if path.startswith(f"{folder}/") and place.is_relative_to(above):
                 return path[len(folder) + 1 :]
@@ -118,7 +118,7 @@ class NamedPaths:
 
     @cached_property
     def _folders(self) -> list[str]:
-        """The folders that the user names. For a path with spaces, the longest part that exists."""
+        """The folders that the user names. A path with spaces stands for the longest part that exists."""
         found = []
         for text in _FOLDER.findall(self._wanted):
             parts = list(_growing(text))
@@ -157,13 +157,13 @@ def _growing(text: str) -> Iterator[str]:
 
 
 def _normal(path: str) -> str:
-    """Return a path without `..`. If it is absolute, symbolic links are resolved."""
+    """Return a path without `..`. In an absolute path, symbolic links are resolved."""
     if len(path) > MAX_PATH:
         return path
     place = os.path.normpath(os.path.expanduser(path.removeprefix("file://")))  # noqa: PTH111
     try:
         return os.path.realpath(place) if place.startswith("/") else place
-    except ValueError:  # no name of a file
+    except ValueError:  # not a valid file name
         return place
 
 

@@ -1,1 +1,1 @@
-"""The material for an answer: attached files, pages, pictures, the run's workspace."""
+"""The material for an answer: attached files, pages, pictures and the run's workspace."""

@@ -1,4 +1,4 @@
-"""The files that came with a question: inspected once, shown as data in prompts, granted to programs."""
+"""The files attached to a question: inspected once, shown as data in prompts, and readable by programs."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 ARCHIVES = kinds_in("archive")
 TABLES_AND_DATA = kinds_in("table", "data")
 DATA = TABLES_AND_DATA | ARCHIVES
-"""Kinds that programs compute over."""
+"""Kinds of files that programs compute with."""
 TEXTS = frozenset(kind.name for kind in KINDS.values() if kind.for_programs == "its text")
 _TAKES_PATH = re.compile(r"(?:^|_)(?:path|file|filename)(?:_|$)", re.IGNORECASE)
 _MEMBERS = 12
 _MOST_MEMBERS = 40
-"""Members of an archive that are looked at if they are short."""
-_NOTE = 4_000  # bytes of a text that says what the other files are
+"""Maximum number of an archive's members to inspect. Only short members count."""
+_NOTE = 4_000  # maximum bytes of a text that describes the other files
 ROOM_OF_ALL = 24_000
-"""Characters of all previews in one prompt."""
+"""Maximum characters of all previews in a prompt."""
 
 
 async def look_at_files(context: Context, known: Sequence[AttachedFile] = ()) -> list[AttachedFile]:
-    """Look at each attached file that is not known yet, and at what is in archives."""
+    """Inspect each attached file that is not known yet, and the files in archives."""
     found: list[AttachedFile] = []
     ocr = not context.sight.is_shown
     paths = {file["path"] for file in known}
@@ -52,14 +52,14 @@ async def look_at_files(context: Context, known: Sequence[AttachedFile] = ()) ->
         for name, member in _first_members(seen):
             found.append(await _look(context, Path(member), f"{path.name}/{name}", ocr=ocr))
     for number, file in enumerate(found if not ocr else []):
-        if file["kind"] in PICTURES:  # for the answering model
+        if file["kind"] in PICTURES:  # so that the answering model sees it
             pictures, _ = await seen_pictures(places_in(file, {}, 1), context, "", is_read=True)
             found[number] = {**file, "pictures": pictures}
     return found
 
 
 async def attach(context: Context, path: Path, name: str, *, ocr: bool = True) -> AttachedFile:
-    """Return a file of the web or of this run as an attached file, which programs may open."""
+    """Return a file from the web or of this run as an attached file, which programs may open."""
     seen = await _look(context, path, name, ocr=ocr)
     return {**seen, "data": list(dict.fromkeys([*seen["data"], str(path)]))}
 
@@ -67,7 +67,7 @@ async def attach(context: Context, path: Path, name: str, *, ocr: bool = True) -
 async def with_files(
     paths: Sequence[Path], state: State, context: Context, *, source: str = ""
 ) -> dict[str, list[AttachedFile]]:
-    """The attached files with those that the web brought: they can be read, and programs may open them.
+    """Return the update that adds files from the web to the attached files, so that programs may open them.
 
     A file from the address `source` is left out if the guard blocks it.
     """
@@ -99,7 +99,7 @@ def _members(file: AttachedFile) -> dict[str, str]:
 
 
 def _first_members(archive: AttachedFile) -> list[tuple[str, str]]:
-    """The files of an archive that are looked at: short texts, such as a README, before one of each kind of name."""
+    """Return the archive's files to inspect: short texts such as a README, then one file of each series of names."""
     about: dict[str, Any] = {one["name"]: one for one in archive["facts"].get("files", [])}
     seen = Counter[tuple[str, str]]()
 
@@ -114,7 +114,7 @@ def _first_members(archive: AttachedFile) -> list[tuple[str, str]]:
 
 
 def _letters(name: str) -> str:
-    """The file name without its numbers, which is the same for all files of a series."""
+    """Return the file name without numbers, which is the same for all files of a series."""
     return re.sub(r"[\W\d_]+", "", name.rpartition("/")[2])
 
 
@@ -141,13 +141,13 @@ def is_missing(file: AttachedFile) -> bool:
 
 
 def readable(state: State) -> list[AttachedFile]:
-    """The files that can be read, archives left out where what is in them was looked at too."""
+    """Return the files that can be read, without archives whose members were inspected."""
     files = [file for file in state.get("attached", []) if not file["problem"]]
     return [file for file in files if not any(other["name"].startswith(f"{file['name']}/") for other in files)]
 
 
 def file_named(name: str, state: State) -> AttachedFile | None:
-    """Return the file that a decision names, by name or path; without a name, the next unread file."""
+    """Return the file with a name or path; without a name, the next unread file."""
     files = state.get("attached", [])
     if not name:
         return next(iter([*unread_files(state), *files]), None)
@@ -157,9 +157,9 @@ def file_named(name: str, state: State) -> AttachedFile | None:
 
 
 async def file_of_run(name: str, state: State, context: Context, *, ocr: bool = True) -> AttachedFile | None:
-    """Return the file that a name means: attached, made by this run, or the source of a library tool.
+    """Return the file with this name: attached, made by this run, in the user's folder, or a library tool's source.
 
-    `ocr` says whether text in pictures is read.
+    With `ocr`, text in pictures is also read.
     """
     file = file_named(name, state)
     if file is not None or not name:
@@ -170,7 +170,7 @@ async def file_of_run(name: str, state: State, context: Context, *, ocr: bool = 
 
 
 async def _source_of_tool(name: str, context: Context) -> Path | None:
-    """Return a copy of the source of the library tool that `NAME.py` names."""
+    """Return a copy of the source of a library tool, named `NAME.py`; None if there is none."""
     if not name.endswith(".py") or not name.removesuffix(".py").isidentifier():
         return None
     try:
@@ -181,9 +181,9 @@ async def _source_of_tool(name: str, context: Context) -> Path | None:
 
 
 async def file_in_folder(name: str, state: State, context: Context) -> Path | None:
-    """Return a copy of a file in the user's folder, by its path there; links are not followed.
+    """Return a copy of a file in the user's folder, by its relative path. Links are not followed.
 
-    Readers get the copy, since a program may replace the file by a link at any time.
+    Readers get a copy, because a program may replace the file with a link at any time.
     """
     if (folder := state.get("folder")) is None:
         return None
@@ -194,7 +194,7 @@ async def file_in_folder(name: str, state: State, context: Context) -> Path | No
 
 
 def path_made(name: str, state: State, context: Context) -> Path | None:
-    """Return a file that this run has made, by name or path."""
+    """Return a file that this run has made, by its name or path."""
     made = {Path(path).name: Path(path) for file in state.get("attached", []) for path in file["data"]}
     path = made.get(name, Path(name))
     if path in made.values():
@@ -205,8 +205,8 @@ def path_made(name: str, state: State, context: Context) -> Path | None:
 def paths_by_name(files: Sequence[AttachedFile]) -> dict[str, str]:
     """Return the paths of files by each unambiguous name.
 
-    A file of an archive is called `pack.zip/data/in.txt`, and by the end of that, `data/in.txt` or `in.txt`, unless it
-    is another file's whole name. A name that several files share is left out.
+    A file in an archive has the name `pack.zip/data/in.txt`, and also `data/in.txt` and `in.txt`, unless that is
+    another file's full name. Names shared by several files are left out.
     """
     whole, ends = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for file in files:
@@ -220,7 +220,7 @@ def paths_by_name(files: Sequence[AttachedFile]) -> dict[str, str]:
 
 
 def with_paths(arguments: dict[str, Json], state: State) -> dict[str, Json]:
-    """Return the arguments with the path of an attached file for its name, in parameters called path or file."""
+    """Return the arguments with names of attached files replaced by paths, in parameters called path or file."""
     paths = paths_by_name(state.get("attached", []))
     return {
         name: paths.get(value, value) if isinstance(value, str) and _TAKES_PATH.search(name) else value
@@ -229,7 +229,7 @@ def with_paths(arguments: dict[str, Json], state: State) -> dict[str, Json]:
 
 
 def no_such_file(name: str, state: State) -> str:
-    """Return the message for a name that matches no file, or several."""
+    """Return the message for a name that matches no file or several files."""
     files = state.get("attached", [])
     if (folder := state.get("folder")) is not None:
         return f"There is no file {name!r} in {folder['path']}, or it is a link or too large; programs list the folder."
@@ -241,23 +241,22 @@ def no_such_file(name: str, state: State) -> str:
 
 
 def unread_files(state: State) -> list[AttachedFile]:
-    """Return the unread files, without files of earlier turns."""
+    """Return the unread files of this turn."""
     new = (file for file in readable(state) if file.get("since") != 0)
     return [file for file in new if not was_read(file, state.get("steps", []))]
 
 
 def was_read(file: AttachedFile, steps: Sequence[Step]) -> bool:
-    """Return True if a step has read a part of a file, or tried to."""
+    """Return True if a step has read, or tried to read, a part of a file."""
     reads = re.compile(rf"read_file {re.escape(file['name'])}(?: find .*)?(?: page \d+)?", re.DOTALL)
     return any(step["action"] == "read_file" and reads.fullmatch(step["input"]) for step in steps)
 
 
 def files_text(files: Sequence[AttachedFile], room: int = ROOM_OF_ALL) -> DataText:
-    """Return all files as a prompt shows them: kind, beginning and the share shown, marked as data.
+    """Return all files as a prompt shows them, marked as data, each with its kind, its beginning and the share shown.
 
-    All beginnings share `room` characters. Members of an
-    archive that differ only in numbers in their names are all shown if there is room; else the first is shown and the
-    others are named.
+    All beginnings share `room` characters. If an archive has members whose names differ only in numbers, all are shown
+    if there is room. Otherwise, the first is shown and the others are named.
     """
     fits = sum(len(part) for file in files for part in file["parts"]) <= room
     archives = [file["name"] for file in files if file["kind"] in ARCHIVES]
@@ -309,11 +308,11 @@ _SIDE_FILES = {
     ".transcript.json": """{"engine": …, "text": "…", "pieces": [{"start": 0.5, "end": 2, "text": "…"}]} in seconds""",
     _TEXT_COPY: "its whole text",
 }
-"""Contents of the files that readers make."""
+"""Descriptions of the files that readers write, by suffix."""
 
 
 def _for_programs(file: AttachedFile, *, is_whole: bool) -> str:
-    """Return the paths of a file's extracted contents for programs, without a text that is shown whole."""
+    """Return the paths of a file's extracted contents for programs, without texts that are shown whole."""
     for name, path in _members(file).items():
         return f"For programs, unpacked in the folder: {path.removesuffix(f'/{name}')}"
     made = [path for path in file["data"] if path != file["path"] and not (is_whole and path.endswith(_TEXT_COPY))]

@@ -1,4 +1,4 @@
-"""The user's folder: programs may read it, or change a copy; the user accepts the changes afterwards."""
+"""The user's folder. Programs may read it or change a copy, and the user accepts the changes afterwards."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from mcp_tools.text import count_of
 DRAFT = ".alita-applying"
 """The temporary name of a file while it is written."""
 MOST_BYTES, MOST_FILES = 1_000_000_000, 20_000
-"""A larger folder is not copied."""
+"""Limits of a folder that can be copied."""
 DEEPEST = 60
 MOST_LISTED = 40
 _ROOM = 2 * MOST_BYTES, 2 * MOST_FILES
-"""The copy may grow to this."""
+"""Limits of the copy, which programs may enlarge."""
 _LOOKED_AT = 10_000
 _PIECE = 1 << 20
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -40,15 +40,15 @@ _LINK, _SPECIAL, _UNREADABLE, _DEEP = "a link", "no ordinary file", "it cannot b
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file in a folder, or a folder that is not entered."""
+    """A file, or a folder that is not entered."""
 
     name: str
-    """Its path below the folder."""
+    """Path relative to the folder."""
     place: int
-    """The opened folder that it is in."""
+    """Descriptor of the open folder that contains the entry."""
     status: os.stat_result | None = None
     flaw: str = ""
-    """Why it cannot be read as a file."""
+    """Why the entry cannot be read as a file; empty if it can."""
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def opened(folder: Path | str, *, below: int | None = None) -> Iterator[int]:
 
 
 def entries_below(folder: int, above: str = "", depth: int = 0) -> Iterator[Entry]:
-    """Yield everything below an opened folder, by name. Links are not followed."""
+    """Yield all entries below an open folder, in order of their names. Links are not followed."""
     with os.scandir(folder) as found:
         names = sorted(entry.name for entry in found)
     for name in names:
@@ -93,10 +93,10 @@ def entries_below(folder: int, above: str = "", depth: int = 0) -> Iterator[Entr
 
 @contextmanager
 def parent_of(folder: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-    """The opened folder that a path below an opened folder is in, and the name there; no link is followed.
+    """Open the parent of a path below an open folder, and yield it with the file's name. Links are not followed.
 
     Raises:
-        OSError: A folder on the way is missing, is a link, or the path leads out.
+        OSError: A folder on the path is missing or a link, or the path leads outside.
     """
     *above, name = path.split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in (*above, name)):
@@ -117,10 +117,10 @@ def parent_of(folder: int, path: str, *, make: bool = False) -> Iterator[tuple[i
 
 @contextmanager
 def opened_file(place: int, name: str) -> Iterator[BinaryIO]:
-    """A regular file in an opened folder, which is no link.
+    """Open a regular file in an open folder, without following links.
 
     Raises:
-        OSError: The file is missing, is something else or cannot be read.
+        OSError: The file is missing, is not a regular file, or cannot be read.
     """
     descriptor = os.open(name, _FLAGS | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=place)
     with os.fdopen(descriptor, "rb") as file:
@@ -130,10 +130,10 @@ def opened_file(place: int, name: str) -> Iterator[BinaryIO]:
 
 
 def copied(source: BinaryIO, target: BinaryIO | None = None, *, most: int | None = None) -> tuple[str, int]:
-    """Copy a file, and return its SHA-256 and size; without a target it is only read.
+    """Copy a file and return its SHA-256 and size. Without a target, the file is only read.
 
     Raises:
-        OSError: It is longer than `most`, or cannot be read or written.
+        OSError: The file is longer than `most`, or cannot be read or written.
     """
     digest, size = hashlib.sha256(), 0
     while piece := source.read(_PIECE):
@@ -156,17 +156,17 @@ def checked_folder(path: Path, own: Sequence[Path]) -> Path:
 
     Args:
         path: The folder.
-        own: alita's own folders, with the user's keys and runs.
+        own: alita's own folders, which contain the user's keys and runs.
 
     Raises:
-        UsageError: The path is no folder, or the folder holds files that programs must not see.
+        UsageError: The path is not a folder, or the folder contains files that programs must not see.
     """
     with os_errors_as(UsageError, f"The folder {shown_name(str(path))} cannot be read", "Correct its path."):
         real = path.expanduser().resolve(strict=True)
         if not real.is_dir():
             raise UsageError(f"{shown_name(str(path))} is no folder.", remedy="Attach a file with --file.")
         os.scandir(real).close()
-    if not str(real).isprintable():  # prompts and commands show it
+    if not str(real).isprintable():  # the path is shown in prompts and commands
         raise UsageError(f"The name {shown_name(str(real))} cannot be shown.", remedy="Rename the folder.")
     for one in own:
         place = one.resolve()
@@ -182,7 +182,7 @@ def measure(root: Path) -> None:
     """Check that a folder is small enough to be copied.
 
     Raises:
-        UsageError: It has too many files, or too large ones.
+        UsageError: The folder has too many files, or the files are too large.
     """
     size = files = 0
     with os_errors_as(UsageError, f"The folder {root} cannot be read"), opened(root) as top:
@@ -201,7 +201,7 @@ def _require_room(root: Path, size: int, files: int) -> None:
 
 
 def listing(root: Path) -> str:
-    """Return the first names in a folder with their sizes, upper levels first."""
+    """Return the first file names in a folder with their sizes, upper levels first."""
     lines: list[str] = []
     waiting = deque([""])
     while waiting and len(lines) <= MOST_LISTED:
@@ -220,22 +220,22 @@ def listing(root: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CopiedFile:
-    """A file as it was copied."""
+    """The record of a copied file."""
 
     sha256: str
     bytes: int
     inode: int
-    """The copy's."""
+    """Inode of the copy."""
     changed: int
-    """When the copy changed last, in nanoseconds; programs cannot set it."""
+    """Time of the copy's last status change, in nanoseconds. Programs cannot set it."""
 
     def is_untouched(self, status: os.stat_result) -> bool:
-        """Return True if nobody wrote to the copy."""
+        """Return True if the copy has not been written to."""
         return (self.bytes, self.inode, self.changed) == (status.st_size, status.st_ino, status.st_ctime_ns)
 
     @classmethod
     def of(cls, sha256: str, status: os.stat_result) -> CopiedFile:
-        """The record of a copy."""
+        """Return the record of a copy with this status."""
         return cls(sha256, status.st_size, status.st_ino, status.st_ctime_ns)
 
 
@@ -247,7 +247,7 @@ class Manifest:
     inode: int
     files: dict[str, CopiedFile] = field(default_factory=dict)
     left_out: list[tuple[str, str]] = field(default_factory=list)
-    """Names, and why they were not copied."""
+    """Names of files that were not copied, each with the reason."""
 
 
 class FolderCopy:
@@ -262,11 +262,11 @@ class FolderCopy:
 
     @property
     def writable(self) -> Writable:
-        """The grant for programs."""
+        """The copy as a folder that programs may write to."""
         return Writable(self.folder, *_ROOM)
 
     def make(self) -> Manifest:
-        """Copy the folder, and replace an incomplete copy of a killed process.
+        """Copy the folder. An incomplete copy by a killed process is replaced.
 
         Raises:
             UsageError: The folder is too large, or cannot be read.
@@ -290,7 +290,7 @@ class FolderCopy:
                 try:
                     with opened_file(entry.place, entry.name.rpartition("/")[2]) as file:
                         manifest.files[entry.name] = self._copy(file, entry.name, MOST_BYTES - size)
-                except OSError:  # not readable, or gone
+                except OSError:  # unreadable or missing
                     manifest.left_out.append((entry.name, _UNREADABLE))
                     continue
                 size += manifest.files[entry.name].bytes
@@ -303,7 +303,7 @@ class FolderCopy:
             target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
             with target.open("xb") as copy:
                 sha256, _ = copied(source, copy, most=most)
-                # all may read it, for the user that programs run as; the folder of the run is the owner's alone
+                # readable for the user that programs run as; the run's folder itself is private
                 os.fchmod(copy.fileno(), 0o644 | (os.fstat(source.fileno()).st_mode & 0o111))
             return CopiedFile.of(sha256, target.stat())
 
@@ -316,7 +316,7 @@ class FolderCopy:
         """Return the record of the copy.
 
         Raises:
-            StorageError: The run has no whole copy.
+            StorageError: The run has no complete copy.
         """
         path = self.place / MANIFEST
         with os_errors_as(StorageError, f"{path} cannot be read", "Ask again with --folder."):
@@ -340,7 +340,7 @@ class FolderCopy:
             write_whole(self.place / MANIFEST, json.dumps(plain).encode())
 
     def left_out(self, manifest: Manifest) -> str:
-        """Return a sentence about files that were not copied; empty if all were."""
+        """Return a sentence about files that were not copied; empty if all were copied."""
         if not (names := manifest.left_out):
             return ""
         shown = ", ".join(f"{shown_name(name)} ({why})" for name, why in names[:10])

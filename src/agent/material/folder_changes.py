@@ -1,4 +1,4 @@
-"""Changes that programs made in the copy of the user's folder: shown, and applied to the folder as the user accepts."""
+"""Shows the changes that programs made in the copy of the user's folder, and applies those that the user accepts."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from mcp_tools.errors import os_errors_as
 from mcp_tools.text import printable
 
 MOST_DIFFED = 400_000
-"""Bytes of a text; longer ones are not compared by lines."""
+"""Maximum bytes of a text that is compared line by line."""
 _MOST_LINES = 3_000
 _MOST_SHOWN = 300
-"""Lines of one file's difference."""
+"""Maximum lines of a file's diff."""
 _REPOSITORIES = frozenset([".git", ".hg", ".svn", ".bzr", ".jj"])
 _PARTS_OF_GIT = ("config", "commondir", "objects", "refs")
-"""With a file `HEAD`, they turn a folder into a git repository, whose settings can run programs."""
+"""Names that, with a file `HEAD`, make a folder a git repository. The settings of a repository can run programs."""
 _OF_GIT = re.compile(r"(head|config|config\.worktree|commondir|(objects|refs|hooks|info|modules|worktrees)/.*)")
 _ACTING = frozenset(
     [
@@ -63,10 +63,10 @@ _ACTING = frozenset(
         "generated_tools",
     ]
 )
-"""Names that programs load automatically, in addition to names that begin with a dot."""
+"""Names of files that programs load automatically, in addition to names that begin with a dot."""
 _ACTING_ENDS = (".pth", ".pyc", ".egg-link", ".desktop", ".lnk")
 _NO_LINKS = frozenset([errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS])
-"""Errors of file systems in which a file has one name."""
+"""Errors of file systems without hard links."""
 _SLASHES = re.compile("/")
 _HARD_LINK = "another name of a file in it"
 _ODD_NAME = "its name cannot be shown"
@@ -74,26 +74,26 @@ _ODD_NAME = "its name cannot be shown"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file of the copy that was changed, added or removed."""
+    """A file that was changed, added or removed in the copy."""
 
     path: str
     kind: Literal["added", "changed", "removed"]
     bytes_before: int | None
     bytes_after: int | None
     before: str
-    """Its SHA-256 when it was copied; empty if it is new."""
+    """SHA-256 when the file was copied; empty for a new file."""
     after: str
-    """Its SHA-256 now; empty if it was removed."""
+    """SHA-256 now; empty for a removed file."""
 
     @property
     def acts_by_itself(self) -> bool:
-        """True if some program may run or load the file automatically. The user must accept it by name."""
+        """True if a program may run or load the file automatically. The user must then accept it by name."""
         parts = self.path.casefold().split("/")
         return any(part.startswith(".") or part in _ACTING for part in parts) or parts[-1].endswith(_ACTING_ENDS)
 
     @property
     def public(self) -> FileChange:
-        """The change as an answer lists it."""
+        """The change in the form that an answer lists."""
         return FileChange(self.path, self.kind, self.bytes_before, self.bytes_after)
 
 
@@ -103,13 +103,13 @@ class Changes:
 
     files: tuple[Change, ...]
     never: tuple[tuple[str, str], ...] = ()
-    """Names that are not applied, with the reason."""
+    """Names of files that are never applied, each with the reason."""
 
     def named(self, names: Sequence[str]) -> list[Change]:
-        """The changes of these files; without names, all but of files that act by being there.
+        """Return the changes of these files. Without names, return all except those of files that act by themselves.
 
         Raises:
-            UsageError: A file has not changed.
+            UsageError: A named file has no change.
         """
         if not names:
             return [change for change in self.files if not change.acts_by_itself]
@@ -129,16 +129,16 @@ class Applied:
 
     done: tuple[str, ...]
     left: tuple[tuple[str, str], ...]
-    """Files that were not applied, with the reason."""
+    """Files that were not applied, each with the reason."""
     kept: Path | None = None
-    """The folder with the files that were removed."""
+    """Folder that keeps the removed files."""
 
 
 def changes_of(copy: FolderCopy) -> Changes:
-    """Compare a copy with what was copied.
+    """Compare a copy with its record.
 
     Raises:
-        StorageError: There is no whole copy.
+        StorageError: There is no complete copy.
     """
     files = copy.manifest().files
     found: list[Change] = []
@@ -175,7 +175,7 @@ def changes_of(copy: FolderCopy) -> Changes:
 
 
 def _judged(entry: Entry, before: CopiedFile | None) -> Change | str | None:
-    """The change of a file of the copy, or why it is not applied; None if it is as it was copied."""
+    """Return the change of a file in the copy, or why it is never applied; None if the file is unchanged."""
     name, status = entry.name, entry.status
     if status is None or entry.flaw:
         return entry.flaw
@@ -200,7 +200,7 @@ def _is_repository(name: str) -> bool:
 
 
 def _bare_repositories(names: Iterable[str]) -> list[str]:
-    """Return the folders, with a slash and in lower case, that git takes for repositories."""
+    """Return the folders that git treats as repositories, in lower case and with a final slash."""
     known = {name.casefold() for name in names}
     above = {name.removesuffix("head") for name in known if f"/{name}".endswith("/head")}
     parts = {f"{folder}{part}": folder for folder in above for part in _PARTS_OF_GIT}
@@ -209,7 +209,7 @@ def _bare_repositories(names: Iterable[str]) -> list[str]:
 
 
 def diff(copy: FolderCopy, change: Change) -> str:
-    """The difference of a text file in unified form, safe to print; empty if it is not shown."""
+    """Return the unified diff of a text file, safe to print; empty if it is not shown."""
     before, after = _lines(copy.root, change.path, change.before), _lines(copy.folder, change.path, change.after)
     if before is None or after is None:
         return ""
@@ -221,7 +221,7 @@ def diff(copy: FolderCopy, change: Change) -> str:
 
 
 def _lines(folder: Path, path: str, sha256: str) -> list[str] | None:
-    """The lines of a file with this content; None if it has another, is no text or is too long."""
+    """Return the lines of a file with this hash; None if its content differs, is not text or is too long."""
     if not sha256:
         return []
     with suppress(OSError, UnicodeDecodeError), opened(folder) as top, parent_of(top, path) as (place, name):
@@ -236,13 +236,13 @@ def _lines(folder: Path, path: str, sha256: str) -> list[str] | None:
 
 
 def apply(copy: FolderCopy, changes: Iterable[Change]) -> Applied:
-    """Apply changes to the user's folder, file by file, each whole or not at all.
+    """Apply changes to the user's folder. Each file is written completely or not at all.
 
-    A file of the folder that has changed since it was copied is left alone. Removed files are kept in the run. Changes
-    that were applied before, such as by a process that was killed, count as done.
+    A file in the folder that has changed since it was copied is not touched. Removed files are kept in the run's
+    folder. Changes that have already been applied, for example by a killed process, count as applied.
 
     Raises:
-        StorageError: The folder is gone, or another one is in its place.
+        StorageError: The folder is missing, or was replaced by another folder.
     """
     with _locked(copy) as (root, source):
         manifest = copy.manifest()
@@ -274,7 +274,7 @@ def apply(copy: FolderCopy, changes: Iterable[Change]) -> Applied:
 
 @contextmanager
 def _locked(copy: FolderCopy) -> Iterator[tuple[int, int]]:
-    """The user's folder and the copy, opened; nobody else applies changes to the folder meanwhile."""
+    """Open the user's folder and the copy, with a lock that keeps others from applying changes to the folder."""
     what = f"{shown_name(str(copy.root))} cannot be changed"
     with (
         os_errors_as(StorageError, what, f"The changed files are in {copy.folder}."),
@@ -298,13 +298,13 @@ class _Conflict(OSError):
 
 
 def _apply(root: int, source: int, change: Change, kept: Path) -> CopiedFile | None:
-    """Apply one change, and return the new record of the file; None for a removed one.
+    """Apply a change and return the file's new record; None for a removed file.
 
     Raises:
-        OSError, StorageError: It was not applied.
+        OSError, StorageError: The change was not applied.
     """
     with parent_of(root, change.path, make=change.kind != "removed") as (place, name):
-        with suppress(FileNotFoundError):  # of a killed process
+        with suppress(FileNotFoundError):  # left by a killed process
             os.unlink(DRAFT, dir_fd=place)
         status, now = _found_at(place, name)
         if now == change.after:
@@ -331,10 +331,10 @@ def _record(source: int, change: Change) -> CopiedFile | None:
 
 
 def _found_at(place: int, name: str) -> tuple[os.stat_result | None, str]:
-    """The status of a file, and its hash; None and empty if nothing has the name.
+    """Return the status and hash of a file; None and an empty text if there is no file.
 
     Raises:
-        OSError: Something else has the name: a link, a folder, a device.
+        OSError: The name belongs to a link, folder or device.
     """
     try:
         status = os.stat(name, dir_fd=place, follow_symlinks=False)
@@ -358,7 +358,7 @@ def _require_same(place: int, name: str, before: os.stat_result) -> None:
 
 
 def _write(place: int, name: str, source: int, change: Change, before: os.stat_result | None) -> None:
-    """Put the file of the copy in its place, with the mode of the file that it replaces."""
+    """Write a file of the copy to the user's folder, with the mode of the file that it replaces."""
     with parent_of(source, change.path) as (inner, own), opened_file(inner, own) as file:
         found = os.fstat(file.fileno())
         if found.st_nlink != 1:
@@ -391,7 +391,7 @@ def _write(place: int, name: str, source: int, change: Change, before: os.stat_r
 
 
 def _name_new(place: int, name: str) -> None:
-    """Give the draft its name, which must be free."""
+    """Rename the draft. The new name must be unused."""
     try:
         os.link(DRAFT, name, src_dir_fd=place, dst_dir_fd=place, follow_symlinks=False)
     except FileExistsError:
@@ -407,7 +407,7 @@ def _name_new(place: int, name: str) -> None:
 
 
 def _set_aside(place: int, name: str, target: Path, before: os.stat_result) -> None:
-    """Move a file into the run."""
+    """Move a removed file to the run's folder."""
     with opened_file(place, name) as file, writing(target):
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with whole_file(target) as aside:
@@ -418,7 +418,7 @@ def _set_aside(place: int, name: str, target: Path, before: os.stat_result) -> N
 
 
 def _remove_empty(root: int, source: int, path: str) -> None:
-    """Remove the folders of a removed file that are empty, and that the copy does not have either."""
+    """Remove empty parent folders of a removed file, unless they still exist in the copy."""
     while "/" in path:
         path = path.rpartition("/")[0]
         with suppress(OSError), parent_of(source, path) as (inner, name), opened(name, below=inner):

@@ -1,4 +1,4 @@
-"""Origins of the texts that a run knows: the user, files, pages, servers."""
+"""Collects the texts that a run knows by origin: the user, files, pages and servers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def origins_of(state: State, context: Context) -> Origins:
 
 
 def parts_of_input(asked: str) -> dict[str, str]:
-    """Return the arguments of a step, in parts."""
+    """Return the arguments of a step in parts, by position."""
     action, _, rest = asked.partition(" ")
     if action == "read_file" and is_address(rest.split(" ")[0]):
         return address_parts(rest.split(" ")[0])
@@ -51,14 +51,14 @@ def parts_of_input(asked: str) -> dict[str, str]:
 
 
 def results_of(server: str, state: State, context: Context) -> list[str]:
-    """Return the results of a server; the run may send them back to it."""
+    """Return the results of a server, which the run may send back to it."""
     own = [tool.name for tool in state.get("tools", []) if tool.server == server]
     given = (done["finding"] for done in state.get("steps", []) if done["input"].partition("(")[0] in own)
     return [*given, *context.python.results.get(server, ())]
 
 
 def is_private(done: Step, state: State) -> bool:
-    """Return True if a step found private data of the user."""
+    """Return True if a step found the user's private data."""
     if done["action"] == "use_tool":
         name = done["input"].partition("(")[0]
         return any(tool.is_external and tool.name == name for tool in state.get("tools", []))

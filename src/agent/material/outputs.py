@@ -1,4 +1,4 @@
-"""A run's folder of files for the user: what its programs wrote there."""
+"""A run's output folder, with the files that programs wrote for the user."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ if TYPE_CHECKING:
 
 FOLDER = "outputs"
 MAX_LISTED = 50
-"""Files of one program that are listed."""
+"""Maximum number of a program's files to list."""
 _PLAIN = re.compile(r"[\w./-]{1,60}")
 
 
 class Outputs:
-    """The folder, in which programs begin and may write.
+    """The output folder, where programs start and may write.
 
-    Links and special files do not count: a link would lead elsewhere.
+    Links and special files are ignored, because a link could lead elsewhere.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def make(self) -> Path:
-        """Make the folder, which others may list but not change."""
+        """Create the folder. Others may list it, but not change it."""
         self.folder.mkdir(mode=0o755, parents=True, exist_ok=True)
         return self.folder
 
     def snapshot(self) -> dict[str, tuple[int, int]]:
-        """Return size and time of change of each file."""
+        """Return the size and modification time of each file."""
         return {name: (found.st_size, found.st_mtime_ns) for name, found in plain_files(self.folder)}
 
     def written_since(self, before: dict[str, tuple[int, int]]) -> list[OutputFile]:
-        """Return the files that are new or changed, by name."""
+        """Return the new and changed files in order of their names."""
         now = self.snapshot()
         changed = sorted(name for name in now if now[name] != before.get(name))
         return [OutputFile(name, str(self.folder / name), now[name][0]) for name in changed]
 
     def kept_since(self, before: dict[str, tuple[int, int]]) -> list[OutputFile]:
-        """Return the files that are new or changed; none are kept if they are more than the folder may hold.
+        """Return the new and changed files. If the folder exceeds its limits, remove them and return none.
 
         Files with undecodable names are left out.
         """
@@ -68,7 +68,7 @@ class Outputs:
         return files
 
     def remove_new_folders(self, before: Iterable[str]) -> None:
-        """Remove the folders without earlier files, at any depth and with any modes."""
+        """Remove the folders that have no earlier files, at any depth and with any modes."""
         kept = {".", *(str(parent) for name in before for parent in Path(name).parents)}
         for place in sorted(self.folder / name for name in kept):
             with contextlib.suppress(OSError), os.scandir(place) as entries:
@@ -92,15 +92,15 @@ class Outputs:
 async def copied(
     files: Iterable[OutputFile], folder: Path, may_replace: Callable[[Path], Awaitable[bool]]
 ) -> tuple[list[Path], list[Path]]:
-    """Copy a run's files into a folder of the user's, and return the copies and the files that were kept.
+    """Copy a run's files to a folder of the user. Return the copies, and the existing files that were not replaced.
 
     Args:
-        files: The files; each keeps its name below the folder.
-        folder: It is made if it is not there.
-        may_replace: Is asked about each file that is there already.
+        files: The files. Each keeps its relative path.
+        folder: The target folder, created if missing.
+        may_replace: Called for each file that already exists.
 
     Raises:
-        StorageError: A file is gone, or cannot be written.
+        StorageError: A file is missing or cannot be written.
     """
     made: list[Path] = []
     left: list[Path] = []
@@ -116,7 +116,7 @@ async def copied(
 
 
 def _what_stands_at(target: Path, folder: Path) -> Literal["nothing", "file", "other"]:
-    """Return what a copy would replace; make the folders above it."""
+    """Return the kind of thing that a copy would replace, and create the parent folders."""
     with os_errors_as(StorageError, f"{target} cannot be written", "Choose another folder."):
         target.parent.mkdir(parents=True, exist_ok=True)
         if not target.parent.resolve().is_relative_to(folder.resolve()):
@@ -139,7 +139,7 @@ T = TypeVar("T")
 async def with_outputs(
     outputs: Outputs, calls: Recorder, wanted: bool, call: Callable[[Path | None], Awaitable[T]]
 ) -> tuple[T, list[OutputFile]]:
-    """Make a call, and return its result and the files it wrote. It gets the folder only if it is `wanted`."""
+    """Make a call and return its result and the files it wrote. The call gets the folder only if `wanted`."""
     if not wanted:
         return await call(None), []
     before = outputs.snapshot()
@@ -152,14 +152,14 @@ async def with_outputs(
 
 
 def with_files_of(done: Step, written: Sequence[OutputFile]) -> Step:
-    """Return the step with the files that it wrote for the user."""
+    """Return the step with the files that its program wrote for the user."""
     if written:
         done["outputs"] = [asdict(file) for file in written]
     return done
 
 
 def listing(written: Sequence[OutputFile]) -> str:
-    """Return the list of files that a step wrote, for the model. Unusual names are marked as data."""
+    """Return the list of files that a step wrote, in the form for the model. Unusual names are marked as data."""
     if not written:
         return ""
     names = written[:MAX_LISTED]

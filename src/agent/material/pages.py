@@ -1,4 +1,4 @@
-"""Pages of the web: how decisions name them, by address or link, and how steps show them."""
+"""Web pages: resolves the address or link in a decision, and formats the part that a step shows."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _ADDRESS = 200
 _FORMS = 2_000
 _HEADER = 120
 _MOST_TABLES = 20
-_LONGEST_TEXT = 2_000_000  # characters of a file that a program gets as a text
+_LONGEST_TEXT = 2_000_000  # maximum characters of a file that a program gets as text
 _TEXTS = frozenset(kind.name for kind in KINDS.values() if kind.is_text and kind.for_programs != "a text copy")
-"""Kinds of files that are text."""
+"""Kinds of files that contain text."""
 _SCRIPTS = {
     "plain": "Scripts were not run.",
     "rendered": "Scripts were run in a browser.",
@@ -41,13 +41,13 @@ class ShownPage:
     """The part of a page that a step shows."""
 
     finding: str
-    """Foreign text with its place, for a block of data."""
+    """Foreign text with its location, for a data block."""
     note: str
-    """alita's own text, without words of the page."""
+    """alita's own text, without words from the page."""
     text: str
-    """The part of the page alone."""
+    """Only the text of the part."""
     links: dict[str, str]
-    """All links of the page by their numbers."""
+    """Addresses of all links on the page, by their numbers."""
 
 
 def shown_page(
@@ -62,21 +62,22 @@ def shown_page(
     is_new: bool = True,
     is_previewed: bool = False,
 ) -> ShownPage:
-    """Return a part of a page, or the lines with some words. The full page goes into the workspace.
+    """Return a part of a page, or the lines with some words. The full page is saved in the workspace.
 
     Args:
         page: The page.
         decision: The decision, with the part or the words.
         source: The number by which the run cites the page.
-        known: The links that have numbers already; the others get the next ones.
-        reading: Characters of the part.
-        addresses: Characters of the addresses of its links, all together.
-        workspace: The workspace, which keeps the page for programs.
-        is_new: True at the first reading of the page; later ones repeat neither its forms nor its files.
-        is_previewed: True if it is a file with a preview, to which the first page of data adds nothing.
+        known: Links that already have numbers. The other links get the next numbers.
+        reading: Maximum characters of the part.
+        addresses: Maximum characters of all link addresses together.
+        workspace: The workspace, which keeps the page for programs to read.
+        is_new: True for the first reading of the page. Later readings do not repeat its forms and files.
+        is_previewed: True if the page is a file whose preview was shown. The first page of a data file would add
+            nothing.
 
     Raises:
-        WebProblem: There is no such part.
+        WebProblem: The page has no such part.
     """
     from agent.material.attached import DATA
     from agent.web.reading.paged import Screen, screen_of
@@ -116,12 +117,12 @@ def text_for_program(page: Page) -> str:
     try:
         with text_encoding(Source(page.path, page.kind)).open(page.path) as stream:
             return cut_for_program(stream.read(_LONGEST_TEXT + 1), f"open({str(page.path)!r}) has the rest")
-    except (FileProblem, OSError, ValueError):  # a replay has no files
+    except (FileProblem, OSError, ValueError):  # a replay may have no files
         return cut_for_program(page.whole)
 
 
 def cut_for_program(text: str, rest: str = "") -> str:
-    """Return the text; if it is too long, its beginning with a last line that says so."""
+    """Return the text. If it is too long, return its beginning with a last line that says so."""
     if len(text) <= _LONGEST_TEXT:
         return text
     kept = "; ".join(filter(None, [f"the first {_LONGEST_TEXT:,} characters", rest]))
@@ -129,18 +130,18 @@ def cut_for_program(text: str, rest: str = "") -> str:
 
 
 def means_page(decision: Decision) -> bool:
-    """Return True if a decision is to read a page, and not a file."""
+    """Return True if a decision is to read a page rather than a file."""
     return decision.action == "read_file" and (is_address(decision.file) or _link_of(decision.file) is not None)
 
 
 def resolved(decision: Decision, state: State) -> Decision:
-    """Return the decision with the address of a link, if the link exists."""
+    """Return the decision with a link replaced by its address, if the link exists."""
     name = _link_of(decision.file) if decision.action == "read_file" else None
     return replace(decision, file=state.get("links", {}).get(name or "", decision.file))
 
 
 def no_such_link(decision: Decision, state: State) -> str | None:
-    """Return why a link cannot be followed; None if it can, or if the decision does not name a link."""
+    """Return why a link cannot be followed; None if it can, or if the decision names no link."""
     if decision.action != "read_file" or (name := _link_of(decision.file)) is None:
         return None
     links = state.get("links", {})
@@ -150,7 +151,7 @@ def no_such_link(decision: Decision, state: State) -> str | None:
 
 
 def is_page_read(step: Step) -> bool:
-    """Return True if a step read a page of the web."""
+    """Return True if a step read a web page."""
     return step["action"] == "read_file" and is_address(step["input"].removeprefix(_READ).split(" ")[0])
 
 
@@ -187,7 +188,7 @@ def _head(page: Page, decision: Decision, source: int) -> str:
 
 
 def _link_lines(text: str, links: Mapping[str, str], room: int) -> str:
-    """Return the addresses of a part's links, shortened to paths for one site."""
+    """Return the addresses of a part's links, shortened to paths if all are on one site."""
     shown = {number: links[number] for number in _SHOWN.findall(text) if number in links}
     if not shown:
         return ""
@@ -196,7 +197,8 @@ def _link_lines(text: str, links: Mapping[str, str], room: int) -> str:
     is_common = sites.count(site) > 2
     lines = [f"Links (those that begin with / are at {site}):" if is_common else "Links:"]
     for number, url in shown.items():
-        is_path = is_common and url.startswith(f"{site}/") and not urlsplit(url).query  # of a query each sign counts
+        # in a query, every character counts
+        is_path = is_common and url.startswith(f"{site}/") and not urlsplit(url).query
         line = f"{number} {url.removeprefix(site) if is_path else url}"
         line = line if len(line) <= _ADDRESS else f"{line[:_ADDRESS]}…"
         room -= len(line) + 1
@@ -214,7 +216,7 @@ def _about_forms(page: Page) -> list[str]:
 
 
 def _kept(page: Page, links: Mapping[str, str], source: int, workspace: Workspace | None) -> tuple[list[str], str]:
-    """Save the page in files; return the texts about them in the page's words and in alita's own."""
+    """Save the page in files. Return texts about them: in the page's words, and in alita's."""
     if workspace is None:
         return [], ""
     files = [f"its whole text {workspace.keep_text(f'page_{source}.txt', page.whole)}"]
@@ -229,7 +231,7 @@ def _kept(page: Page, links: Mapping[str, str], source: int, workspace: Workspac
 
 
 def tables_in(markdown: str) -> Iterator[list[list[str]]]:
-    """Return the tables of a text as rows of cells, the header first. Links are reduced to their text."""
+    """Return the tables of a text as rows of cells, header first. Links are reduced to their text."""
     rows: list[list[str]] = []
     for line in [*markdown.splitlines(), ""]:
         if line.startswith("|"):

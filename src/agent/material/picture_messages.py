@@ -1,4 +1,4 @@
-"""Pictures in the messages to a model: which it sees, how they are named, and how they are sent."""
+"""Pictures in the messages to a model: selects, names and sends them."""
 
 from __future__ import annotations
 
@@ -18,38 +18,39 @@ from mcp_tools.text import one_line, printable
 
 _MOST = 16
 _MOST_BYTES = 12_000_000
-"""Limits for all pictures of a request. Above either, pictures of the oldest steps are only named."""
+"""Maximum number and bytes of pictures in a request. Above either limit, pictures of the oldest steps are only
+named."""
 SHOWS = (
     "- You see pictures: `read` shows a picture, a page of a scan or the pictures of a document; in a program, "
     "`show(image)` shows a PIL image, such as a part that is enlarged."
 )
-"""The instruction for a model that sees."""
+"""Instruction for a model that sees pictures."""
 _WATCHED = "- `read` has a film watched, or a sound heard, with the question in mind."
 
 
 @dataclass
 class Sight:
-    """The models that look at the pictures of a run."""
+    """The models that can look at a run's pictures, and their texts so far."""
 
     is_shown: bool = False
-    """True if the answering model is shown pictures; no longer once its endpoint has refused one."""
+    """True if the answering model is shown pictures. It becomes False when the endpoint refuses one."""
     has_vision: bool = False
-    """True if the role `vision` has a model that reads pictures."""
+    """True if the role `vision` has a model that sees pictures."""
     watches: bool = False
-    """True if the role `media` has a model that takes video and audio."""
+    """True if the role `media` has a model that accepts video and audio."""
     watched: dict[tuple[str, str], str] = field(default_factory=dict)
-    """Its text, by place and question."""
+    """Texts of the `media` model, by place and question."""
     descriptions: dict[str, str] = field(default_factory=dict)
-    """Texts in place of pictures that the answering model should have seen, by their paths."""
+    """Texts by picture path, for pictures that could not be shown to the answering model."""
 
     @property
     def abilities(self) -> str:
-        """The instructions about pictures for the answering model."""
+        """Instructions for the answering model about pictures and films."""
         return "\n".join([SHOWS] * self.is_shown + [_WATCHED] * self.watches)
 
 
 def parts_of(pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-    """Parts of a message that name pictures; the pictures themselves are put in when the message is sent."""
+    """Return the parts of a message that refer to pictures. Their data is inserted when the message is sent."""
     parts: list[dict[str, Any]] = []
     for picture in pictures:
         place = f"{Path(picture['path']).as_uri()}#{picture['kind']}"
@@ -64,7 +65,7 @@ def _shown_name(picture: Picture) -> str:
 
 
 class PicturesOfSteps:
-    """Pictures of a conversation: each is shown once, and pictures of the oldest steps are only named.
+    """Pictures of a conversation. Each is shown once, and pictures of the oldest steps are only named.
 
     Pictures in `first` come with the question, and the calls of `in_short` are shown in short.
     """
@@ -78,7 +79,7 @@ class PicturesOfSteps:
         for step in (step for step in steps if step.get("pictures")):
             waiting.append(step)
             count, size = count + len(step["pictures"]), size + _bytes(step["pictures"])
-            # frees half at a time, which helps prompt caches
+            # removes half at a time, which helps prompt caches
             while len(waiting) > 1 and (count > _MOST or size > _MOST_BYTES):
                 while len(waiting) > 1 and (count > _MOST // 2 or size > _MOST_BYTES // 2):
                     oldest = waiting.pop(0)
@@ -86,7 +87,7 @@ class PicturesOfSteps:
                     self._dropped.add(oldest["call"])
 
     def of(self, step: Step) -> list[dict[str, Any]]:
-        """The parts for one step, in the order of the conversation."""
+        """Return the message parts of a step. Call this in the order of the conversation."""
         return [part for picture in step.get("pictures", []) for part in self._parts(picture, step["call"])]
 
     def _parts(self, picture: Picture, call: str) -> Iterator[dict[str, Any]]:
@@ -103,7 +104,7 @@ class PicturesOfSteps:
 
 
 def not_shown(picture: Picture, sight: Sight) -> str:
-    """Return the text in place of a picture that could not be shown."""
+    """Return the text that replaces a picture that could not be shown."""
     name, text = _shown_name(picture), sight.descriptions.get(picture["path"], "")
     head = f"{name} could not be shown to you"
     return f"{head}, but this is known:\n{data_block(name, text)}" if text else f"{head}."

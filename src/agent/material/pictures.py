@@ -1,7 +1,7 @@
 """The pictures and films of a run.
 
-Pictures are shown to the answering model if it sees, else described by `vision`, else read by OCR. A model of the role
-`media` gets video and audio with the question.
+Pictures are shown to the answering model if it sees pictures. Otherwise, they are described by the model with the role
+`vision`, or read by OCR. A model with the role `media` gets video and audio with the question.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ PICTURES = kinds_in("picture")
 FILMS = kinds_in("film")
 _FRAMES = (".png", ".jpg")
 MOST_OF_ONE = 6
-"""Pictures that one reading shows."""
+"""Maximum number of pictures that a reading shows."""
 _TOKENS = 600
-_MOST_READ = 1_500  # characters that OCR may say of one picture
-_NAMED = re.compile(r"\[picture ([\w.-]+\.\w+)")  # how readers of documents name the pictures that they have saved
+_MOST_READ = 1_500  # maximum characters of OCR text per picture
+_NAMED = re.compile(r"\[picture ([\w.-]+\.\w+)")  # the form in which document readers name saved pictures
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a picture."""
+    """The location of a picture: a file and, for a PDF, a page in it."""
 
     name: str
     path: Path
     page: int = 1
-    """The page of a PDF."""
+    """Page number, for a PDF."""
 
 
 async def seen_pictures(
     places: Sequence[Place], context: Context, question: str, *, is_read: bool
 ) -> tuple[list[Picture], str]:
-    """Return pictures for the answering model; if it does not see, the text of `vision` or OCR.
+    """Return pictures for the answering model; if it sees no pictures, return a description or OCR text.
 
-    `is_read` says that their text is known already.
+    `is_read` is True if the text in the pictures is already known.
     """
     sight = context.sight
     if not places:
@@ -69,7 +69,7 @@ async def seen_pictures(
 
 
 def places_in(file: AttachedFile, part: Mapping[str, Any], page: int) -> list[Place]:
-    """Return the pictures of a part of a file: named in its `text` and `lost`, or the scanned page itself."""
+    """Return the pictures of a part of a file: those named in its `text` and `lost`, or the scanned page itself."""
     made = {Path(path).name: Path(path) for path in file["data"]}
     frames = [Place(name, path) for name, path in made.items() if name.endswith(_FRAMES)]
     if file["kind"] in PICTURES:
@@ -78,20 +78,20 @@ def places_in(file: AttachedFile, part: Mapping[str, Any], page: int) -> list[Pl
         return _spread(frames) if page == 1 else []
     if file["kind"] == "pdf":
         place = Place(f"page {page} of {file['name']}", Path(file["path"]), page)
-        return [place] if page in part.get("pictures", ()) else []  # earlier versions recorded none
+        return [place] if page in part.get("pictures", ()) else []  # runs of earlier versions have no `pictures`
     named = dict.fromkeys(_NAMED.findall("\n".join([part["text"], *part["lost"]])))
     return [Place(name, made[name]) for name in named if name in made][:MOST_OF_ONE]
 
 
 def _spread(places: list[Place]) -> list[Place]:
-    """Return at most `MOST_OF_ONE` places, evenly spread, with the first and the last."""
+    """Return at most `MOST_OF_ONE` places, evenly spaced, including the first and the last."""
     if len(places) <= MOST_OF_ONE:
         return places
     return [places[number * (len(places) - 1) // (MOST_OF_ONE - 1)] for number in range(MOST_OF_ONE)]
 
 
 async def prepared(place: Place, context: Context) -> Picture | None:
-    """Return a picture in a form that models take; None if it cannot be shown."""
+    """Return a picture in a format that models accept; None if it cannot be shown."""
     copy = await context.reader.picture(place.path, place.name, page=place.page)
     if problem := copy.get("problem"):
         context.emit(Note(f"{place.name} is not shown: {problem}"))
@@ -104,7 +104,7 @@ async def prepared(place: Place, context: Context) -> Picture | None:
 
 
 async def _described(pictures: Sequence[Picture], context: Context, question: str) -> str:
-    """Return the text of the role `vision` about pictures, for the question; empty if it has none."""
+    """Return the description of pictures by the `vision` model, for the question; empty without a description."""
     if not pictures:
         return ""
     messages = load_prompt("agent", "picture").render(question=question)
@@ -118,14 +118,14 @@ async def _described(pictures: Sequence[Picture], context: Context, question: st
 
 
 async def _read(place: Place, context: Context) -> str:
-    """Return the text in a picture by OCR, with its certainty; empty for a picture without text."""
+    """Return the OCR text of a picture, with its certainty; empty for a picture without text."""
     part = await context.reader.read(place.path, place.name, page=place.page, find="", limit=_MOST_READ)
     text = str(part.get("text", ""))
     return f"{place.name}, {part['where']}:\n{text}" if text and not text.startswith("(") else ""
 
 
 async def tell_instead(state: State, context: Context, why: str) -> None:
-    """Describe the pictures of a conversation in text, since its model's endpoint refuses them."""
+    """Replace the pictures of a conversation by descriptions, because the model's endpoint refuses pictures."""
     context.sight.is_shown = False
     context.emit(Note(f"pictures are not shown to the model: {why}"))
     holders = [*state.get("attached", []), *state.get("steps", [])]
@@ -141,9 +141,9 @@ _SEEN = "What a model sees and hears in it, asked the question"
 
 
 async def watched(place: str | Path, kind: str, context: Context, question: str) -> str:
-    """Return a model's text about a film or a sound, for the question; empty without a model or a text.
+    """Return a model's text about a film or sound, for the question; empty if there is none.
 
-    The place is an address at YouTube, or a file.
+    The place is a YouTube address or a file.
     """
     sight = context.sight
     if not sight.watches or (isinstance(place, Path) and kind not in MEDIA_KINDS):
@@ -162,10 +162,10 @@ async def watched(place: str | Path, kind: str, context: Context, question: str)
 
 
 async def page_watched(url: str, context: Context, question: str) -> Page:
-    """Return a page; for a video, film or sound, a model's text comes first.
+    """Return a page. For a video, film or sound, it begins with a model's text.
 
     Raises:
-        WebProblem: It could not be fetched, and no model can watch it.
+        WebProblem: The page could not be fetched, and no model can watch it.
         StoppedError: The run's time is over.
     """
     number = video_id(url)

@@ -1,4 +1,4 @@
-"""One search: read the best pages that the queries find, quote them, and search again for what is missing."""
+"""A search: reads and quotes the best pages that the queries find, then searches again for missing names."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
     from agent.context import Context
 
 T = TypeVar("T")
-Quotes: TypeAlias = Mapping[str, tuple[Quote, ...]]  # by the page's address; the most telling first
+Quotes: TypeAlias = Mapping[str, tuple[Quote, ...]]  # quotations by page address, most relevant first
 
-HITS = 8  # of one search
-_PAGES = 3  # pages that are read at first; one more where nothing was found
-_MORE_PAGES = 2  # pages that are read after a follow-up
-_BATCHES = 2  # of pages, where some cannot be read
-_LATE = 8  # how slowly a place further down in an engine's list loses weight
-_BELIEVED = 0.15  # weight of a level of credibility; the question's words together weigh 1
-_OF_ONE_SOURCE = 2  # pages of one source that are read together, while there are others
+HITS = 8  # maximum results per search
+_PAGES = 3  # pages to read at first; one more if nothing was found
+_MORE_PAGES = 2  # pages to read after a follow-up query
+_BATCHES = 2  # batches of pages to try if some cannot be read
+_LATE = 8  # how slowly results lose weight further down the list
+_BELIEVED = 0.15  # weight of a credibility level; the question's words together have weight 1
+_OF_ONE_SOURCE = 2  # maximum pages of one source per batch, if there are other sources
 _MOST_MISSING = 3
 
 
 @dataclass(slots=True)
 class _Hit:
     result: Result
-    words: float  # the share of the question's words that it shows, and what its source is worth
-    place: float = 0.0  # what its places in the lists are worth; higher is better
+    words: float  # share of the question's words in the result, plus the weight of its source
+    place: float = 0.0  # weight of the result's places in the lists
     tried: bool = False
 
 
 class Hits:
-    """The pages that were named, by their canonical address."""
+    """The search results, by canonical address."""
 
     def __init__(self) -> None:
         self._hits: dict[str, _Hit] = {}
@@ -54,7 +54,7 @@ class Hits:
         return len(self._hits)
 
     def add(self, results: Sequence[Result], terms: Terms) -> None:
-        """Add the results of one search, best first. A page that is found again ranks higher."""
+        """Add the results of a search, best first. A page that is found again ranks higher."""
         for place, result in enumerate(results):
             if (hit := self._hits.get(canonical(result.url))) is None:
                 url = result.url.replace("/", " ").replace("-", " ").replace("_", " ")
@@ -97,11 +97,11 @@ async def research(
 
     Args:
         wanted: The request.
-        context: The run's web, consent and budget.
+        context: The context of the run.
         queries: The first queries.
-        quotes: Quotations of the best page; of each other page one less.
-        follow_ups: Further queries where something named is missing.
-        answer: Copies the answer from the quotations; empty where they do not state it.
+        quotes: Number of quotations from the best page. Each further page gets one fewer.
+        follow_ups: Number of further queries if names are missing.
+        answer: Copies the answer from the quotations. The result is empty if they do not state it.
     """
     inquiry = _Inquiry(wanted, context, quotes)
     try:
@@ -162,7 +162,7 @@ class _Inquiry:
             return []
 
     async def _read(self, count: int, terms: Terms) -> bool:
-        """Read this many of the best pages, and others in place of unreadable ones; return True if one was read."""
+        """Read this many of the best pages, replacing unreadable ones. Return True if any page was read."""
         before = len(self.pages)
         summaries: list[Result] = []
         for _ in range(_BATCHES):
@@ -173,7 +173,7 @@ class _Inquiry:
                 elif canonical(page.url) not in {canonical(read.page.url) for read in self.pages}:
                     self._hits.mark(page.url)
                     self.pages.append(read_closely(page, terms, self._wanted.question))
-        if len(self.pages) == before:  # what the engines say of pages is better than nothing
+        if len(self.pages) == before:  # the engines' snippets are better than nothing
             for hit in summaries:
                 if hit.snippet.strip():
                     page = Page(hit.url, hit.title, hit.snippet, via="summary", published=hit.published)
@@ -188,7 +188,7 @@ class _Inquiry:
             return None
 
     def _assess(self) -> None:
-        """Take the best passages of each page; names of the question that no passage has are missing."""
+        """Choose the best passages of each page, and note names from the question that no passage has."""
         there: set[str] = set()
         for place, read in enumerate(sorted(self.pages, key=lambda read: -read.best)):
             chosen = read.passages[: self._most - (place > 0)]
@@ -198,7 +198,7 @@ class _Inquiry:
         self.evidence.missing = missing[:_MOST_MISSING]
 
     def _missing_queries(self) -> Sequence[str]:
-        """Return queries for the missing names: the name first, then the words of the question."""
+        """Return a query for each missing name: the name, then the words of the question."""
         if not any(read.passages for read in self.pages):
             return ()
         queries = []
@@ -219,7 +219,7 @@ class _Inquiry:
         ]
         found.sort(key=lambda one: (LEVELS.index(one[1]), one[2].rank), reverse=True)
         numbers = {canonical(source["url"]): source["number"] for source in self._wanted.known}
-        for page, relevance, credibility in found:  # a source that the run knows already keeps its number
+        for page, relevance, credibility in found:  # a source that the run already knows keeps its number
             number = numbers.setdefault(canonical(page.url), max(numbers.values(), default=0) + 1)
             quotes = sorted(self.quotes[page.url], key=lambda quote: not has_words(quote.text, self.evidence.answer))
             self.evidence.sources.append(
@@ -228,7 +228,7 @@ class _Inquiry:
 
 
 async def _all(*calls: Awaitable[T]) -> list[T]:
-    """Return the results of concurrent calls in order. If one raises, the others have ended, too."""
+    """Return the results of concurrent calls in order. An error is raised only after all calls have ended."""
     results: list[T] = []
     for outcome in await asyncio.gather(*calls, return_exceptions=True):
         if isinstance(outcome, BaseException):

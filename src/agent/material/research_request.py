@@ -1,4 +1,4 @@
-"""The request of a search."""
+"""A request for web research."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from agent.state import CitedSource
 
 @dataclass(frozen=True, slots=True)
 class ResearchRequest:
-    """The question of a search, and what the run knows already."""
+    """The question of a search, and what the run already knows."""
 
     question: str
-    query: str = ""  # the coordinator's query; empty if it is the question
-    source: str = ""  # the engine to ask; empty for all
+    query: str = ""  # the coordinator's query; empty to use the question
+    source: str = ""  # the only engine to ask; empty for the web
     known: Sequence[CitedSource] = ()  # the run's sources so far, which keep their numbers
     origins: Origins = field(default_factory=lambda: Origins(""))
-    """The texts that the run knows, by origin: no query may carry away private ones."""
+    """The texts that the run knows, by origin. Queries must not contain private ones."""
 
     @property
     def aim(self) -> str:
-        """The text to look for."""
+        """The text to search for."""
         return self.query or self.question

@@ -1,4 +1,4 @@
-"""A run's workspace: complete texts and results in files that prompts name and programs open.
+"""A run's workspace: files with complete texts and results, which prompts name and programs open.
 
 | name | what it is |
 |---|---|
@@ -29,36 +29,37 @@ from mcp_tools.small_files import read_small
 from mcp_tools.tool import Json
 
 FOLDER = "workspace"
-"""The name of the folder in a run."""
+"""Name of the folder in a run."""
 _REMEDY = "Make it writable, or free some space."
 
 
 class Workspace:
     """The files of a run.
 
-    If another content has the name, it gets a number, so that a resumed run has the same paths, which prompts show.
+    A number is added to a name that is taken by other content. A resumed run thus has the same paths as before, which
+    prompts show.
 
     Args:
-        folder: Made when the first file comes; below a folder that only its user may enter.
+        folder: Folder of the workspace, created with the first file. Its parent is private.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
         self.is_used = False
-        """True if this run has kept anything so far. Files of an earlier process do not count."""
+        """True if this process has kept any files so far. Files of an earlier process do not count."""
 
     def open(self) -> None:
-        """Make the folder. Programs may read it from now on.
+        """Create the folder, which programs may then read.
 
         Raises:
-            StorageError: It cannot be made.
+            StorageError: The folder cannot be created.
         """
         self.is_used = True
         with os_errors_as(StorageError, f"{self.folder} cannot be written", _REMEDY):
             self.folder.mkdir(mode=0o755, parents=True, exist_ok=True)
 
     def keep_text(self, name: str, text: str) -> Path:
-        """Keep a text in a file with that name, made safe, and return its absolute path.
+        """Save a text under a safe form of the name, and return the file's absolute path.
 
         Raises:
             StorageError: The folder cannot be written.
@@ -66,31 +67,31 @@ class Workspace:
         return self.keep_bytes(name, text.encode("utf-8", "replace"))
 
     def keep_json(self, name: str, value: Json) -> Path:
-        """Keep a value as JSON; see `keep_text`."""
+        """Save a value as JSON; see `keep_text`."""
         return self.keep_text(name, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 
     def keep_table(self, name: str, rows: Sequence[Sequence[str]]) -> Path:
-        """Keep rows as CSV, the header first; see `keep_text`."""
+        """Save rows as CSV, header first; see `keep_text`."""
         out = io.StringIO(newline="")
         csv.writer(out, lineterminator="\n").writerows(rows)
         return self.keep_text(name, out.getvalue())
 
     def file(self, name: str) -> Path | None:
-        """Return the path of a kept file, by its path or name; None if there is no such file."""
+        """Return the path of a saved file, by its path or name; None if there is no such file."""
         path = self.folder / name
         if path.parent != self.folder or not path.is_file() or path.is_symlink():
             return None
-        self.is_used = True  # also in a replay, which finds what the run kept only at this point
+        self.is_used = True  # even in a replay, which only now learns that the run kept files
         return path
 
     def keep_bytes(self, name: str, content: bytes) -> Path:
-        """Keep bytes; see `keep_text`."""
+        """Save bytes; see `keep_text`."""
         self.is_used = True
         plain = Path(safe_name(name) or "file")
         with os_errors_as(StorageError, f"{self.folder} cannot be written", _REMEDY):
             for number in itertools.count(1):
                 path = self.folder / (plain.name if number == 1 else f"{plain.stem}_{number}{plain.suffix}")
-                if not os.path.lexists(path):  # not even a link that leads nowhere
+                if not os.path.lexists(path):  # a broken link also counts as existing
                     return self._written(path, content)
                 if _holds(path, content):
                     return path
@@ -101,7 +102,7 @@ class Workspace:
         if self.folder.is_symlink():
             raise StorageError(f"{self.folder} is a link: nothing is written there.", remedy="Remove it.")
         write_whole(path, content)
-        path.chmod(0o644)  # for the user that programs run as
+        path.chmod(0o644)  # readable for the user that programs run as
         return path
 
 

@@ -1,1 +1,1 @@
-"""The nodes of the graph: short functions around code that does not depend on LangGraph."""
+"""The nodes of the graph: short functions that call code without LangGraph."""

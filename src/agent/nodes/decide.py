@@ -21,13 +21,13 @@ from agent.models.protocol import Role
 from agent.state import Decision, State
 
 _LONGEST_ANSWER = 4_000
-"""Characters of the longest result that is used as the answer."""
+"""Maximum characters of a result that is used as the answer."""
 
 
 async def decide(state: State, runtime: Runtime[Context]) -> Command[str]:
-    """Choose the next action. At a limit, or without a usable decision, the run ends with a best-effort answer.
+    """Choose the next action. At a limit, or without a usable decision, the run ends with its best guess.
 
-    No model is asked if the last result is the answer, or if the last reply has further actions.
+    No model is asked if the last result is the answer, or if actions of the last reply remain.
     """
     context = runtime.context
     done, turns = len(state.get("steps", [])), state.get("turns", 0)
@@ -80,13 +80,13 @@ def _go(decision: Decision, turn: int, state: State, update: dict[str, Any], con
 
 
 def _final_result(state: State) -> str | None:
-    """Return the last result if the model declared it the answer and it has the declared form."""
+    """Return the last result if the model declared it to be the answer and it fits the declared form."""
     steps = state.get("steps", [])
     if not steps:
         return None
     try:
         text = answer_of(steps[-1], state["question"])
-    except ValueError:  # the prompt shows the error with the result
+    except ValueError:  # the next prompt shows the error with the result
         return None
     return text if 0 < len(text) <= _LONGEST_ANSWER else None
 

@@ -25,7 +25,7 @@ _LEAD = re.compile(r"^\s*(?:the\s+)?(?:final\s+)?answer\s*(?:is)?\s*:\s*", re.IG
 async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
     """Bring the answer into its final form, judge it, and set the status of the run.
 
-    A doubtful answer goes back once for another attempt, if the limits allow it. After that it is accepted.
+    A doubtful answer goes back once for another attempt, if the limits allow it. After that, it is accepted.
     """
     steps = state.get("steps", [])
     computed = bool(steps) and steps[-1]["ok"] and steps[-1]["action"] in COMPUTING_ACTIONS
@@ -46,7 +46,7 @@ async def evaluate(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
 
 
 def _handed_back(text: str, quality: Quality, state: State, context: Context) -> dict[str, Any]:
-    """Return the update that asks for another attempt; empty if none is possible, or there was one."""
+    """Return the update that asks for another attempt; empty if this is not possible or has already been done."""
     turns, done = state.get("turns", 0), len(state.get("steps", []))
     if "again" in state or not state["purpose"].is_judged or state.get("limit") or not done:
         return {}
@@ -59,7 +59,7 @@ def _handed_back(text: str, quality: Quality, state: State, context: Context) ->
 
 
 async def _in_schema(state: State, schema: dict[str, Any], context: Context) -> dict[str, Any]:
-    """Return the answer as JSON for the user's schema. An answer that cannot be made to fit is dropped."""
+    """Return the answer as JSON that fits the user's schema. An answer that cannot be made to fit is dropped."""
     context.budget.last_call = context.budget.limits.cost != 0
     try:
         text = await in_schema(state.get("text", ""), state["question"], schema, context)
@@ -82,7 +82,7 @@ def _is_form_asked(question: str) -> bool:
 
 
 def final_form(text: str, question: str) -> str:
-    """Return the answer without lead-in, code fence, JSON wrapping and control characters."""
+    """Return the answer without any lead-in, code fence, JSON wrapping or control characters."""
     text = printable(text).strip()
     fenced = re.fullmatch(r"```\w*\n(.*?)\n?```", text, re.DOTALL)
     inside = fenced[1].strip() if fenced else text

@@ -1,4 +1,4 @@
-"""The node that turns a small model's program into a tool, after the answer; see also `create_tool`."""
+"""The node that turns a small model's program into a tool once the answer is final; see also `create_tool`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent.state import State
 
 
 async def keep(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Report the answer first, then try to keep the program as a tool. The answer does not change."""
+    """Report the final answer, then try to keep the program as a tool."""
     if state.get("status") == "answered" and "most_turns" not in state:
         runtime.context.emit(AnswerFound(state["text"]))
     return await runtime.context.strategy(Role.COORDINATOR).keep(state, runtime.context)

@@ -23,16 +23,16 @@ from mcp_tools.text import count_of
 from mcp_tools.tool import Status, Tool, signature_of
 
 _STANDS_ALONE = 12
-"""Words. A shorter message may refer to the turn before it, and is searched for together with that turn."""
+"""Number of words. A shorter message may refer to the previous turn, so tools are searched with both texts."""
 _MOST_OFFERED = 12
 _LONG_MESSAGE = 20
-"""Line breaks. A longer message, such as a pasted log, is also kept as a file."""
+"""Number of line breaks. A longer message, such as a pasted log, is also saved as a file."""
 SHOWN_FLAWS = 3
-"""`alita tools list` shows all flaws."""
+"""Maximum number of flaws to show; `alita tools list` shows all of them."""
 
 
 async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Find the few tools of the library and of external servers that may fit the question."""
+    """Find tools of the library and of external servers that may fit the question, and prepare the run."""
     context = runtime.context
     for flaw in (await context.library.flaws())[:SHOWN_FLAWS]:
         context.emit(Note(flaw))
@@ -73,16 +73,16 @@ async def _package(state: State, context: Context) -> Wrapped | None:
 
 
 async def _own_tools(state: State, context: Context) -> tuple[list[ToolRef], set[str]]:
-    """Return the tools of the library to show, and the names of the ones that do not fit the question itself."""
+    """Return the library tools to show, and the names of those that do not fit the question itself."""
     fitting, others, is_all = await _fitting(state, context)
     drafts = [tool.name for tool in fitting if tool.status is not Status.VERIFIED]
     if drafts:
         context.emit(Note(f"Not approved on this machine: {', '.join(drafts)} (alita tools approve NAME)"))
     wants_tool = state["purpose"].wants_tool
-    if around := state.get("around"):  # only tools around this package
+    if around := state.get("around"):  # only tools that wrap this package
         fitting, others = ([one for one in some if around in one.capabilities.packages] for some in (fitting, others))
     tools = [shown_tool(tool) for tool in fitting if not wants_tool or tool.name not in drafts]
-    if is_all:  # an order independent of the question, for prompt caches
+    if is_all:  # the order must not depend on the question, so that prompts can be cached
         tools = sorted([*tools, *map(shown_tool, others)], key=lambda tool: tool.name)
     elif not wants_tool:
         tools += [replace(shown_tool(tool), signature=signature_of(tool)) for tool in others]
@@ -92,7 +92,7 @@ async def _own_tools(state: State, context: Context) -> tuple[list[ToolRef], set
 async def _fitting(state: State, context: Context) -> tuple[list[Tool], list[Tool], bool]:
     """Return the tools offered in earlier turns, in their order, then the tools found for this question.
 
-    Also return approved tools that fit less well, and True if these are the whole library.
+    Also return approved tools that fit less well, and True if they are all of the library's tools.
     """
     question, said = state["question"], state.get("said", [])
     if context.room.earlier and len(said) > 1 and len(question.split()) < _STANDS_ALONE:

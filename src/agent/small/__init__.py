@@ -1,4 +1,4 @@
-"""Everything that only a small model needs: small questions, rules beside the model, its browser.
+"""Everything that only small models need: short questions, additional rules, and a browser driver.
 
 `agent.strategy` alone imports from this package.
 """

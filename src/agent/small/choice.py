@@ -1,4 +1,4 @@
-"""A small model's decision: one choice among the actions that are possible, bound by a grammar."""
+"""A small model's decision: a choice among the possible actions, constrained by a grammar."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MAX_WHY_CHARS = 80
 _MAX_TOKENS = 80
 _MAX_ARGUMENT_TOKENS = 500
 _SHOWN_CHARS = 300
-"""Characters of a file or a tool's description in the choice."""
+"""Maximum characters of a file or of a tool's description in the choice."""
 _LONG_FILE_BYTES = 2_000
 _MAX_FIND_WORDS = 6
 NEEDS = {
@@ -41,14 +41,14 @@ NEEDS = {
     "site": Decision("browse"),
     "talk": Decision("answer"),
 }
-"""The choices that are not a tool or a file."""
+"""Choices that are neither a tool nor a file."""
 
 
 async def choose(state: State, context: Context) -> Decision:
-    """Return the next action; a final answer if nothing else is possible.
+    """Return the next action, which is a final answer if nothing else is possible.
 
     Raises:
-        ModelOutputError: The model did not answer in the form that was asked for.
+        ModelOutputError: The model did not reply in the requested form.
     """
     steps = state.get("steps", [])
     if steps and steps[-1]["ok"] and steps[-1]["value"] is not None and (text := _result(steps[-1], state)):
@@ -82,7 +82,7 @@ async def _choose_tool(state: State, context: Context) -> Decision:
 
 
 def _material(state: State) -> Decision | None:
-    """Return what needs no model: data files get a program; other files and named pages are read first."""
+    """Return an action that needs no model: data files get a program, other files and named pages are read first."""
     steps, files = state.get("steps", []), readable(state)
     ran = any(step["action"] == "run_code" for step in steps)
     if files and not ran and all(file["kind"] in TABLES_AND_DATA for file in files):
@@ -98,7 +98,7 @@ def _material(state: State) -> Decision | None:
 
 
 def _options(state: State) -> dict[str, Decision]:
-    """Return the possible actions by the word that chooses each."""
+    """Return the possible actions, each by the word that chooses it."""
     own = [tool for tool in state["tools"] if not tool.is_external]
     external = sorted(external_of(state), key=lambda tool: tool.rank)
     options = _tools([*own, *external])
@@ -123,7 +123,7 @@ def _tools(tools: Sequence[ToolRef]) -> dict[str, Decision]:
 
 
 def _reading(file: AttachedFile, state: State, why: str = "") -> Decision:
-    """Read a short file from its beginning; look for the question's words in a long one."""
+    """Read a short file from the beginning, or look for the question's words in a long file."""
     is_long = file["sections"] is None or file["sections"] > 1 or file["size"] > _LONG_FILE_BYTES
     words = terms_of(state["question"]).words[:_MAX_FIND_WORDS] if is_long else []
     return Decision("read_file", why, file=file["name"], find=" ".join(words))
@@ -145,12 +145,12 @@ async def _choose(options: dict[str, Decision], state: State, context: Context) 
 
 
 def choice_schema(options: Sequence[str]) -> dict[str, Any]:
-    """Return the form of the choice."""
+    """Return the JSON Schema of the choice."""
     return object_schema({"why": {"type": "string", "maxLength": _MAX_WHY_CHARS}, "needs": {"enum": list(options)}})
 
 
 def _offers(options: dict[str, Decision], state: State) -> DataText:
-    """Return the tools, files and findings that the choice is about, as data."""
+    """Return the tools, files and findings to choose from, marked as data."""
     said = {f"use {tool.name}": tool.description for tool in state["tools"]}
     said |= {f"read {file['name']}": file["beginning"] for file in readable(state)}
     said |= {f"run {file['name']}": file["beginning"] for file in readable(state)}

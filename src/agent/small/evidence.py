@@ -1,4 +1,4 @@
-"""Answers that a small model copies from texts, unless only an instruction in a text gives them."""
+"""Lets a small model copy answers from texts, and rejects answers that only an instruction in a text gives."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _ANSWER_FORM: dict[str, Any] = {"type": "string", "maxLength": 200}
 _VERDICT_FORM: dict[str, Any] = {"type": "string", "enum": ["fact", "order"]}
 _MAX_VERDICT_TOKENS = 5
 _MAX_PASSAGES = 4
-"""Passages with one value that are judged."""
+"""Maximum number of passages to judge for a value."""
 _AROUND_CHARS = 220
-"""Characters before and after a sentence that are shown with it."""
+"""Number of characters before and after a sentence that are shown with it."""
 _EXCERPT_CHARS = 160
 _ATTEMPTS = 2
-"""Times that the texts are searched again without the instructions."""
+"""Number of times the texts are searched again without the instructions."""
 _SENTENCE = re.compile(r"(?<=[.!?;:…。])\s+")
 _VALUE = re.compile(r"\S*\d\S*|(?:[A-ZÀ-ÖØ-Þ][\w'’-]+ ?)+")
-"""A number or a name."""
+"""Matches a number or a name."""
 
 
 def found_steps(state: State) -> list[Step]:
-    """Return the steps that brought text from outside."""
+    """Return the steps that brought external text."""
     external = {tool.name for tool in state["tools"] if tool.is_external}
     return [
         step
@@ -60,7 +60,7 @@ async def copied_answer(texts: Texts, question: str, context: Context, room: int
     """Return the answer that the model copies from texts; empty if they do not state it.
 
     Raises:
-        ModelOutputError: The model did not answer in the form that was asked for.
+        ModelOutputError: The model did not reply in the requested form.
     """
     if not texts:
         return ""
@@ -75,7 +75,7 @@ async def copied_answer(texts: Texts, question: str, context: Context, room: int
 
 
 async def research_with_copy(wanted: ResearchRequest, context: Context) -> Evidence:
-    """Search by rule; the model copies the answer from the quotations."""
+    """Search by rules, and let the model copy the answer from the quotations."""
 
     async def copied(pages: Sequence[ReadPage], quoted: Quotes) -> str:
         best = sorted(pages, key=lambda read: -read.best)
@@ -90,9 +90,9 @@ async def research_with_copy(wanted: ResearchRequest, context: Context) -> Evide
 
 
 async def believed(text: str, state: State, context: Context) -> str:
-    """Return the answer, unless only instructions to the reader state it; then another answer, or an empty text.
+    """Return the answer. If only instructions to the reader state it, return another answer or an empty text.
 
-    The model judges each passage that holds the answer. It sees nothing else of the text and not the question.
+    The model judges each passage that contains the answer. It sees neither the rest of the text nor the question.
     """
     found = [step for step in found_steps(state) if step["action"] != "browse" or step["value"] is None]
     texts = [(step["input"], printable(reading_of(step))) for step in found]
@@ -113,7 +113,7 @@ async def believed(text: str, state: State, context: Context) -> str:
 
 
 def _claims(answer: str, texts: Texts, question: str) -> list[str]:
-    """Return what an answer takes from the texts: all of it, or the numbers and names in it."""
+    """Return the parts of an answer that come from the texts: all of it, or the numbers and names in it."""
     if any(has_words(text, answer) for _, text in texts):
         return [answer]
     found = [match for match in _VALUE.finditer(answer) if match.start() or not match[0].strip().isalpha()]
@@ -123,14 +123,14 @@ def _claims(answer: str, texts: Texts, question: str) -> list[str]:
 
 
 async def _orders(value: str, texts: Texts, context: Context) -> list[tuple[str, str]]:
-    """Return the passages that order the reader to give a value; none if a passage states it."""
+    """Return the passages that order the reader to give a value; empty if another passage states the value."""
     found: list[tuple[str, str]] = []
     for source, text in texts:
         parts = _sentences(text)
         for at, part in enumerate(parts):
             if not has_words(part, value) or len(found) == _MAX_PASSAGES:
                 continue
-            if plain(value) in [plain(cell) for cell in part.split("|")]:  # a cell of a table
+            if plain(value) in [plain(cell) for cell in part.split("|")]:  # the value is a table cell
                 return []
             shown = "".join(parts[:at])[-_AROUND_CHARS:] + part + "".join(parts[at + 1 :])[:_AROUND_CHARS]
             if await _is_stated(value, shown, context):

@@ -40,15 +40,15 @@ from mcp_tools.tool import Json, Tool, call_text, object_schema
 _LIMITS = Limits(wall_seconds=5, cpu_seconds=5)
 _MAX_IMPLEMENTATIONS = 2
 _MIN_SECONDS = 30.0
-"""A proof is not begun with less time left."""
+"""Minimum remaining seconds to start a proof."""
 _MAX_PARAMETERS = 5
 _MAX_DESCRIPTION_CHARS = 120
 _MAX_DESCRIPTION_TOKENS = 300
 _MAX_CODE_TOKENS = 400
 _TEMPERATURE = 0.6
-"""A second implementation that is sampled does not copy the first one."""
+"""Sampling temperature, so that the second implementation is not a copy of the first."""
 _SMALLEST_PARTICULAR = 3
-"""Smaller numbers stand in any code."""
+"""Smallest number to look for, since smaller numbers occur in any code."""
 _IMPORTS = """from __future__ import annotations
 
 import calendar, itertools, math, re, statistics, string
@@ -58,19 +58,19 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import *
 """
-"""Imports that code often forgets."""
+"""Imports that models often forget."""
 
 
 class _NotKeptError(AlitaError):
-    """The reason why a function becomes no tool."""
+    """The function cannot become a tool."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A function, and a call of it with literal values."""
+    """A function and a call to it with literal values."""
 
     source: str
-    """The function with what it needs of the program."""
+    """Source of the function, with everything that it needs from the program."""
     name: str
     arguments: dict[str, Json]
 
@@ -92,7 +92,7 @@ async def keep(program: str, printed: str, state: State, context: Context) -> Up
         if left is not None and left < _MIN_SECONDS:
             raise _NotKeptError("too little time is left to prove it")
         return await _kept(call, printed, state["question"], context)
-    except AlitaError as failure:  # the answer stands, whatever becomes of the tool
+    except AlitaError as failure:  # a failure must not affect the answer
         context.emit(Note(f"not kept as a tool: {one_line(failure.message, 300)}"))
         return {}
 
@@ -135,7 +135,7 @@ async def _kept(call: _Call, printed: str, question: str, context: Context) -> U
 
 
 def _call_in(program: str) -> _Call | None:
-    """Return the last call with literal arguments that a program makes of its own function."""
+    """Return a program's last call to its own function with literal arguments."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -167,7 +167,7 @@ def _call_in(program: str) -> _Call | None:
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield what the program does, without its definitions; `main()` and `if __name__ …` are opened."""
+    """Yield the program's statements without definitions. The bodies of `main()` and `if __name__ …` are included."""
     for node in body:
         is_main = isinstance(node, ast.FunctionDef) and node.name == "main" and not parameters(node)
         is_runner = isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
@@ -178,7 +178,7 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _literals(nodes: dict[str, ast.expr], values: dict[str, Json]) -> dict[str, Json] | None:
-    """Return the JSON values of literals, and of variables that hold one; None if one is neither."""
+    """Return the JSON values of literals, and of variables with literal values; None if a node is neither."""
 
     def value(node: ast.expr) -> Json:
         if isinstance(node, ast.Name) and node.id in values:
@@ -196,7 +196,7 @@ def _literals(nodes: dict[str, ast.expr], values: dict[str, Json]) -> dict[str, 
 
 
 def _needed(program: str, tree: ast.Module, name: str) -> str:
-    """Return the statements that a function needs, as they are written."""
+    """Return the source of the statements that a function needs."""
     wanted, kept = {name}, list[ast.stmt]()
     while found := [node for node in tree.body if node not in kept and wanted & _bound(node)]:
         kept += found
@@ -216,7 +216,7 @@ def _bound(node: ast.stmt) -> set[str]:
 
 
 def _particular(call: _Call, question: str) -> str:
-    """Return the value of the question that the code or the name contains; empty for none."""
+    """Return a value from the question that the code or the name contains; empty if there is none."""
     numbers = {number for number in numbers_in(question) if abs(number) >= _SMALLEST_PARTICULAR}
     texts = [text for text in quoted_in(question) if len(text) > _SMALLEST_PARTICULAR]
     given = {str(value) for value in call.arguments.values()}
@@ -232,11 +232,11 @@ def _particular(call: _Call, question: str) -> str:
 
 
 async def _described(call: _Call, value: Json, context: Context) -> str:
-    """Return the tool's source with a whole docstring, missing annotations, and checks of the input.
+    """Return the tool's source with a full docstring, complete annotations, and input checks.
 
     Raises:
         ModelOutputError: The model gave no description.
-        StoppedError: The run was ended, or its budget is spent.
+        StoppedError: The run was stopped, or its budget is exhausted.
     """
     node = call.function
     names = [parameter.arg for parameter in parameters(node)]
@@ -268,7 +268,7 @@ async def _described(call: _Call, value: Json, context: Context) -> str:
     body = node.body[1:] if ast.get_docstring(node) is not None else node.body
     first = (node.body[0].end_lineno or 0) if body is not node.body else node.body[0].lineno - 1
     code = lines[first : node.end_lineno]
-    if not body or node.lineno == node.end_lineno:  # the body is on the line of `def`, or a docstring alone
+    if not body or node.lineno == node.end_lineno:  # the body is on the line of `def`, or is only a docstring
         code = textwrap.indent("\n".join(map(ast.unparse, body)) or "return None", "    ").splitlines()
     head = f"def {call.name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns)}:"
     checks = [f"    if {when}:\n        raise ValueError({why!r})" for when, why in refused.items()]
@@ -277,7 +277,7 @@ async def _described(call: _Call, value: Json, context: Context) -> str:
 
 
 def description_schema(wanted: Sequence[str]) -> dict[str, Json]:
-    """Return the form of a few words on each of some parts of a function."""
+    """Return the JSON Schema for short descriptions of these parts of a function."""
     said = {"type": "string", "minLength": 3, "maxLength": _MAX_DESCRIPTION_CHARS}
     return object_schema(dict.fromkeys(wanted, said))
 
@@ -304,7 +304,7 @@ def _type_of(value: Json) -> str:
 
 
 async def _refused(call: _Call, sandbox: Sandbox) -> dict[str, str]:
-    """Return a check for each parameter whose empty, zero or negative values crash the function, with its error."""
+    """Return checks for the parameters that crash the function if they are empty, zero or negative, with the error."""
     crashing: dict[str, list[Json]] = {}
     for arguments in edges(call.arguments):
         problem = (await sandbox.run(Job(call.source, call.name, arguments))).problem
@@ -323,7 +323,7 @@ async def _refused(call: _Call, sandbox: Sandbox) -> dict[str, str]:
 
 
 class SecondImplementation:
-    """An examiner whose tests are the results of an implementation that the model writes from the definition alone."""
+    """An examiner that gets its tests from an implementation, which the model writes from the definition alone."""
 
     def __init__(self, context: Context, arguments: dict[str, Json]) -> None:
         self.name = context.models.for_role(Role.EXAMINER).name
@@ -332,7 +332,7 @@ class SecondImplementation:
         self._written = 0
 
     async def tests(self, definition: str, tool: Tool, files: Sequence[Path] = ()) -> list[Test]:
-        """Return the results of the first implementation that gives any."""
+        """Return tests with the results of the first implementation that gives any."""
         drawn = variations(self._arguments, count=6)
         for name, value in self._arguments.items():
             if isinstance(value, str) and len(value) > 1:
@@ -351,17 +351,17 @@ class SecondImplementation:
         return found
 
     def unread(self, definition: str) -> list[str]:
-        """None: nobody wrote them down."""
+        """Return an empty list, since no tests are parsed from a reply."""
         return []
 
     def reference(self, definition: str) -> str:
-        """None: its tests are the results of other versions already."""
+        """Return an empty text, since the tests already come from another implementation."""
         return ""
 
     async def reconsider(
         self, definition: str, tool: Tool, disputed: Sequence[Test], objection: str
     ) -> list[Test | None]:
-        """Return the results of a further implementation; None where it fails."""
+        """Return tests with the results of another implementation, None for each call that fails."""
         if self._written >= _MAX_IMPLEMENTATIONS:
             return list(disputed)
         outcomes = await self._outcomes(definition, tool, [test.arguments for test in disputed])

@@ -1,4 +1,4 @@
-"""One program for a question: written once, run in the sandbox, and repaired once with its failure shown."""
+"""Writes a program for a question, runs it in the sandbox, and repairs it once if it fails."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from mcp_tools.sandbox.protocol import Job, Limits, Outcome
 from mcp_tools.text import one_line
 
 MODULE = "attached"
-"""The module whose variables are what the attached files hold."""
+"""Name of the module whose variables hold the contents of the attached files."""
 _TEXT_COPIES = (".pages.jsonl", ".transcript.json", ".md", ".txt")
 _LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=2048)
-"""A program over a large table takes longer than a tool."""
+"""Limits of a program. They are higher than for a tool, because a large table takes longer."""
 MAX_TOKENS = 600
 STOP = ["\n```"]
-"""Text after a program is an explanation that nobody reads."""
+"""Stops the model after the program, because it would only add an explanation."""
 _ATTEMPTS = 2
 _FENCE = re.compile(r"^[ \t]*```\w*[ \t]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
 _NOTHING = re.compile(r"nan|NaN|NaT|None|<NA>|Empty DataFrame\n.*|Series\(\[\], .*|\[\]|\{\}|", re.DOTALL)
@@ -40,11 +40,11 @@ _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception)[:(]|Traceback \(")
 _MAX_ANSWER_CHARS = 2_000
 _MAX_TEXT_CHARS = 6_000
-"""Characters of all texts together."""
+"""Maximum characters of all texts together."""
 
 
 def openable(state: State) -> list[AttachedFile]:
-    """Return the files whose content programs get in variables."""
+    """Return the files whose contents programs get as variables."""
     return [file for file in readable(state) if file["kind"] in TABLES_AND_DATA or _text_of(file)]
 
 
@@ -83,32 +83,32 @@ def answer_in(printed: str, question: str) -> str:
     if isinstance(value, bool):
         text = answer_text(value, question)
     elif isinstance(value, tuple):
-        text = value_text([*value]) if text[0] == "(" else text  # 1,234 has a comma between its thousands
-    elif not isinstance(value, int | float) or repr(value) == text:  # 95.90 was formatted so
+        text = value_text([*value]) if text[0] == "(" else text  # 1,234 has a thousands separator
+    elif not isinstance(value, int | float) or repr(value) == text:  # the program chose the format, as in 95.90
         text = value_text(value)
     return in_asked_format(text, question)
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A program that is asked for: the messages, and how it is run."""
+    """A request for a program."""
 
     messages: list[Message]
-    """The last one is the beginning of the reply."""
+    """Messages to the model. The last one is the beginning of the reply."""
     run: Callable[[str], Awaitable[Outcome]]
     is_general: bool
-    """True if the program computes with the question's own values, so that others would make sense, too."""
+    """True if the program computes with values from the question, so that it could also be used with other values."""
     head: str = ""
-    """The beginning of the program."""
+    """Code at the beginning of the program."""
 
     def source_in(self, reply: str) -> str:
-        """Return the program in a reply, with its head; exceptions that it would print are raised again."""
+        """Return the program in a reply, with its head. Exceptions that it would print are raised instead."""
         source = code_in(reply)
         return raising(source if source.startswith(self.head) else self.head + source)
 
 
 async def answer_by_program(state: State, context: Context) -> Update:
-    """Return what the model's program prints."""
+    """Run a program by the model. Its output is the finding."""
     failure = ""
     try:
         task = await program_task(state, context)
@@ -130,7 +130,7 @@ async def answer_by_program(state: State, context: Context) -> Update:
 
 
 async def run_script(state: State, context: Context) -> Update:
-    """Run the attached program that was chosen; its output is the finding, and a single line of it the result."""
+    """Run the chosen attached program. Its output is the finding, and the result if it is a single line."""
     file = file_named(decision_of(state).file, state)
     source = await context.reader.script(Path(file["path"])) if file is not None else ""
     packages = imported(source, file_packages())
@@ -145,7 +145,7 @@ async def run_script(state: State, context: Context) -> Update:
 
 
 async def program_task(state: State, context: Context) -> Task:
-    """Return the task for the attached files, for the texts that were read, or for the question alone."""
+    """Return the task for the attached files, the texts that were read, or only the question."""
     texts = [done for done in state.get("steps", []) if done["ok"] and done["action"] in LOOKING_ACTIONS]
     room = _MAX_TEXT_CHARS // max(len(texts), 1)
     shown = [data_block(done["input"], preview(reading_of(done), room)) for done in texts]
@@ -186,7 +186,7 @@ def _messages(prompt: str, material: list[DataText], state: State) -> list[Messa
 
 
 def with_failure(messages: list[Message], source: str, failure: str) -> list[Message]:
-    """Return the messages that ask for a program once more."""
+    """Return the messages that ask for a corrected program."""
     asked = f"The program failed:\n{data_block('its failure', failure)}\nGive the whole program, written another way."
     written: Message = {"role": "assistant", "content": f"```python\n{source}```"}
     return [*messages[:-1], written, {"role": "user", "content": asked}, messages[-1]]
@@ -204,7 +204,7 @@ def _failure_of(outcome: Outcome) -> str:
 
 
 def code_in(reply: str) -> str:
-    """Return the program in a reply that continues an open code block, or opens one itself."""
+    """Return the program in a reply that continues an open code block or begins a new one."""
     text = reply.replace("\r\n", "\n")
     blocks = _FENCE.findall(text)
     before = text.partition("```")[0]
@@ -214,7 +214,7 @@ def code_in(reply: str) -> str:
 
 
 def raising(source: str) -> str:
-    """Return the program with `raise` in each handler that uses the exception it caught: its text is no answer."""
+    """Add `raise` to each handler that uses its exception, because the exception's text is not an answer."""
     tree = _tree(source)
     handlers = [node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)] if tree else []
     swallowing = [handler for handler in handlers if _uses_exception(handler)]
@@ -226,7 +226,7 @@ def raising(source: str) -> str:
 
 
 def _uses_exception(handler: ast.ExceptHandler) -> bool:
-    """True if a handler reads its exception for anything but raising one."""
+    """Return True if a handler uses its exception for anything but raising."""
     raised = {id(node) for part in ast.walk(handler) if isinstance(part, ast.Raise) for node in ast.walk(part)}
     names = {handler.name, "traceback", "exc_info", "exception", "format_exc", "print_exc"}
     used: list[Any] = [node for node in ast.walk(handler) if id(node) not in raised]

@@ -1,4 +1,4 @@
-"""A follow-up as a question that stands alone: a small model sees no conversation."""
+"""Restates a follow-up as an independent question, because a small model does not see the conversation."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mcp_tools.tool import object_schema
 _SCHEMA = object_schema({"question": {"type": "string"}})
 _MAX_TOKENS = 250
 _LONG_CHARS = 400
-"""Characters from which a message brings what it speaks of."""
+"""Minimum characters of a message that is assumed to be independent."""
 
 
 async def restate(message: str, earlier: Conversation, context: Context) -> str:
-    """Return the message as a question that stands alone; unchanged if the model's reply cannot be used."""
+    """Return the message as an independent question; unchanged if the model's reply cannot be used."""
     turns = list(earlier.turns)
     if not turns or len(message) > _LONG_CHARS:
         return message

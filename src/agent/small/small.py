@@ -1,4 +1,4 @@
-"""The strategy for small models: one choice bound by a grammar, one program, one repair."""
+"""The strategy for small models: a choice constrained by a grammar, a program and one repair."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Small(Strategy):
     limits = PromptLimits(
         reading=2_400, section=12_000, files=4_000, addresses=0, evidence=1_500, history=4_000, thoughts=0
     )
-    """A small model reads slowly and loses its way in long texts."""
+    """The limits are low, because a small model reads slowly and gets lost in long texts."""
 
     async def decide(self, state: State, context: Context) -> NextActions:
         """Return one action.
 
         Raises:
-            ModelError: A site must be operated, and the browser's model is a small one.
+            ModelError: The question needs a browser task, and the browser's model is small.
         """
         decision = await choose(state, context)
         if decision.action == "browse" and isinstance(context.strategy(Role.BROWSER), Small):
@@ -49,7 +49,7 @@ class Small(Strategy):
         return NextActions([decision])
 
     async def best_guess(self, state: State, context: Context) -> str:
-        """Return a short answer from the evidence, or a reply to talk, which needs none."""
+        """Return a short answer from the evidence, or a reply to small talk, which needs no evidence."""
         question, steps, limit = state["question"], state.get("steps", []), state.get("limit")
         if not steps and not limit and not state.get("attached"):
             messages = load_prompt("agent.small", "talk").render(question=question)
@@ -65,27 +65,27 @@ class Small(Strategy):
         return "" if text.lower() in _UNKNOWN else text
 
     async def research(self, wanted: ResearchRequest, context: Context) -> Evidence:
-        """Search and quote by rule; the model copies the answer."""
+        """Search and quote by rules, and let the model copy the answer."""
         return await research_with_copy(wanted, context)
 
     def result_of(self, text: str, question: str, *, downloaded: bool = False) -> Json:
-        """Return the copied answer, unless it may be in a file that came with it."""
+        """Return the copied answer; None if the answer may be in a downloaded file."""
         return None if downloaded else text or None
 
     async def operate(
         self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
     ) -> BrowserOutcome:
-        """Refuse: a small model loses its way on a site."""
+        """Raise an error, because a small model gets lost on a website."""
         raise _no_browsing(context)
 
     async def program(self, state: State, context: Context) -> Update:
-        """Run the attached program that was chosen, or else a program by the model."""
+        """Run the chosen attached program, or else a program by the model."""
         if decision_of(state).file:
             return await run_script(state, context)
         return await answer_by_program(state, context)
 
     async def create(self, state: State, context: Context) -> Update:
-        """Answer by a program; its function becomes a tool afterwards."""
+        """Answer with a program. Its function becomes a tool afterwards."""
         return await answer_by_program(state, context)
 
     async def keep(self, state: State, context: Context) -> Update:
@@ -94,11 +94,11 @@ class Small(Strategy):
         return await keep(state["program"], str(done["value"]), state, context) if done["ok"] else {}
 
     async def restate(self, message: str, earlier: Conversation, context: Context) -> str:
-        """Return a follow-up as a question that stands alone."""
+        """Return a follow-up as an independent question."""
         return await restate(message, earlier, context)
 
     async def confirmed(self, text: str, state: State, context: Context) -> str:
-        """Return the answer, or an empty text if only an instruction in a text gives it."""
+        """Return the answer; if only an instruction in a text gives it, another answer or an empty text."""
         return await believed(text, state, context)
 
 

@@ -1,4 +1,4 @@
-"""The functions that a capable model can call: each action, and each retrieved tool."""
+"""The functions that a capable model can call: one for each action and each retrieved tool."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ACTIONS = {form["function"]["name"]: ACTIONS[name] for name, form in _FUNCTIONS
 
 
 def functions_for(state: State) -> list[dict[str, Any]]:
-    """Return the functions of a run in Chat Completions form; actions come first, so that their text stays the same."""
+    """Return the functions of a run in Chat Completions format. Actions come first, so that prompts begin alike."""
     own = [tool for tool in state["tools"] if tool.name not in _ACTIONS and not tool.signature]
     tools = [_tool_function(tool) for tool in own if not tool.is_folded]
     if any(tool.is_folded for tool in own):
@@ -31,7 +31,7 @@ def functions_for(state: State) -> list[dict[str, Any]]:
 
 
 def _tool_function(tool: ToolRef) -> dict[str, Any]:
-    """Return a tool as a function. The first message has the descriptions of servers and drafts, as data."""
+    """Return a tool as a function. Descriptions of server tools and drafts are in the first message, as data."""
     schema = arguments_schema(tool)
     properties = {**schema.get("properties", {})}
     properties.setdefault(FINAL, TEXT)
@@ -50,9 +50,9 @@ def decision_of_call(
 
     Args:
         call: The call.
-        said: The text of the model's reply. It is the reason of the decision; without it, the call's `why` is.
+        said: The text of the model's reply. It is the decision's reason. If it is empty, the call's `why` is used.
         replies: Earlier replies, which may hold the code of a tool.
-        tools: The tools of the run. Parameters of theirs that are named `why` or `final_answer` reach them.
+        tools: The tools of the run. Their own parameters named `why` or `final_answer` are passed to them.
     """
     action, arguments = _ACTIONS.get(call.name), call.values
     if action is not None and action.name != "use_tool":

@@ -1,4 +1,4 @@
-"""The conversation with a capable model. It is built from the state at each decision, and only grows at its end."""
+"""The conversation with a capable model. It is rebuilt from the state at each decision and only grows at the end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FORM = (
     "- Answer what was asked, no more, in the form asked for. Web facts end with their source's number: [1]; a bare "
     "value does not. What cannot be found: say what and why."
 )
-"""The form of an answer, unless a benchmark has its own rules."""
+"""Instructions for the form of an answer, unless a benchmark has its own rules."""
 _CONNECTED = (
     "Connected servers and what they say of their tools. Programs import them, with keyword arguments: "
     "`from servers.{module} import {name}`. Programs do not see a server's folders: they call its functions."
@@ -52,12 +52,12 @@ _MOST_PICTURES = 8
 def messages_for(
     state: State, replies: Sequence[Reply], *, most_steps: int, room: Room | None = None, sight: Sight | None = None
 ) -> list[Message]:
-    """The system prompt, the question with its files, and each reply with what it brought.
+    """Return the system prompt, the question with its files, and each reply with its results.
 
     Args:
         state: The state of the run.
         replies: All replies; a refused one may not be in the state yet.
-        most_steps: The limit of steps, of which the last ones are announced; a reply with its calls is one.
+        most_steps: The step limit. The model is warned before the last steps. A reply with all its calls is one step.
         room: The space for results.
         sight: True if the model is shown pictures; None without pictures.
     """
@@ -68,7 +68,7 @@ def messages_for(
     sight = sight or Sight()
     attached = [file for file in state.get("attached", []) if "since" not in file]
     pictures = [picture for file in attached for picture in file.get("pictures", [])][:_MOST_PICTURES]
-    # cacheable: the same for all questions
+    # the same for all questions, so that it can be cached
     more = [prompt_of(state.get("agent", "")), state.get("rules", ""), sight.abilities]
     messages[0]["content"] = "\n\n".join(filter(None, [messages[0]["content"].rstrip(), *more]))
     if pictures:
@@ -144,7 +144,7 @@ def _folder(state: State) -> list[str]:
 
 
 def _new_plans(state: State, replies: int) -> list[Message]:
-    """Return the plans made after this many replies; a failed plan has no text."""
+    """Return the plans made after this many replies. A failed plan has no text."""
     texts = [plan_text(plan) for plan in state.get("plans", []) if plan["replies"] == replies]
     head = "A new plan, made from what is known so far:"
     return [{"role": "user", "content": f"{head}\n{data_block('plan', text)}"} for text in texts if text]
@@ -157,7 +157,7 @@ def _interjections(state: State, replies: int) -> list[Message]:
 
 
 def _servers(state: State, room: Room) -> list[str]:
-    """Return connected servers' descriptions of their tools, without tools that an earlier turn showed."""
+    """Return the tool descriptions of connected servers, without tools that an earlier turn showed."""
     earlier = "\n".join(
         str(message["content"]) for turn in room.earlier for message in turn if message["role"] == "user"
     )
@@ -187,8 +187,8 @@ def _observation(
         is_under_way = "decision" in state and state["decision"].call == call["id"]
         return _STOPPED if is_under_way else "Not done: the run continued without it."
     size = SHORT if call["id"] in short else room.one
-    shown = preview(step.get("result") or step["finding"].removeprefix("read_file "), size)  # the call is above
-    if _WORD.search(shown):  # plain numbers cannot be instructions
+    shown = preview(step.get("result") or step["finding"].removeprefix("read_file "), size)  # the call is shown above
+    if _WORD.search(shown):  # numbers alone cannot be instructions
         shown = data_block(call["function"]["name"], shown)
     note = f"\n{step['note']}" if step.get("note") else ""
     brought = [file for file in state.get("attached", []) if file.get("since") == step["number"]]
@@ -197,12 +197,12 @@ def _observation(
 
 
 def _files_text(brought: Sequence[AttachedFile], shown: str) -> str:
-    """Return the files that a step brought; only the paths of files with text shown before."""
+    """Return the files that a step brought. For files whose text was already shown, return only the paths."""
     known = [
         file
         for file in brought
         if file["parts"] and all(part.strip() in shown for part in file["parts"])
-        # a file that was made into others for programs, or is shown in part, has more to say
+        # a file with extracted contents, or one that is shown in part, needs more text
         if {*file["data"]} <= {file["path"]} and not file["lost"]
     ]
     texts = [files_text([file for file in brought if file not in known])] if len(known) < len(brought) else []
@@ -211,7 +211,7 @@ def _files_text(brought: Sequence[AttachedFile], shown: str) -> str:
 
 
 def _no_answer(done: Step, question: str) -> str:
-    """Return why a result meant as the answer is not one; empty if it is, or was not meant as the answer."""
+    """Return why a result declared as the answer was not accepted; empty otherwise."""
     try:
         answer_of(done, question)
     except ValueError as misfit:

@@ -1,4 +1,4 @@
-"""The standard strategy: a capable model decides in a growing conversation, by calling functions."""
+"""The standard strategy: a capable model decides by calling functions in a growing conversation."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from agent.web.evidence import Evidence
 
 ATTEMPTS = 3
-"""Number of attempts for a reply with a usable call. Each further attempt shows the reasons."""
+"""Number of attempts to get a reply with a usable call. Each retry shows the reasons for the failure."""
 _MOST_CALLS = 8
-"""Limit of calls in one reply."""
+"""Maximum number of calls in a reply."""
 _INCOMPLETE = re.compile(r"[?&][^=&]*=$|…|[{}]")  # an address with a placeholder: `…/search?q=`, `/boats/{name}`
 _MOST_PAGES = 4
 """Maximum number of pages read before the model is asked."""
 _TOKENS = 8_000
-"""Limit of one reply, in tokens; it may hold a whole module."""
+"""Maximum tokens of a reply, which may contain a whole module."""
 _EMPTY = "Your reply was empty. Call a function, or reply with the answer."
 _NO_CALL = "A tool is wanted and not an answer: call a function."
 _GIVES_UP = "no tool could be created, as the model says"
@@ -66,7 +66,7 @@ _SUMMARISE = (
 )
 _SUMMARY_TOKENS = 1_000
 _CUT_TURNS = 2_000
-"""Characters of earlier turns that cannot be summarised."""
+"""Maximum characters kept of turns or calls that cannot be summarised."""
 LIMITS = PromptLimits(
     reading=8_000,
     section=8_000,
@@ -118,14 +118,14 @@ class Standard(Strategy):
                 return replace(choice, plans=plans, interjections=said)
             refusals = (refusal.partition("\n")[0] for refusal in replies[-1]["refused"].values())
             remark = replies[-1]["remark"].partition(". ")[0].replace("Your reply", "its reply")
-            problem = remark or "; ".join(refusals)  # without what follows them for the model
+            problem = remark or "; ".join(refusals)  # the user does not need the advice that follows for the model
         if (rule := _fallback(state)) is not None:
             chosen = _by_rule([rule], state)
             return NextActions(chosen.decisions, [*replies, *chosen.replies], plans, said)
         raise ModelOutputError(f"the model gave no valid action in {ATTEMPTS} attempts: {one_line(problem, 200)}")
 
     async def brief(self, state: State, context: Context) -> Update:
-        """Return the planner's brief from the gap records that fit."""
+        """Return the planner's brief, based on the gap records that fit."""
         return await brief(state, context, _names(state))
 
     async def _ask(self, state: State, context: Context, replies: list[Reply], closing: str = "") -> Completion:
@@ -152,7 +152,7 @@ class Standard(Strategy):
         return messages_for(state, replies, most_steps=most, room=room, sight=sight)
 
     async def _make_room(self, state: State, context: Context) -> bool:
-        """Shorten the conversation: results first, then summaries of turns and calls; False if nothing helps."""
+        """Shorten results, then summarise turns and calls. Return False if nothing more can be shortened."""
         room = context.room
         if room.shorten_earlier():
             return True
@@ -161,7 +161,7 @@ class Standard(Strategy):
         return room.shrink() or await self._fold(state, context) or await self._fold_earlier(state, context)
 
     async def _fold_earlier(self, state: State, context: Context) -> bool:
-        """Have the older half of the earlier turns summarised; False if there are too few."""
+        """Summarise the older half of the earlier turns. Return False if there are too few."""
         room = context.room
         if not (count := room.foldable):
             return False
@@ -187,7 +187,7 @@ class Standard(Strategy):
         return True
 
     async def _fold(self, state: State, context: Context) -> bool:
-        """Summarise the older half of the calls; return False if there are too few."""
+        """Summarise the older half of the calls. Return False if there are too few."""
         room, replies = context.room, state.get("replies", [])
         if (half := (len(replies) - room.folded) // 2) == 0:
             return False
@@ -203,7 +203,7 @@ class Standard(Strategy):
         return bool(room.summary)
 
     async def best_guess(self, state: State, context: Context) -> str:
-        """Ask the model for its best answer; empty if it gives none."""
+        """Ask the model for its best answer. Return an empty text if it gives none."""
         limit = state.get("limit")
         why = f"the limit of {limit} is reached" if limit else "the calls so far could not be carried out"
         return (await self._ask(state, context, [], _LAST.format(why))).text.strip()
@@ -218,7 +218,7 @@ class Standard(Strategy):
     async def operate(
         self, task: str, url: str, files: tuple[Path, ...], origins: Origins, context: Context
     ) -> BrowserOutcome:
-        """Operate a site with browser-use."""
+        """Do a task on a website with browser-use."""
 
         async def ask(messages: Sequence[Message], **options: Any) -> Any:
             try:
@@ -229,11 +229,11 @@ class Standard(Strategy):
         return await context.browser.do(task, url, files, ask, origins=origins)
 
     async def program(self, state: State, context: Context) -> Update:
-        """Run the model's program in the session of the run."""
+        """Run the model's program in the run's session."""
         return await run_in_session(state, context)
 
     async def create(self, state: State, context: Context) -> Update:
-        """Prove the model's tool with tests that an examiner writes from its definition."""
+        """Prove the model's tool with tests that an examiner writes from the tool's definition."""
         return await propose_tool(state, context)
 
     def transcript(self, state: State, context: Context) -> list[Message]:
@@ -295,7 +295,7 @@ def _refusal_of(decision: Decision, before: Sequence[Decision], state: State) ->
 
 
 def _pages_named(state: State, context: Context) -> list[Decision]:
-    """Return decisions to read the addresses in the question, without films and sounds."""
+    """Return decisions to read the pages in the question, except films and sounds."""
     named = [url for url in addresses_in(state["question"]) if not _INCOMPLETE.search(url)]
     pages = [Decision("read_file", "The question names it.", file=url) for url in named]
     if not pages or state["purpose"].wants_tool or state.get("agent") == "browser":
@@ -327,7 +327,7 @@ def _by_rule(decisions: Sequence[Decision], state: State, *, is_free: bool = Fal
 
 
 def _tool_wanted(state: State) -> Decision | None:
-    """Return the last decision of a run for a tool: the tool exists, or several attempts failed; None before that."""
+    """Return the last decision of a run for a tool, once the tool exists or several attempts failed; else None."""
     steps = state.get("steps", [])
     if steps and (state.get("created") or state.get("used") or steps[-1]["ending"].ends_run):
         value = steps[-1]["value"]
@@ -339,7 +339,7 @@ def _tool_wanted(state: State) -> Decision | None:
 
 
 def _fallback(state: State) -> Decision | None:
-    """Return an action by rule for a model that failed: read an unread file, else search for the question once."""
+    """Return a rule's action if the model failed: read an unread file, else search for the question once."""
     if state["purpose"].wants_tool:
         return None
     why = "The model chose nothing that can be done."
