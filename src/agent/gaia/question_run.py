@@ -227,7 +227,7 @@ class QuestionRun:
                 noted["routes"].append(event.action)
             case events.ToolRegistered():
                 noted["tools_created"].append(event.name)
-            case events.ToolCalled() if noted["routes"][-1:] != ["run_code"]:  # the tool is called by a program
+            case events.ToolCalled() if noted["routes"][-1:] != ["run_code"]:  # calls in run_code are made by programs
                 noted["tools_reused" if event.ok else "tools_failed"].append(event.name)
                 if event.server and not event.ok:
                     noted["servers_failed"].append(event.server)
