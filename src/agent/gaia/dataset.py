@@ -42,7 +42,7 @@ class Hub:
 
     cache: Path
     token: str | None = field(default=None, repr=False)
-    """If None, the token stored by `hf auth login` is used."""
+    """Access token; if None, the token stored by `hf auth login` is used."""
     revision: str = REVISION
 
     @classmethod

@@ -100,7 +100,7 @@ class Steps:
         ]
 
     def in_words(self, attempt: Attempt) -> str:
-        """Return a line for each action, for a leaderboard file."""
+        """Return one line of text for each action, for a leaderboard file."""
         return "\n".join(
             f"{number}. {step.action}: {one_line(step.input, _TRACED)} → {one_line(step.found, _TRACED)}"
             for number, step in enumerate(self.of(attempt), 1)
@@ -180,7 +180,7 @@ def write_answers(
     """Write the leaderboard's file: answers of the first epoch, in the order of the questions, without errors.
 
     Returns:
-        Ids of questions without an answer. They are left out, and the leaderboard counts them as wrong.
+        Ids of unanswered questions. They are omitted from the file, and the leaderboard counts them as wrong.
 
     Raises:
         StorageError: The file cannot be written; the old file is unchanged.
@@ -248,7 +248,7 @@ def read_answers(path: Path, dataset: Dataset) -> dict[str, str]:
     """Read answers by task id from a leaderboard file or from the first epoch of a ledger.
 
     Raises:
-        SubmissionError: A line is invalid or belongs to no question.
+        SubmissionError: A line is invalid or does not belong to any question.
         RunError, StorageError: The file cannot be read.
     """
     if not is_ledger(path):

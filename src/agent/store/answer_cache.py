@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
 SECONDS_KEPT = 24 * 3600.0
-"""Lifetime of a cached answer, in seconds. It is short because prices, news and the days until a date change."""
+"""Lifetime of a cached answer, in seconds. It is short because answers about prices or news go out of date."""
 
 
 States = Callable[[Iterable[str]], dict[str, str]]

@@ -100,7 +100,7 @@ class OwnRuns:
 
 
 def what_it_would_do(run: Run) -> str:
-    """Return the consequences of resuming a run from elsewhere, on one line."""
+    """Describe the consequences of resuming a run from elsewhere on one line."""
     configuration = run.configuration
     others = [
         f"{name} = {configuration[name]}"

@@ -200,7 +200,7 @@ def _take(library: Library, tool: Tool, before: Tool | None, *, is_draft: bool) 
     """Register a tool that a question created or changed. Return its name in the library."""
     if before is None:
         wanted = str(tool.provenance.get(WANTED_NAME, tool.name))
-        # the tool was renamed because of a tool in its copy; another node may have done the same
+        # the tool was renamed because of a tool in the node's copy; another node may have done the same
         if wanted != tool.name:
             record = {name: value for name, value in tool.provenance.items() if name != WANTED_NAME}
             tool = replace(tool, name=wanted, source=renamed(tool.source, tool.name, wanted), provenance=record)

@@ -17,7 +17,7 @@ _NAMED = 20
 def compare(first: Results, second: Results) -> Report:
     """Compare two runs on the questions that both attempted. A failed attempt counts as wrong.
 
-    With several epochs, a question counts as right if more than half of its epochs are.
+    If there are several epochs, a question counts as right if it was answered correctly in more than half of them.
     """
     names = (first.name, second.name) if first.name != second.name else ("first run", "second run")
     # Questions attempted in at least one epoch. Missing epochs count as wrong.
