@@ -1,4 +1,4 @@
-"""Runs a question from the command line: shows the run, prints the answer and copies its files."""
+"""Runs a question from the command line: shows the run, prints the answer, and copies the files it produced."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class Output:
     verbose: bool = False
     file: Path | None = None
     folder: Path | None = None
-    """Folder for copies of the files that programs made."""
+    """Folder to which files made by programs are copied."""
 
 
 def answer(flags: dict[str, Any], ask: AskAlita, output: Output, *, fetches: bool = False) -> int:
-    """Run `ask` with an open Alita, print the result, and return the exit code."""
+    """Call `ask` with an open Alita, print the answer, and return the exit code."""
     _require_writable(output)
     ask_about_project(flags)
     if fetches and not ask_before_fetching(flags):
@@ -70,7 +70,7 @@ def answer(flags: dict[str, Any], ask: AskAlita, output: Output, *, fetches: boo
 
 
 class _Run:
-    """A run on the command line, from opening Alita to printing the result."""
+    """A run started from the command line, from opening Alita to printing the result."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -81,7 +81,7 @@ class _Run:
         self._ends = math.inf
 
     async def finish(self, flags: dict[str, Any], ask: AskAlita) -> tuple[Answer, AlitaError | None]:
-        """Run the question. Return its answer, and the error if it failed."""
+        """Run the question. Return the answer, and the error if the run failed."""
         from agent.alita import Alita
         from agent.configuration.settings_sources import read_settings
         from agent.consent.questions import CallProposal, UserReply
@@ -90,7 +90,7 @@ class _Run:
         self._screen = screen = Screen(sys.stderr, spoken=settings.plain, quiet=self._output.quiet)
 
         async def confirm(asked: Asked) -> UserReply:
-            """Ask the user. A doubtful action is refused unless approval is `ask`."""
+            """Ask the user. A doubtful action is refused unless the approval mode is `ask`."""
             is_doubtful = isinstance(asked, CallProposal) and asked.is_doubtful
             return UserReply(False) if is_doubtful and settings.approval != "ask" else await turn.confirm(asked)
 
@@ -110,7 +110,7 @@ class _Run:
         return result, turn.failure
 
     def seconds_left(self) -> float | None:
-        """Seconds until the process is ended by force; None if no end is due yet."""
+        """Return the seconds until the process is killed; None if there is no deadline yet."""
         if self._turn is not None and self._turn.is_cancelled:
             self._ends = min(self._ends, time.monotonic() + (0.0 if self._turn.is_abandoned else _CLOSING))
         if self._ends < math.inf:
@@ -119,7 +119,7 @@ class _Run:
         return None if left is None else left + _CLOSING
 
     def last_words(self) -> int:
-        """Report the state of a run that did not end in time, and return the exit code."""
+        """Print what is known of a run that did not stop in time, and return the exit code."""
         if self._screen is not None:
             self._screen.end_work()
         result = self._result
@@ -157,13 +157,13 @@ class _Run:
         try:
             write_file(file, text.rstrip("\n") + "\n", shared=True)
             print_note(f"Wrote {file}.")
-        except AlitaError as error:  # the answer must not be lost
+        except AlitaError as error:  # do not lose the answer
             print_note(error_text(error))
             print_text(text)
 
 
 def _require_writable(output: Output) -> None:
-    """Fail early if an output path cannot be written, before the run costs money."""
+    """Raise an error if an output path cannot be written, before the run costs money."""
     if (folder := output.folder) is not None:
         with os_errors_as(UsageError, f"{folder} cannot be written", "Choose another folder with --out."):
             folder.mkdir(parents=True, exist_ok=True)
@@ -194,7 +194,7 @@ def explanation(result: Answer) -> str:
 
 
 def file_lines(answer: Answer) -> list[str]:
-    """Return a line for each file that programs wrote, with its path and size."""
+    """Return one line for each file made by programs, with its path and size."""
     from agent.material.folder import shown_name
 
     lines = ["Files:"] if answer.outputs else []
@@ -202,7 +202,7 @@ def file_lines(answer: Answer) -> list[str]:
 
 
 async def copy_files(files: Sequence[OutputFile], folder: Path) -> None:
-    """Copy files that programs made to a folder. Existing files are replaced only if the user agrees at a terminal."""
+    """Copy files made by programs to a folder. Existing files are only replaced if the user agrees at a terminal."""
     from agent.material.folder import shown_name
     from agent.material.outputs import copied
 
@@ -218,7 +218,7 @@ async def copy_files(files: Sequence[OutputFile], folder: Path) -> None:
 
 
 def source_lines(answer: Answer) -> list[str]:
-    """Return the lines that list an answer's sources: title and address, then the quotation."""
+    """Return the lines that list an answer's sources, each with its title, URL and quotation."""
     lines = ["Sources:"] if answer.sources else []
     for source in answer.sources:
         title = one_line(source.title, 100)

@@ -1,4 +1,4 @@
-"""The registry of `alita` commands. A command's module is imported only when it runs."""
+"""The registry of `alita` commands. A command's module is only imported when the command runs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 class Command(NamedTuple):
-    """A command of `alita`."""
+    """An `alita` command."""
 
     name: str
     place: str
-    """Location of its Typer app: `module:attribute`."""
+    """Location of the command's Typer app, as `module:attribute`."""
     summary: str
 
 
@@ -43,7 +43,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("doctor", "doctor:app", "check that alita has everything it needs"),
     Command("completion", "completion:app", "print a completion script for your shell"),
 )
-"""Dispatch, help, completion and documentation are derived from this table."""
+"""The table from which dispatch, help, completion and documentation are derived."""
 COMMANDS_BY_NAME = {command.name: command for command in COMMANDS}
 
 

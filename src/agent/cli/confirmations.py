@@ -1,4 +1,4 @@
-"""Questions to the user: allow this project, server or tool; download the model; keep this new tool."""
+"""Questions to the user, for example whether to allow a project, server or tool, or to keep a new tool."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 
 def is_terminal() -> bool:
-    """Return True if a user at a terminal can be asked."""
+    """Return True if there is a user at a terminal to ask."""
     return bool(sys.stdin and sys.stdin.isatty() and sys.stderr.isatty())
 
 
 def ask_about_project(flags: dict[str, Any]) -> None:
-    """At a terminal, ask about this project's settings and MCP servers that are neither allowed nor refused yet."""
+    """At a terminal, ask about this project's settings and MCP servers if the user has not decided about them yet."""
     from agent.configuration.paths import PROJECT_FILE
     from mcp_tools.clients.config_files import PROJECT_FILES
 
@@ -60,7 +60,7 @@ def ask_about_project(flags: dict[str, Any]) -> None:
 
 
 def ask_about_server(entry: ServerEntry, configured: ConfiguredServers) -> bool:
-    """Ask whether to allow a server. Yes and no are remembered; an empty answer means not now."""
+    """Ask whether to allow a server. Yes and no are remembered. An empty answer means "not now"."""
     action = "connect to" if entry.url else "run"
     print_note(f"{visible(str(entry.path))} defines the MCP server {visible(entry.name)}. It would {action}:\n")
     print_note(f"    {visible(entry.shown)}" + (f"\n    with {visible(entry.given)}" if entry.given else ""))
@@ -68,7 +68,7 @@ def ask_about_server(entry: ServerEntry, configured: ConfiguredServers) -> bool:
 
 
 def ask_about_choice(choice: ProjectChoice, decisions: Decisions) -> bool:
-    """Ask whether a project's settings may choose the model. Yes and no are remembered."""
+    """Ask whether a project's settings may choose the model. The answer is remembered."""
     print_note("The settings in this folder choose which model answers and who receives your questions and files:\n")
     for line in choice.settings:
         print_note(f"    {line.name} = {visible(line.value)}    ({visible(line.source)})")
@@ -83,7 +83,7 @@ def ask_about_changes(changed: Sequence[ChangedTool]) -> bool:
 
 
 def is_confirmed(question: str) -> bool:
-    """Ask for a yes; anything else means no."""
+    """Ask for confirmation. Any answer other than yes counts as no."""
     return typed(question) in {"y", "yes"}
 
 
@@ -95,7 +95,7 @@ def _decided(digest: str, project: Path, decisions: Decisions) -> bool:
 
 
 def yes_or_no(question: str) -> Literal["y", "n", ""]:
-    """Ask until the user types y or n. Return an empty string for Enter alone or the end of input."""
+    """Ask until the user types y or n. Return an empty string if the user only presses Enter or the input ends."""
     while answer := typed(question):
         if answer in {"y", "yes"}:
             return "y"
@@ -108,7 +108,7 @@ def yes_or_no(question: str) -> Literal["y", "n", ""]:
 def typed(question: str) -> str | None:
     """Return the user's answer in lower case, or None at the end of input."""
     print(question, end="", file=sys.stderr, flush=True)
-    # asyncio's SIGINT handler would not run until the line is complete.
+    # asyncio's SIGINT handler would only run once the line is complete
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         line = sys.stdin.readline()
@@ -118,17 +118,17 @@ def typed(question: str) -> str | None:
 
 
 def visible(text: str) -> str:
-    """Return the text on one line, with everything except printable ASCII escaped."""
+    """Return a text on one line, with everything except printable ASCII escaped."""
     return "".join(c if c.isascii() and c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def escaped(text: str) -> str:
-    """Return the text on one line, with control and direction characters escaped."""
+    """Return a text on one line, with control and bidirectional characters escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def to_user(reason: str) -> str:
-    """Rephrase a reason about "the user" in the second person."""
+    """Rephrase a reason that mentions "the user" in the second person."""
     return reason.replace("the user's", "your").replace("the user does", "you do").replace("the user did", "you did")
 
 
@@ -139,9 +139,7 @@ LOCAL_SERVERS = (("Ollama", 11434), ("llama.cpp", 8080), ("LM Studio", 1234), ("
 def ask_before_fetching(flags: dict[str, Any]) -> bool:
     """Ask before downloading the embedded model for a user without a key. Return False if the user declines.
 
-    If the user picks a local server instead, it is written to `flags`.
-
-    A server that the user chooses instead is put into the flags.
+    If the user picks a local server instead, `flags` are updated to use it.
     """
     from agent.configuration.settings_sources import read_settings
     from agent.models.embedded.weights import Weights
@@ -151,7 +149,7 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
 
     try:
         settings = read_settings(flags)
-    except AlitaError:  # the caller reads the settings again and reports this
+    except AlitaError:  # the caller reads the settings again and reports the error
         return True
     if (
         settings.download == "always"
@@ -202,19 +200,17 @@ def _local_servers() -> list[tuple[str, str, tuple[str, ...]]]:
 
 
 _OF_LETTER_SECONDS = 1.0
-"""If Enter follows a single-letter choice within this time, it belongs to that choice."""
+"""An Enter within this many seconds after a single-letter choice belongs to that choice."""
 FIRST_LINES = 20
 MAX_CALL = 1_000
-"""Maximum length of a call before it is cut, in characters."""
+"""Maximum number of characters shown of a call."""
 CHOICES = {"y": "yes", "n": "no", "b": "no, because …"}
 
 
 async def ask_user(asked: Asked, screen: Screen, *, always: bool) -> UserReply:
-    """Ask the user a question of a run. End of input counts as no.
+    """Ask the user a question from a run. End of input counts as no.
 
-    Only the beginning of a long tool or call is shown; `m` shows the rest.
-
-    Of a long tool or call, only the beginning is shown at first; `m` shows the rest.
+    At first, only the beginning of a long tool or call is shown; `m` shows the rest.
     """
     from agent.consent.capabilities import CapabilityToUse
     from agent.consent.hosts import HostToReach
@@ -331,7 +327,7 @@ async def _ask_whether_kept(proposal: ToolToApprove, screen: Screen, *, always: 
 
 
 def has_keyboard() -> bool:
-    """Return True if the user can be asked at the terminal even though stdin may be piped."""
+    """Return True if the user can be asked at the controlling terminal, even if stdin is piped."""
     try:
         with open("/dev/tty", "rb", buffering=0):  # noqa: PTH123 - a device
             return sys.stderr.isatty()
@@ -340,11 +336,10 @@ def has_keyboard() -> bool:
 
 
 async def choose(question: str, choices: Mapping[str, str], *, spoken: bool = False) -> str:
-    """Ask at the controlling terminal and return the chosen letter, or an empty string without a terminal.
+    """Ask at the controlling terminal and return the chosen letter, or an empty string if there is no terminal.
 
-    A single key is enough if the terminal reports keys. Otherwise the user types the letter or word, then Enter.
-
-    The letter is enough where the terminal gives single keys, else the letter or its word, then Enter.
+    If the terminal reports single keys, the letter is enough. Otherwise, the user types the letter or the word, then
+    Enter.
     """
     marked = [word.replace(letter, f"[{letter}]", 1) for letter, word in choices.items()]
     ways = f"{' · '.join(marked)} › "
@@ -360,7 +355,7 @@ async def choose(question: str, choices: Mapping[str, str], *, spoken: bool = Fa
 
 
 async def read_line(question: str) -> str:
-    """Read one line with echo at the controlling terminal. Return an empty string without a terminal."""
+    """Read one line with echo at the controlling terminal. Return an empty string if there is no terminal."""
     began = time.monotonic()
 
     def taken(typed: bytes) -> str | None:
@@ -372,7 +367,7 @@ async def read_line(question: str) -> str:
 
 
 async def _ask_terminal(question: str, taken: Callable[[bytes], str | None], *, whole_lines: bool = False) -> str:
-    """Write a question and read until `taken` accepts the input."""
+    """Write a question, and read input until `taken` accepts it."""
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     try:
         terminal = open("/dev/tty", "r+b", buffering=0)  # noqa: PTH123, ASYNC230, SIM115 - a device, which opens at once
@@ -381,10 +376,10 @@ async def _ask_terminal(question: str, taken: Callable[[bytes], str | None], *, 
     with terminal, _whole_lines(terminal) if whole_lines else contextlib.nullcontext():
         echoes = bool(termios.tcgetattr(terminal)[3] & termios.ECHO)
         if not whole_lines:
-            termios.tcflush(terminal, termios.TCIFLUSH)  # text typed before the question does not answer it
+            termios.tcflush(terminal, termios.TCIFLUSH)  # text typed before the question must not answer it
         shown = _wrapped(question, os.get_terminal_size(terminal.fileno()).columns).encode()
         terminal.write(shown)
-        loop.add_reader(terminal, ready.set)  # Ctrl-C stays with the event loop
+        loop.add_reader(terminal, ready.set)  # the event loop keeps handling Ctrl-C
         try:
             while True:
                 await ready.wait()
@@ -406,13 +401,13 @@ async def _ask_terminal(question: str, taken: Callable[[bytes], str | None], *, 
 
 
 def _wrapped(text: str, width: int) -> str:
-    """Wrap a question between words; keep its trailing space."""
+    """Wrap a question between words, keeping its trailing space."""
     return "\n".join(textwrap.wrap(text, max(width - 4, 20), break_on_hyphens=False)) + " " if width else text
 
 
 @contextlib.contextmanager
 def _whole_lines(terminal: IO[bytes]) -> Iterator[None]:
-    """Switch the terminal to line editing with echo."""
+    """Switch the terminal to line editing with echo for the duration of the `with` block."""
     before = termios.tcgetattr(terminal)
     edited = termios.tcgetattr(terminal)
     edited[3] |= termios.ECHO | termios.ICANON

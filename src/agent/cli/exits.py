@@ -1,7 +1,7 @@
-"""Exit codes, and ending the process even if a library hangs.
+"""Exit codes, and exiting even if a library hangs.
 
-A library may hang in a thread or block the event loop. So threads get a limited time to finish, and a watchdog thread
-ends the process once its time is over.
+A library may hang in a thread or block the event loop. Therefore, threads get a limited time to finish, and a watchdog
+thread kills the process when its time is up.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXIT_CODES: tuple[tuple[int, str, str], ...] = (
     (124, "limit", "a limit was reached; the best answer so far is printed"),
     (130, "interrupted", "interrupted"),
 )
-"""Exit code, answer status and help text."""
+"""The exit codes, each with its answer status and help text."""
 
 BAD_USAGE = 2
 INTERRUPTED = 130
@@ -38,18 +38,18 @@ def exit_code(status: str) -> int:
 
 _THREADS_SECONDS = 2.0
 _BEFORE = {thread.ident for module in [sys.modules.get("threading")] if module for thread in module.enumerate()}
-"""Threads that a host program started before us."""
+"""Ids of the threads that a host program started before this module was imported."""
 _WITHOUT_PYTHON = 10.0
-"""Extra seconds before faulthandler ends a process in which a library blocks the Python interpreter."""
+"""Additional seconds after which faulthandler kills the process if a library blocks the Python interpreter."""
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine like `asyncio.run`, but do not wait for hanging threads."""
+    """Run a coroutine like `asyncio.run`, but without waiting for hanging threads."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
     class Threads(ThreadPoolExecutor):
-        """An executor whose shutdown does not wait. `leave` waits, with a limit."""
+        """An executor whose shutdown does not wait for threads. `leave` waits for a limited time."""
 
         def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
             super().shutdown(wait=False, cancel_futures=True)
@@ -60,8 +60,8 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def leave(code: object) -> NoReturn:
-    """Exit. Threads get a moment to finish; if one hangs, the process is ended anyway."""
-    if (module := sys.modules.get("threading")) is not None:  # not imported, so there are no threads
+    """Exit the process. Threads get a moment to finish; if one hangs, the process is killed."""
+    if (module := sys.modules.get("threading")) is not None:  # if not imported, there are no other threads
         until = time.monotonic() + _THREADS_SECONDS
         for thread in module.enumerate():
             if thread is not module.current_thread() and not thread.daemon and thread.ident not in _BEFORE:
@@ -72,7 +72,7 @@ def leave(code: object) -> NoReturn:
 
 
 def end_now(code: object) -> NoReturn:
-    """End the process and its children immediately. Journals and ledgers are already on the disk."""
+    """Kill the process and its children immediately. Journals and ledgers are already on disk."""
     import os
 
     for stream in (sys.stdout, sys.stderr):
@@ -81,13 +81,13 @@ def end_now(code: object) -> NoReturn:
     with contextlib.suppress(Exception):
         from mcp_tools.child import kill_descendants
 
-        server = sys.modules.get("agent.models.embedded.local_server")  # other processes share this server
+        server = sys.modules.get("agent.models.embedded.local_server")  # this server is shared with other processes
         kill_descendants(os.getpid(), spared={process.pid for process in server.started()} if server else ())
     os._exit(code if isinstance(code, int) else int(code is not None))
 
 
 class Watch:
-    """A watchdog that ends the process when `seconds_left` reaches 0. The exit code comes from `last_words`.
+    """A watchdog that kills the process when `seconds_left` reaches 0. `last_words` returns the exit code.
 
     Nothing happens while `seconds_left` returns None.
     """
@@ -140,14 +140,14 @@ class Watch:
             if self._terminal is not None:
                 termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, self._terminal)
                 if sys.stderr.isatty():
-                    print("\x1b[?25h", end="", file=sys.stderr, flush=True)  # the cursor may be hidden
+                    print("\x1b[?25h", end="", file=sys.stderr, flush=True)  # shows the cursor, which may be hidden
 
 
 _CLOSING = 10.0
 
 
 def run_until_signal(work: Coroutine[Any, Any, None]) -> None:
-    """Run a server until it ends or is signalled. If it does not close in time, the process is ended."""
+    """Run a server until it finishes or a signal arrives. If it does not close in time, the process is killed."""
     import asyncio
     import signal
 

@@ -1,4 +1,4 @@
-"""Pictures in the terminal with the kitty protocol (also Ghostty), the iTerm2 protocol (also WezTerm), or sixel."""
+"""Pictures in the terminal, using the protocols of kitty (also for Ghostty) and iTerm2 (also for WezTerm), or sixel."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _CHUNK = 4_096
 _MOST_BYTES = 8_000_000
 _SIXEL_COLOURS = 64
 _MOST_PIXELS = 20_000_000
-"""Protects against files of a few kilobytes that decompress to gigabytes."""
+"""Maximum number of pixels, to reject small files that decompress to gigabytes."""
 _COLUMN_PIXELS = 8
-"""Assumed column width. Wider pictures are scaled down to the terminal's width."""
+"""Assumed width of a column. Pictures wider than the terminal are scaled down."""
 
 
 def picture_bytes(path: Path, environ: Mapping[str, str], columns: int) -> bytes:
@@ -41,7 +41,7 @@ def picture_bytes(path: Path, environ: Mapping[str, str], columns: int) -> bytes
 
 
 def _sixel(data: bytes, columns: int) -> bytes:
-    """Encode as sixel: bands of six pixel rows, each with one run-length-encoded line per colour."""
+    """Encode a picture as sixel: bands of six pixel rows, each with one run-length-encoded line per colour."""
     try:
         from PIL import Image
 

@@ -1,4 +1,4 @@
-"""The `alita` command. It imports only the module of the command that runs, so that short commands start fast."""
+"""The `alita` command. Only the module of the invoked command is imported, so that short commands start fast."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _MEANT = {
     **dict.fromkeys(("status", "check", "install", "update", "upgrade"), "alita doctor"),
     **dict.fromkeys(("exit", "quit", "stop"), "alita --help"),
 }
-"""Commands that users know from other programs, with our nearest equivalent."""
+"""Commands that users know from other programs, with the closest alita command."""
 _BAD_VALUE = re.compile(r"Invalid value for (?P<names>'[^:]*'): (?P<why>.*)", re.DOTALL)
 _NOT_A_NUMBER = re.compile(r"Input should be a valid (?P<kind>integer|number), unable to parse")
 _HELP = ("-h", "--help")
 Before = dict[str, tuple[str, Any]]
-"""Options before a command: flag and value by parameter, as in `Invocation`."""
+"""Options before a command, as (flag, value) by parameter name; see `Invocation.before`."""
 
 
 def main() -> None:
-    """Run the command line of this process and exit."""
+    """Run this process's command line and exit."""
     with _exiting(sys.argv[1:]) as arguments:
         first = arguments[0] if arguments else ""
         if asked := os.environ.get("_ALITA_COMPLETE"):
@@ -57,14 +57,14 @@ def main() -> None:
         ):
             from pathlib import Path
 
-            # `docs/generate.py` rendered it: building it takes ten times as long as printing it
+            # rendered by `docs/generate.py`, because building the help takes ten times as long as printing it
             print(Path(__file__).with_name("help.txt").read_text(encoding="utf-8"), end="")
         else:
             _run(arguments)
 
 
 def _run(arguments: list[str]) -> None:
-    """Run the named command. If no command is named, ask the words as a question."""
+    """Run the named command, or ask the words as a question if no command is named."""
     before: Before = {}
     words, is_question = arguments, False
     if arguments and _is_option(arguments[0]):
@@ -84,7 +84,7 @@ def _run(arguments: list[str]) -> None:
 
 
 def _options_before(arguments: list[str]) -> tuple[Before, list[str]]:
-    """Parse leading options. Return them, and the remaining words."""
+    """Parse leading options, and return them with the remaining words."""
     from typer.main import get_command
 
     question: Any = get_command(load("ask"))
@@ -113,10 +113,10 @@ def main_of(verb: str, name: str) -> None:
 @contextlib.contextmanager
 def _exiting(arguments: list[str]) -> Iterator[list[str]]:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # the parent process closed this stream
+        if getattr(sys, name) is None:  # this stream was closed by the parent process
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - for as long as we run
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # replace characters that the terminal cannot show
+        if hasattr(stream, "reconfigure"):  # replaces characters that the terminal cannot display
             stream.reconfigure(errors="replace")
     code: object = 0
     try:
@@ -132,8 +132,8 @@ def _exiting(arguments: list[str]) -> Iterator[list[str]]:
         from mcp_tools.errors import AlitaError
 
         if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EPIPE}:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # discards output that is still buffered
-            if error.errno == errno.EPIPE:  # the reader of our output has exited
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # buffered output is discarded
+            if error.errno == errno.EPIPE:  # the process that reads our output has exited
                 exits.leave(1)
             error = AlitaError("The disk is full.", remedy="Free some space. `alita runs show` prints the last answer.")
         if not isinstance(error, AlitaError):
@@ -147,12 +147,12 @@ def _is_option(word: object) -> bool:
 
 
 def _is_alone() -> bool:
-    """Return True if there is neither a terminal for a session nor piped input."""
+    """Return True if there is neither a terminal for a session nor input from a pipe."""
     return sys.stdin.isatty() and not sys.stdout.isatty() and not sys.stderr.isatty()
 
 
 def _call(verb: str, arguments: list[str], name: str, before: Before | None = None) -> NoReturn:
-    gc.set_threshold(50_000, 20, 20)  # collecting garbage from imports would take a tenth of the start-up time
+    gc.set_threshold(50_000, 20, 20)  # garbage collection during imports would take a tenth of the start-up time
     from typer.main import get_command
 
     from agent.cli.options import Invocation, invoked
@@ -196,7 +196,7 @@ def plain_misuse(name: str, arguments: Sequence[str]) -> Iterator[None]:
 
 
 def _plainer(said: str, arguments: Sequence[str]) -> str:
-    """Rephrase the parser's message about an invalid value, and include the value."""
+    """Rephrase the parser's message about an invalid value, and add the value."""
     if (bad := _BAD_VALUE.fullmatch(said)) is None:
         return said
     names = re.split("[' /]+", bad["names"].strip("'"))
@@ -211,7 +211,7 @@ def _plainer(said: str, arguments: Sequence[str]) -> str:
 
 
 def _refuse_misspelt(word: str, rest: list[str]) -> None:
-    """Refuse likely typos such as `alita tool list`, since a question costs money."""
+    """Raise an error for likely typos such as `alita tool list`, because asking them as questions would cost money."""
     if " " in word or word.startswith("-"):
         return
     meant = _MEANT.get(word, "") if len(rest) <= 1 else ""

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the base classes of all commands."""
+"""Options shared by several commands, and the base classes of all commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def opt(names: str, help: str = "", group: str | None = None, **more: Any) -> Any:  # noqa: A002 - typer's own name
-    """Define an option from its names and placeholder, as in `-o --output FILE`."""
+    """Define an option, given its names and placeholder as in `-o --output FILE`."""
     words = names.split()
     flags = [word for word in words if word.startswith("-")]
     metavar = " ".join(words[len(flags) :]) or None
@@ -64,25 +64,25 @@ Yes = Annotated[bool, opt("-y --yes", "Download missing models and browsers with
 AllowPrivate = Annotated[bool, opt("--allow-private", "Also open pages on this machine and its network.", _SAFETY)]
 
 _NAMED = {"no_isolation": ("isolation", "none"), "no_cache": ("use_cache", False), "yes": ("download", "always")}
-"""Options that set a differently named setting, with the setting's name and value."""
+"""Options whose setting has a different name, with the setting's name and value."""
 SETTINGS = (
     *("plain", "model", "agent", "base_url", "max_steps", "max_seconds", "max_cost", "max_tokens"),
     *("tools_dir", "approval", "allow_private", *_NAMED),
 )
-"""Parameters that are settings. A command only declares them, and reads them with `settings` or `flags`."""
+"""Parameters that are settings. A command only declares them; their values are read with `settings` or `flags`."""
 _EVERYWHERE = {*SETTINGS, "quiet", "verbose", "color"}
-"""Question options that may precede any command."""
+"""Options that may precede any command."""
 
 
 class Invocation(NamedTuple):
-    """The context of a command: options that preceded it, and the session that runs it."""
+    """The context of a command: the options before it, and the session that runs it."""
 
     before: Mapping[str, tuple[str, Any]] = {}
-    """Options that preceded the command: flag and value by parameter."""
+    """Options before the command, as (flag, value) by parameter name."""
     flags: Mapping[str, Any] = {}
     """Settings of the session that runs the command."""
     results: list[Result] | None = None
-    """If not None, receives the result instead of stdout."""
+    """If set, the command's result is appended here instead of being printed."""
 
 
 _invocation: ContextVar[Invocation] = ContextVar("invocation", default=Invocation())  # noqa: B039 - it is immutable
@@ -91,7 +91,7 @@ _flags: ContextVar[Mapping[str, Any]] = ContextVar("flags", default={})  # noqa:
 
 @contextmanager
 def invoked(invocation: Invocation) -> Iterator[None]:
-    """Apply an invocation to commands that run in the block."""
+    """Apply an invocation to commands that run in the `with` block."""
     token = _invocation.set(invocation)
     try:
         yield
@@ -100,12 +100,12 @@ def invoked(invocation: Invocation) -> Iterator[None]:
 
 
 def flags() -> dict[str, Any]:
-    """Return the settings given as options of the running command."""
+    """Return the settings that were given as options of the running command."""
     return dict(_flags.get())
 
 
 def settings(**more: Any) -> Settings:
-    """Read the settings. Imported on demand, because that import dominates the start-up of a short command."""
+    """Read the settings. The import is local because it dominates the start-up time of short commands."""
     from agent.configuration.settings_sources import read_settings
 
     return read_settings({**_flags.get(), **more})
@@ -118,7 +118,7 @@ def _flags_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def period(text: str | None, option: str) -> float | None:
-    """Convert an option's period such as `30d` to seconds."""
+    """Convert an option's period, such as `30d`, to seconds."""
     from agent.configuration.settings import seconds_of
     from agent.errors import UsageError
 
@@ -129,17 +129,17 @@ def period(text: str | None, option: str) -> float | None:
 
 
 _TYPES = re.compile(r" <[^>]*>| ?\[(?:[\d.e+-]+<=?)?x[<>]=?[\d.e+-]+\]")
-"""Types and ranges of values, as Typer prints them."""
+"""Matches the types and ranges of values that Typer prints."""
 
 
 class Command(TyperCommand):
-    """A command that prints the `Result` of its function and accepts options that precede it.
+    """A command that prints the `Result` of its function and accepts options before the command's name.
 
-    Its help omits value types. If it has examples, its options are grouped.
+    The help omits value types. If a command has examples, its options are grouped.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Treat options that preceded the command as its own."""
+        """Treat options before the command as the command's own."""
         before, own = _invocation.get().before, set[str]()
         for name, (flag, _) in before.items():
             if any(param.name == name and flag in param.opts for param in self.params):
@@ -187,11 +187,11 @@ class Command(TyperCommand):
                 formatter.write_dl([(option.ljust(longest), text) for option, text in records])
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write nothing: `format_options` writes the examples."""
+        """Write nothing, because `format_options` writes the examples."""
 
 
 class Commands(TyperGroup):
-    """A command group whose help shows each command's full summary."""
+    """A command group whose help shows the full summary of each command."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a row for each command."""
@@ -204,7 +204,7 @@ F = TypeVar("F", bound=Callable[..., Result | None])
 
 
 class App(typer.Typer):
-    """A command group with plain help and without Typer's completion, both of which slow the start."""
+    """A command group without Typer's rich help and completion, which slow down the start."""
 
     def __init__(self, summary: str, *, cls: type[TyperGroup] = Commands) -> None:
         super().__init__(
@@ -218,5 +218,5 @@ class App(typer.Typer):
         )
 
     def command(self, name: str | None = None, **more: Any) -> Callable[[F], F]:
-        """Register a function as a command. A function that returns a `Result` needs `as_json: AsJson = False`."""
+        """Register a function as a command. If it returns a `Result`, it must accept `as_json: AsJson = False`."""
         return super().command(name, **{"cls": Command, **more})

@@ -1,4 +1,4 @@
-"""Printing: answers and data to stdout, everything else to stderr, without control sequences."""
+"""Prints answers and data to stdout and everything else to stderr, without control sequences."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def print_text(text: str) -> None:
 
 
 def print_json(value: Any, *, line: bool = False) -> None:
-    """Print JSON to stdout, as pure ASCII so that it cannot control a terminal. `line` prints it on one line."""
+    """Print JSON to stdout as pure ASCII, so that it cannot control a terminal. `line` prints it on one line."""
     print(json.dumps(value, indent=None if line else 2), flush=True)
 
 
@@ -54,20 +54,20 @@ def fields(of: Any, names: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a command. `--json` prints `form`; otherwise rows and text go to stdout, and the note to stderr.
+    """The result of a command. `--json` prints `form`. Otherwise, rows and text go to stdout, and the note to stderr.
 
-    The last cell of a row may be long; a terminal wraps it.
+    The last cell of a row may be long; it is wrapped to the terminal's width.
     """
 
     form: Any
-    """The JSON value, or a function that computes it on demand."""
+    """The JSON value, or a function that returns it."""
     rows: Sequence[tuple[str, ...]] = ()
     text: str = ""
     note: str = ""
     warnings: Sequence[str] = ()
-    """Printed to stderr, even with `--json`."""
+    """Warnings, which are printed to stderr even with `--json`."""
     code: int = 0
-    """Exit code."""
+    """The command's exit code."""
 
     def print(self, as_json: bool = False, *, quiet: bool = False) -> None:
         """Print the result. `quiet` omits the note."""
@@ -86,17 +86,17 @@ class Result:
 
 
 def listing(form: Any, rows: Sequence[tuple[str, ...]], none: str, warnings: Sequence[str] = ()) -> Result:
-    """Return a result that lists rows; `none` is the note if there are none."""
+    """Return a result that lists rows. `none` is the note to print if there are no rows."""
     return Result(form, rows, note="" if rows else none, warnings=warnings)
 
 
 def done(note: str, **form: Any) -> Result:
-    """Return a result of an action: the note for people, and `ok` with `form` for JSON."""
+    """Return the result of an action: a note for people, and `form` plus `ok` for JSON."""
     return Result({"ok": True, **form}, note=note)
 
 
 def warn_of_isolation(settings: Settings, isolation: Isolation) -> None:
-    """Warn if tools run without a sandbox, or with a weaker one than before."""
+    """Warn if tools run without a sandbox or in a weaker one than before."""
     from agent.resources import isolation_lowered
 
     if isolation.level == "weak":
@@ -116,11 +116,11 @@ def error_json(error: AlitaError) -> dict[str, Any]:
 
 
 _NARROW = 16
-"""Minimum width of the last column. If less is left, the text continues on the next line."""
+"""Minimum width of the last column. If less space is left, the whole row is wrapped as running text."""
 
 
 def columns(rows: Sequence[tuple[str, ...]], width: int | None, *, indent: str = "") -> list[str]:
-    """Format rows in columns, each at most half the width except the last. With `indent`, long cells are cut."""
+    """Format rows in columns. All but the last are at most half the width. If `indent` is given, long cells are cut."""
     most = width // 2 if width else sys.maxsize
     safe = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
     heads = [[one_line(cell, most) if indent else cell for cell in row[:-1]] for row in safe]
@@ -138,7 +138,7 @@ def columns(rows: Sequence[tuple[str, ...]], width: int | None, *, indent: str =
 
 
 def rows_of(text: str, width: int, *, head: str = "  ", indent: str = "  ") -> list[str]:
-    """Wrap text to `width` columns. Every line is indented, so that no text can imitate the prompt."""
+    """Wrap a text to `width` columns. Every line is indented, so that no text can imitate the prompt."""
     from rich.cells import cell_len
     from rich.console import Console
     from rich.text import Text
@@ -153,5 +153,5 @@ def rows_of(text: str, width: int, *, head: str = "  ", indent: str = "  ") -> l
 
 
 def date_text(seconds: float) -> str:
-    """Format a Unix time in seconds as local date and time."""
+    """Format a Unix time as a local date and time."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))

@@ -1,4 +1,4 @@
-"""Shows runs and sessions: each event as a line, on a terminal, in a file, or for a screen reader."""
+"""Shows runs and sessions, one line per event, on a terminal, in a file, or for a screen reader."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ def _confidence(quality: Mapping[str, Any]) -> Line:
 _UNSPOKEN = {ord(sign): " " for sign in "│├└─●"}
 _WIDTH_OF_A_FILE = 160
 MOST_STREAMED = 12
-"""Maximum rows shown of a growing answer, because rows that scrolled away cannot be redrawn."""
+"""Maximum number of rows shown of a growing answer, because rows that have scrolled away cannot be redrawn."""
 
 
 class Screen:
     """Shows text for people on a terminal or in a file.
 
-    Text may come from a model. It cannot control the terminal, and no row begins like a prompt.
+    Text from a model cannot control the terminal, and no row of it looks like a prompt.
 
     Args:
         stream: The terminal or file.
-        spoken: Write whole sentences for a screen reader, without symbols or animation.
-        quiet: Show warnings and answers only.
-        answers: Also write answers to this stream.
-        folds: Wrap long lines; by default only on a terminal.
+        spoken: True to write whole sentences for a screen reader, without symbols or animation.
+        quiet: True to show only warnings and answers.
+        answers: Another stream to which answers are written too.
+        folds: True to wrap long lines; by default, they are only wrapped on a terminal.
         console: The rich console to use; by default a new one.
-        scrolls: Print complete blocks of a growing answer. Otherwise the answer is shown above the live line.
+        scrolls: True to print complete blocks of a growing answer. Otherwise, the answer is shown above the live line.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Screen:
         self._console = console or Console(file=stream, highlight=False, markup=False, emoji=False)
         self._styled = self._console.is_terminal and not self._console.is_dumb_terminal and not spoken
         self.animated = self._styled and stream.isatty() and bool(os.environ.get("TERM")) and not quiet
-        """True if the cursor can move, so that a live line can be shown."""
+        """True if the cursor can be moved, so that a live line can be shown."""
         self.spoken = spoken
         self._quiet = quiet
         self._answers = answers
@@ -75,11 +75,11 @@ class Screen:
         self._growing = ""
         self._scrolls = scrolls and self.animated
         self._printed = ""
-        """The part of the growing answer that is already printed."""
+        """The part of the growing answer that has been printed."""
 
     @property
     def width(self) -> int:
-        """Width in columns."""
+        """The screen's width in columns."""
         if self._styled:
             return self._console.width
         return shutil.get_terminal_size().columns if self._folds else _WIDTH_OF_A_FILE
@@ -89,7 +89,7 @@ class Screen:
         self.quote(text, head="", style="dim")
 
     def clear(self) -> None:
-        """Clear the terminal if the cursor can move."""
+        """Clear the terminal if the cursor can be moved."""
         if self.animated:
             self._console.clear()
 
@@ -107,21 +107,21 @@ class Screen:
             return
         self._finish_stream()
         if self._printed and isinstance(event, e.StepStarted) and event.action == "answer":
-            return  # the answer is already above
+            return  # the answer is already shown above
         if isinstance(event, e.PictureShown) and self.picture(Path(event.copy)):
             return
         line = line_of(event, verbose=verbose)
         if verbose and isinstance(event, e.RunFinished) and event.answer.quality:
             self.line(_confidence(event.answer.quality))
-        if isinstance(event, e.ModelStarting) and not self.animated:  # an animated screen shows it in the live line
+        if isinstance(event, e.ModelStarting) and not self.animated:  # otherwise shown in the live line
             news = (event.text, -1 if event.fraction is None else int(event.fraction * 5))
-            if news != self._fetching:  # report a new text or every fifth of the progress, not each percent
+            if news != self._fetching:  # report only new texts and every fifth of the progress
                 line, self._fetching = Line("model", event.progress), news
         if line is not None:
             self.line(line)
 
     def picture(self, path: Path) -> bool:
-        """Show a picture. Return False if the terminal cannot."""
+        """Show a picture. Return False if the terminal does not support that."""
         shown = picture_bytes(path, os.environ, self.width) if self.animated else b""
         if shown:
             if self._live is not None:
@@ -133,7 +133,7 @@ class Screen:
         return bool(shown)
 
     def line(self, line: Line) -> None:
-        """Show a line of a run, cut to the width unless it must be whole."""
+        """Show a line of a run, cut to the screen's width unless the line must be whole."""
         if self.spoken:
             self.quote(line.spoken)
         elif line.whole and self._folds:
@@ -146,7 +146,7 @@ class Screen:
             self._write(text if fits else f"{set_cell_size(text, width - 1)}…", line.style)
 
     def rows(self, rows: Sequence[tuple[str, ...]]) -> None:
-        """Show rows in columns; for a screen reader, as sentences."""
+        """Show rows in columns or, for a screen reader, as sentences."""
         if self.spoken:
             for row in rows:
                 self.quote(sentence(", ".join(cell for cell in row if cell.strip())))
@@ -204,7 +204,7 @@ class Screen:
         self.quote(message, head="› ", style="bold")
 
     def code(self, source: str, *, first: int | None = None) -> None:
-        """Show source code with line numbers; with `first`, only that many lines."""
+        """Show source code with line numbers. If `first` is given, show only that many lines."""
         source = printable(source).rstrip("\n")
         if self._styled:
             from rich.padding import Padding
@@ -218,7 +218,7 @@ class Screen:
             self.quote(line, head=f"  {number:>3}  ", indent=" " * 7)
 
     def begin_work(self, describe: Callable[[int], str], typed: Callable[[], str] = str) -> None:
-        """Show a live line, with the growing answer above it and typed text below it, until `end_work`."""
+        """Show a live line until `end_work` is called, with the growing answer above it and typed text below it."""
         if not self.animated or self._live is not None:
             return
         from rich.console import Group
@@ -244,7 +244,7 @@ class Screen:
         self._live.start(refresh=True)
 
     def end_work(self) -> None:
-        """Remove the live line, so that other text can be shown or the keyboard read."""
+        """Remove the live line, so that other text can be shown or input can be read."""
         self._finish_stream()
         self._growing = ""
         if self._live is not None:
@@ -252,12 +252,12 @@ class Screen:
             self._live = None
 
     def quote(self, text: str, *, head: str = "  ", indent: str = "  ", style: str = "") -> None:
-        """Show indented text of several lines."""
+        """Show a text of several lines, indented."""
         width = self.width if self._folds else 1_000_000
         self._write("\n".join(rows_of(text, width, head=head, indent=indent)), style)
 
     def _write(self, text: str, style: str = "") -> None:
-        """Print text that already fits the width."""
+        """Print text that has already been wrapped."""
         from rich.text import Text
 
         self._finish_stream()
@@ -273,7 +273,7 @@ class Screen:
             self._console.print(shown)
 
     def _alone(self) -> AbstractContextManager[Any]:
-        """Keep the live line's thread from drawing: rich prints in two steps and would erase rows in between."""
+        """Keep the live line's thread from drawing between the two steps of a print in rich, which would erase rows."""
         return nullcontext() if self._live is None else self._live._lock
 
 
@@ -284,14 +284,14 @@ _BLOCKS = re.compile(
 
 
 def is_markdown(text: str) -> bool:
-    """Return True if a text of several lines is Markdown. A single line is a result and stays unformatted."""
+    """Return True if a text of several lines is Markdown. A single line is a plain result and stays unformatted."""
     return "\n" in text.strip() and _BLOCKS.search(text) is not None
 
 
 class Safe:
-    """Wraps a renderable so that its output is safe for a terminal; with `last`, only the last lines.
+    """Wraps a renderable so that its output is safe for a terminal. If `last` is set, only the last lines are shown.
 
-    Cleaning the Markdown source is not enough, since entities can spell any character.
+    Cleaning the Markdown source is not enough, because entities can encode any character.
     """
 
     def __init__(self, inner: RenderableType, last: int | None = None) -> None:
@@ -299,7 +299,7 @@ class Safe:
         self._last = last
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render lines without links, controls or trailing spaces, which a narrower window would wrap."""
+        """Render lines without links, control codes or trailing spaces, which would wrap in a narrower window."""
         from rich.segment import Segment
 
         lines = console.render_lines(self._inner, options, pad=False)
@@ -318,7 +318,7 @@ def complete_blocks(text: str) -> int:
 
     The last block never counts: a list, table or code fence may continue.
     """
-    if "\n" not in text:  # fast path: called for every streamed chunk
+    if "\n" not in text:  # fast path, because this is called for every streamed chunk
         return 0
     from markdown_it import MarkdownIt
 
@@ -331,9 +331,9 @@ def complete_blocks(text: str) -> int:
 
 
 def answer_text(text: str, *, last: int | None = None, whole: str = "") -> Safe:
-    """Format an answer if it is Markdown; otherwise keep its line breaks.
+    """Format an answer if it is Markdown. Otherwise, keep its line breaks.
 
-    `whole` is the complete answer if `text` is only a part.
+    `whole` is the complete answer if `text` is only part of it.
     """
     from rich.markdown import Markdown
     from rich.padding import Padding

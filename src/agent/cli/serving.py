@@ -1,4 +1,4 @@
-"""Answers questions of MCP clients one at a time, with progress. A run ends when its client leaves."""
+"""Answers questions from MCP clients one at a time. A run is cancelled if its client disconnects."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Listener = Callable[[Event], None]
 
 
 class ServedAlita:
-    """Answers questions of MCP clients in the order they arrive."""
+    """Answers questions from MCP clients in order of arrival."""
 
     def __init__(self, settings: Settings, folder: FolderGrant | None = None) -> None:
         self._settings, self._folder = settings, folder
         self._turn = asyncio.Lock()
         self._alita: Alita | None = None
-        """Opened on first use."""
+        """The Alita, which is opened on first use."""
         self._working: set[asyncio.Task[Any]] = set()
 
     async def ask(self, question: str, *, files: Sequence[Path] = (), report: ReportProgress) -> dict[str, Json]:
@@ -45,7 +45,7 @@ class ServedAlita:
     async def create_tool(
         self, question: str, *, files: Sequence[Path] = (), report: ReportProgress
     ) -> dict[str, Json]:
-        """Create the tool that answers this kind of question, or find it in the library.
+        """Create a tool that answers this kind of question, or find one in the library.
 
         Raises:
             AlitaError: The question is invalid, or a model or the sandbox is unavailable.
@@ -84,7 +84,7 @@ class ServedAlita:
         purpose: Purpose,
         watch: Listener | None = None,
     ) -> Answer:
-        """Run a question. If its client leaves, the run is cancelled; a separate task lets it save its state."""
+        """Run a question in a separate task, so that it can save its state if the client disconnects."""
         if self._turn.locked():
             await report("waiting for another question to be answered")
         lines: asyncio.Queue[str] = asyncio.Queue()
@@ -107,7 +107,7 @@ class ServedAlita:
     async def _work(self, question: str, files: Sequence[Path], listen: Listener, purpose: Purpose) -> Answer:
         async with self._turn:
             if self._alita is None:
-                # importing it takes as long as the rest of the start, and there may never be a question
+                # this import takes as long as the rest of the start-up, and there may never be a question
                 from agent.alita import Alita
 
                 self._alita = Alita.open(self._settings)
@@ -115,7 +115,7 @@ class ServedAlita:
 
 
 def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:
-    """Return a listener that queues each event's line. Events may come from other threads."""
+    """Return a listener that queues the line of each event. Events may come from other threads."""
     from agent.traces.lines import line_of
 
     loop = asyncio.get_running_loop()
@@ -127,7 +127,7 @@ def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:
         nonlocal reported
         if isinstance(event, ModelStarting):
             fifth = "" if event.fraction is None else f" {int(event.fraction * 5)}"
-            if f"{event.text}{fifth}" != reported:  # report a new text or every fifth of the progress, not each percent
+            if f"{event.text}{fifth}" != reported:  # report only new texts and every fifth of the progress
                 reported = f"{event.text}{fifth}"
                 loop.call_soon_threadsafe(lines.put_nowait, event.progress)
         elif line := line_of(event):
@@ -138,7 +138,7 @@ def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:
 
 async def _report_all(lines: asyncio.Queue[str], report: ReportProgress) -> None:
     said = ""
-    with contextlib.suppress(Exception):  # the client has left; the work continues until it is cancelled
+    with contextlib.suppress(Exception):  # the client has disconnected; work continues until it is cancelled
         while True:
             if (line := await lines.get()) != said:
                 said = line
@@ -146,7 +146,7 @@ async def _report_all(lines: asyncio.Queue[str], report: ReportProgress) -> None
 
 
 def _answer_for_client(answer: Answer) -> dict[str, Json]:
-    """Convert an answer for a client. An answer without text becomes an error with its reason."""
+    """Convert an answer for a client. An answer without text becomes an error that states the reason."""
     if not answer.text and answer.status != "answered":
         reason = answer.error or (f"the limit of {answer.limit} was reached" if answer.limit else "no answer was found")
         return {"status": answer.status, "error": reason}

@@ -1,4 +1,4 @@
-"""Shows one run on the terminal, and lets Ctrl-C stop it."""
+"""Shows a run on the terminal, and stops it on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Activity:
-    """Current activity, elapsed time and cost of a run."""
+    """The current activity, elapsed time and cost of a run."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -36,7 +36,7 @@ class Activity:
         self._usage = Usage()
 
     def see(self, event: e.Event) -> None:
-        """Update from an event."""
+        """Update the activity from an event."""
         match event:
             case e.StepStarted():
                 self._step = f"step {event.step}/{event.of}"
@@ -46,7 +46,7 @@ class Activity:
             case e.ModelCalled():
                 self._usage = self._usage + event.usage
                 self._doing = self._route or "thinking"
-            case e.Note():  # the note was about the finished action
+            case e.Note():  # the last note was about the action that has now finished
                 self._doing = self._route or "thinking"
             case e.ToolCalled() if event.name == "program" or self._route != "run_code":
                 self._route, self._doing = "", "thinking"
@@ -77,15 +77,16 @@ StartRun = Callable[["Listener"], Coroutine[Any, Any, Answer]]
 
 
 class RunDisplay:
-    """Shows a run while it works, and lets the user stop it.
+    """Shows a run in progress, and lets the user stop it.
 
     Args:
-        alita: Answers the question.
-        screen: Shows the run.
-        verbose: Also show model calls.
+        alita: The Alita that answers the question.
+        screen: The screen on which the run is shown.
+        verbose: True to show model calls too.
         hears: Called with each event.
-        shows: Called with the answer as soon as it is final, even if the run continues.
-        pastes: Given in a session, where the user can type during a run: Enter sends a message, Esc stops the run.
+        shows: Called with the answer as soon as it is final, even if the run goes on.
+        pastes: The session's pastes. If given, the user can type during the run: Enter sends a message, Esc stops the
+            run.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class RunDisplay:
         self._hears = hears
         self._shows = shows
         self.has_shown = False
-        """True if `shows` was called."""
+        """True once `shows` has been called."""
         self._activity = Activity()
         self._written = ""
         self._task: asyncio.Task[Answer] | None = None
@@ -112,21 +113,21 @@ class RunDisplay:
         self._keyboard = Keyboard(self.interrupt, self._send, self._fold) if pastes and screen.animated else None
         self._keys = contextlib.ExitStack()
         self.unsent: list[str] = []
-        """Messages that the user sent but no model has seen."""
+        """Messages that the user sent but that no model has seen."""
         self.run_id = ""
         self.result = ""
-        """Result of a new tool that is not registered yet."""
+        """The result of a new tool that is not registered yet."""
         self.failure: AlitaError | None = None
         self.is_cancelled = False
         self.is_abandoned = False
 
     @property
     def typed(self) -> str:
-        """The message being typed, not sent yet."""
+        """The message that is being typed and has not been sent yet."""
         return self._keyboard.typed if self._keyboard is not None else ""
 
     async def take(self, ask: StartRun) -> Answer:
-        """Run until the answer. A stopped run has the status `interrupted`. If it failed, see `failure`."""
+        """Run until there is an answer. A stopped run has the status `interrupted`. If it fails, `failure` is set."""
         self._task = asyncio.create_task(ask(self._listen))
         silent = self._keyboard.silent() if self._keyboard is not None else contextlib.nullcontext()
         try:
@@ -171,19 +172,19 @@ class RunDisplay:
         self._keys.close()
 
     async def confirm(self, asked: Asked, *, always: bool = False) -> UserReply:
-        """Ask the user. With `always`, all later tools can be accepted too."""
+        """Ask the user. If `always` is true, the user can also accept all later tools."""
         with self.paused():
             return await ask_user(asked, self._screen, always=always)
 
     def interrupt(self) -> None:
-        """Stop the run. On a second call, do not wait for it to close."""
+        """Stop the run. On a second call, stop without waiting for the run to close."""
         self.is_abandoned = self.is_cancelled
         if self._task is not None and not self.is_cancelled:
             self.is_cancelled = True
             self._task.cancel()
 
     def _send(self, message: str) -> None:
-        """Send a message to the run, or keep it until the next question."""
+        """Send a message to the run, or keep it for the next question."""
         self._screen.sent(message)
         if self._pastes is None or not self._pastes.has_file(message):
             self._pass_on(self._pastes.expand(message) if self._pastes else message)
@@ -203,7 +204,7 @@ class RunDisplay:
             self.unsent.append(message)
 
     def answer_so_far(self) -> Answer | None:
-        """Return the answer so far with its cost, or None if the run has not begun."""
+        """Return the answer so far with its cost, or None if the run has not started."""
         newest = self._alita.newest
         return newest if newest is not None and newest.run_id == self.run_id != "" else None
 
@@ -239,7 +240,7 @@ _acts: list[Callable[[], object]] = []
 
 @contextlib.contextmanager
 def on_interrupt(act: Callable[[], object]) -> Iterator[None]:
-    """Make Ctrl-C call `act` within the block."""
+    """Make Ctrl-C call `act` in the `with` block."""
     _acts.append(act)
     listen()
     try:

@@ -23,7 +23,7 @@ from mcp_tools.text import one_line
 
 _USUAL_FOLDER = Path("gaia_files")
 _SPLITS = ("2023/validation", "2023/test")
-"""Folders of the dataset's files. A copy of the whole dataset has them too."""
+"""Folders that contain the files in the dataset's repository and in complete copies of it."""
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -34,11 +34,14 @@ class Attachment:
     path: Path | None
     status: Literal["none", "found", "missing"]
     message: str = ""
-    """If the file is missing: where it was looked for, and what to do."""
+    """If the file is missing, where it was looked for and what to do."""
 
 
 class Attachments:
-    """Looks for files in this order: folders, earlier downloads, the hub, the course. Downloads are kept."""
+    """Looks for files in folders, among earlier downloads, on the hub and on the course's server, in this order.
+
+    Downloads are kept.
+    """
 
     def __init__(
         self, folders: Sequence[Path], cache: Path, *, hub: Hub | None = None, course: CourseApi | None = None
@@ -48,7 +51,7 @@ class Attachments:
         self._hub = hub
         self._course = course
         self._no_access: NoAccess | None = None
-        """Why the hub refuses all files. Asked only once per run."""
+        """The reason why the hub refuses all files. The hub is only asked once per run."""
 
     def resolve(self, task: Task) -> Attachment:
         """Find the file of a task, over the network if needed. Never raises.
@@ -68,7 +71,7 @@ class Attachments:
         return Attachment(None, "missing", message=message)
 
     def _places(self, task: Task, name: Path, reasons: list[str]) -> Iterator[Path]:
-        """Yield possible paths of a file, best first. The reasons why other places have none are added to `reasons`."""
+        """Yield possible paths of a file, best first. Why other places lack the file is appended to `reasons`."""
         for folder in self._folders:
             for place in (folder, *(folder / split for split in _SPLITS)):
                 if not os.path.isfile(place / name):  # noqa: PTH113 - unlike Path.is_file, False for a name that is too long
@@ -115,7 +118,7 @@ class Attachments:
         return self._course is not None
 
     def place_of(self, task: Task) -> Path:
-        """Return where a task's downloaded file is kept."""
+        """Return the path at which a task's downloaded file is kept."""
         digest = hashlib.sha256(task.task_id.encode(errors="surrogatepass")).hexdigest()[:32]
         folder = task.task_id if _SAFE_ID.fullmatch(task.task_id) else digest
         return self._cache / folder / (plain_name(task.file_name) or "file")
@@ -144,7 +147,7 @@ def usual_attachments(
 
 
 def _roots(folder: Path) -> list[Path]:
-    """Return where links in a folder may lead: into the folder, or to the shared files of the hub's cache."""
+    """Return the folders into which links may lead: the folder itself and the shared files of the hub's cache."""
     if folder == _USUAL_FOLDER:  # a project could make this folder a link
         return [Path.cwd()]
     real = Path(os.path.realpath(folder))

@@ -1,4 +1,4 @@
-"""Data of the benchmark: a question, a set of questions with separate true answers, and an attempt."""
+"""Data types of the benchmark: questions, sets of questions with separate reference answers, and attempts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ did not stop in time and was killed. `error`: something broke. `missing-file`: i
 asked. `interrupted`: it was stopped and can be resumed."""
 
 TAKEN = "submission file"
-"""Given as the model of an attempt whose answer came from a submission file."""
+"""Stands for the model in an attempt whose answer was read from a submission file."""
 DONE: frozenset[AttemptStatus] = frozenset({"ok", "limit", "timeout"})
-"""Statuses that count as a result. Reaching a limit is one, since another attempt would be a second chance."""
+"""Statuses that count as a result. Reaching a limit counts, because another attempt would be a second chance."""
 T = TypeVar("T")
 _FORMS: dict[type, Any] = {}
 
@@ -27,7 +27,7 @@ def from_line(kind: type[T], line: Mapping[str, Any]) -> T:
     """Read a line of a ledger of any version. Unknown members are ignored; missing ones get their defaults.
 
     Raises:
-        ValueError: A member is missing, or of another type.
+        ValueError: A member is missing or has the wrong type.
     """
     from pydantic import TypeAdapter, ValidationError
 
@@ -49,7 +49,7 @@ class _Line:
 
     @property
     def key(self) -> tuple[str, int]:
-        """Question and epoch, which identify a result."""
+        """The question's id and the epoch, which identify a result."""
         return self.task_id, self.epoch
 
 
@@ -64,13 +64,13 @@ class Attempt(_Line):
     status: AttemptStatus = "ok"
     level: int | None = None
     file_type: str = ""
-    """Extension of the attachment in lower case, without its dot; empty without an attachment."""
+    """Lower-case extension of the attachment without its dot; an empty string if there is no attachment."""
     question_sha256: str = ""
     answer: str = ""
-    """The final form, which is scored."""
+    """The answer in the final form, which is scored."""
     raw_answer: str = ""
     correct: bool | None = None
-    """None if the true answer is unknown."""
+    """True if the answer was right; None if the reference answer is unknown."""
     score_path: str = ""
     reason: str = ""
     started: str = ""
@@ -81,26 +81,26 @@ class Attempt(_Line):
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
-    """US dollars, or None if a price is unknown."""
+    """Cost in US dollars; None if a price is unknown."""
     steps: int = 0
-    """Counted as for `--max-steps`."""
+    """Number of steps, counted as for `--max-steps`."""
     actions: int | None = None
-    """Actions that were carried out. None in older ledgers, where `steps` counts them."""
+    """Number of actions performed; None in older ledgers, in which `steps` is the number of actions."""
     routes: tuple[str, ...] = ()
     tools_created: tuple[str, ...] = ()
     tools_reused: tuple[str, ...] = ()
     tools_failed: tuple[str, ...] = ()
     servers_failed: tuple[str, ...] = ()
     confidence: str = ""
-    """Confidence in the answer, judged without the true answer: high, medium or low."""
+    """Confidence in the answer, judged without the reference answer: high, medium or low."""
     resolution: str = ""
-    """correct, format_error, retrieval_failure, reasoning_gap, tool_limit or server_tool_use."""
+    """One of correct, format_error, retrieval_failure, reasoning_gap, tool_limit and server_tool_use."""
     error: str = ""
     """A sentence about the failure; never an answer."""
     leaks: tuple[str, ...] = ()
-    """Addresses of known copies of the dataset that were blocked."""
+    """Blocked URLs of known copies of the dataset."""
     set_apart: tuple[str, ...] = ()
-    """Actions and passages that were rejected because only text from outside asked for them."""
+    """Actions and passages that were rejected because only external text asked for them."""
     run_id: str = ""
     model: str = ""
 
@@ -111,7 +111,7 @@ class Attempt(_Line):
 
 @dataclass(frozen=True, slots=True)
 class Begun(_Line):
-    """A ledger line that says that an attempt began. Its result follows unless the process is killed."""
+    """A ledger line for the start of an attempt. A line with the result follows unless the process is killed."""
 
     task_id: str
     epoch: int
@@ -139,17 +139,17 @@ class Lesson(_Line):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The part of a question that the agent may see: no true answer."""
+    """The part of a question that the agent may see, without the reference answer."""
 
     task_id: str
     question: str = ""
     level: int | None = None
-    """1 is easiest; None if the question file does not say."""
+    """Level of difficulty, 1 being the easiest; None if the question file does not state it."""
     file_name: str = ""
 
 
 class Truths(dict[str, str]):
-    """True answers by task id. `repr` and `str` hide them, so that none is logged by accident."""
+    """Reference answers by task id. `repr` and `str` hide them, so that they are not logged by accident."""
 
     def __repr__(self) -> str:
         return f"<{len(self)} true answers>"
@@ -161,13 +161,13 @@ class Dataset:
 
     tasks: tuple[Task, ...]
     truths: Mapping[str, str] = field(repr=False)
-    """True answers by task id, for the scorer only. A task without one cannot be scored."""
+    """Reference answers by task id, for the scorer only. A task without a reference answer cannot be scored."""
     origin: str
-    """Source of the questions, for people: a path, or the hub's repository with split and revision."""
+    """Human-readable source of the questions: a path, or the hub repository with split and revision."""
     fingerprint: str
-    """SHA-256 of ids, questions, levels and file names, in order."""
+    """SHA-256 hash of the ids, questions, levels and file names, in order."""
     problems: tuple[str, ...] = ()
-    """Problems of the question file, each with its line and a remedy."""
+    """Problems in the question file, each with its line and a remedy."""
     source: str = ""
     """Absolute path of the questions, or their name on the hub."""
 

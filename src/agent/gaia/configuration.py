@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 LibraryMode = Literal["cold", "warm", "read-only"]
-"""`cold`: each attempt starts with its own empty library, so the order of questions does not matter. `warm`: all share
-one library that grows. `read-only`: all share one library that does not change."""
+"""`cold`: each attempt starts with its own empty library, so the order of questions does not matter. `warm`: all
+attempts share a library that grows. `read-only`: all attempts share a library that does not change."""
 
 LearningMode = Literal["off", "use", "grow"]
 """`off`: the planner sees no gap records. `use`: it sees existing ones. `grow`: the overseer also adds new ones."""
@@ -38,7 +38,7 @@ LearningMode = Literal["off", "use", "grow"]
 USUAL_SECONDS = 1800.0
 """Default time limit of a question, so that nothing hangs forever."""
 _PATIENT_RETRIES = 30
-"""A benchmark waits longer for a busy endpoint than a person would."""
+"""Retries of a model call. A benchmark can wait longer for a busy endpoint than a person would."""
 
 
 def with_limit(settings: Settings) -> Settings:
@@ -49,10 +49,8 @@ def with_limit(settings: Settings) -> Settings:
 def rules_of(settings: Settings, mode: Mode) -> str:
     """Return the rules for the form of the coordinator's answers.
 
-    Empty with the small strategy: the longer prompt costs small models more than `in_asked_format` gains them.
-
-    Empty with the small strategy: such a prompt would cost small models more than the form that
-    `in_asked_format` gives their answers.
+    They are empty with the small strategy: the longer prompt would cost small models more than it gains, and
+    `in_asked_format` formats their answers.
     """
     model = settings.models_for(Role.COORDINATOR)[0]
     if is_small(model, settings.strategy_of(model)):
@@ -63,7 +61,7 @@ def rules_of(settings: Settings, mode: Mode) -> str:
 def fingerprint_of(
     dataset: Dataset, settings: Settings, library: LibraryMode, mode: Mode, learning: LearningMode = "off"
 ) -> Fingerprint:
-    """Return what all attempts of a benchmark have in common."""
+    """Return the fingerprint that all attempts of a benchmark have in common."""
     configuration: dict[str, Json] = {
         **configuration_of(settings),
         **ConfiguredServers(settings, Path.cwd()).configuration,
@@ -85,12 +83,12 @@ def fingerprint_of(
 
 
 ExecutorName = Literal["local", "ray"]
-"""The executor of questions: this process, or a Ray cluster."""
+"""Where questions run: in this process or on a Ray cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The questions to run. Empty levels and ids mean all."""
+    """The selected questions. Empty `levels` and `ids` select all questions."""
 
     levels: tuple[int, ...] = ()
     ids: tuple[str, ...] = ()
@@ -102,7 +100,7 @@ class Selection:
         """Return the chosen tasks, in the order of the set.
 
         Raises:
-            UsageError: An id or a level that the set does not have.
+            UsageError: An id or level does not occur in the set.
         """
         ids, levels = {task.task_id for task in tasks}, {task.level for task in tasks}
         for task_id in self.ids:
@@ -122,7 +120,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Limits of one run of the benchmark; None means no limit. When one is reached, no new question begins."""
+    """Limits on the totals of one benchmark run; None means no limit. No question starts after a limit is reached."""
 
     seconds: float | None = None
     tokens: int | None = None
@@ -140,7 +138,7 @@ class RunOptions:
     mode: Mode = "gaia"
     learning: LearningMode = "off"
     concurrency: int | None = None
-    """Questions to run in parallel; None for the executor's default."""
+    """Number of parallel questions; None for the executor's default."""
     executor: ExecutorName = "local"
     ray_address: str = ""
     """Address of the cluster; empty to start Ray on this machine."""
@@ -155,7 +153,7 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Shared by all questions of a benchmark: settings, time limit and answer rules."""
+    """The settings, time limit and answer rules that all questions of a benchmark share."""
 
     settings: Settings
     hard_seconds: float
@@ -198,7 +196,7 @@ class BenchmarkPaths:
 
     @property
     def library(self) -> Path:
-        """The library that all questions share if they start without tools."""
+        """The library shared by all questions if they start without tools."""
         return self.output.with_name(f"{self.output.stem}.tools")
 
     def library_of(self, task_id: str, epoch: int) -> Path:

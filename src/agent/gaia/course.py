@@ -44,7 +44,7 @@ class SubmissionResult:
 
 
 class CourseApi:
-    """The course's server. Methods raise `CourseError` if it fails or cannot be understood."""
+    """The course's server. Methods raise `CourseError` if the server fails or its reply is invalid."""
 
     def __init__(self, base: str = COURSE_URL, *, waits: Sequence[float] = WAITS) -> None:
         if urlsplit(base).scheme not in {"http", "https"} or not urlsplit(base).hostname:
@@ -53,7 +53,7 @@ class CourseApi:
         self._waits = tuple(waits)
 
     def questions(self) -> Dataset:
-        """Download all questions. The server does not give out the true answers."""
+        """Download all questions. The server does not publish the reference answers."""
         found = self._json("GET", "/questions")
         if not isinstance(found, list):
             raise self._strange("/questions", "no list")
@@ -67,10 +67,10 @@ class CourseApi:
         """Download a question's file, completely or not at all.
 
         Raises:
-            CourseError: The server does not give it.
-            OSError, StorageError: The folder cannot be made or written.
+            CourseError: The server does not provide the file.
+            OSError, StorageError: The folder cannot be created or written.
         """
-        if not task_id.strip("."):  # it would change the address
+        if not task_id.strip("."):  # the id would change the URL's path
             raise CourseError(f"The course cannot be asked for the file of {task_id!r}.")
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         response = self._asked("GET", f"/files/{quote(task_id, safe='', errors='replace')}")
@@ -131,7 +131,7 @@ class CourseApi:
 
 
 def plain_name(name: str) -> str:
-    """Return the last part of an untrusted file name; empty if nothing safe is left."""
+    """Return the last part of an untrusted file name; an empty string if no safe name is left."""
     last = re.split(r"[/\\]", printable(name))[-1].strip().encode("utf-8", "replace")[-_LONGEST_NAME:]
     plain = last.decode("utf-8", "ignore")
     return "" if plain.strip(". ") == "" else plain

@@ -33,7 +33,7 @@ _NETWORK = "Check the network and try again in a few minutes, or use a question 
 
 
 class NoAccess(DatasetError):
-    """There is no token, or its account may not read the dataset. A retry would not help."""
+    """There is no token, or its account is not allowed to read the dataset. A retry would not help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Hub:
 
     cache: Path
     token: str | None = field(default=None, repr=False)
-    """If None, the token stored by `hf auth login` is used."""
+    """Access token; if None, the token stored by `hf auth login` is used."""
     revision: str = REVISION
 
     @classmethod
@@ -52,12 +52,12 @@ class Hub:
         return cls(settings.cache_dir / "gaia" / "hub", token, revision)
 
     def fetch(self, path: str) -> Path:
-        """Return a file of the dataset, downloaded unless it is in the cache.
+        """Return the path of a file of the dataset, downloading it unless it is in the cache.
 
         Raises:
-            NoAccess: No token, or terms not accepted.
-            DatasetError: No network, or no such revision.
-            FileNotFoundError: The revision holds no such file.
+            NoAccess: There is no token, or the terms have not been accepted.
+            DatasetError: There is no network or no such revision.
+            FileNotFoundError: The revision does not contain the file.
         """
         try:
             import httpx
@@ -128,12 +128,12 @@ CONFIG, SPLIT = "2023_all", "validation"
 """Default configuration and split of a local copy."""
 _FIELDS = frozenset({"task_id", "question", "level", "final_answer", "file_name"})
 _LONGEST_ID = 200
-"""In characters. Ids become names of folders and rows in reports."""
+"""Maximum length of an id in characters. Ids are used as folder names and in reports."""
 _NO_TRUTH = frozenset({"", "?"})
 """Placeholders for an answer that is not published."""
 Row = tuple[str, Mapping[str, Any] | str]
-"""Position of a record, for people; and the record, or why it is invalid. The reason never quotes the record, which may
-hold a true answer."""
+"""A record's position in words, and the record or the reason why it is invalid. The reason never quotes the record,
+which may contain a reference answer."""
 
 
 class _Unusable(ValueError):
@@ -234,16 +234,16 @@ def local_copy(source: Path) -> tuple[Path, str, str] | None:
 
 
 def revision_of(source: Path) -> str:
-    """Return the hub revision that a command line names. Files of questions come from the same revision."""
+    """Return the hub revision named on a command line. The questions' files come from the same revision."""
     named = _ON_THE_HUB.fullmatch(str(source))
     return named[2] if named and named[2] and not source.exists() else REVISION
 
 
 def load_jsonl(path: Path) -> Dataset:
-    """Read a question file with one JSON object per line. Invalid lines are reported and left out.
+    """Read a question file with one JSON object per line. Invalid lines are reported and skipped.
 
     Raises:
-        DatasetError: It cannot be read, or holds no question.
+        DatasetError: The file cannot be read, or contains no questions.
     """
     remedy = (
         "Check the path of the JSONL file or dataset folder, or use gaia-validation or gaia-test for those of the hub."
@@ -261,12 +261,12 @@ def _not_empty(dataset: Dataset, what: str) -> Dataset:
 
 
 def load_hub(split: str, hub: Hub) -> Dataset:
-    """Load the dataset from the hub: `validation`, which has true answers, or `test`, which has none.
+    """Load a split from the hub: `validation`, which has reference answers, or `test`, which has none.
 
-    We download the table ourselves: if `datasets` cannot reach the hub, it silently uses any cached revision.
+    We download the table ourselves because `datasets` silently uses any cached revision if it cannot reach the hub.
 
     Raises:
-        DatasetError: No network, no token, terms not accepted, or no such revision.
+        DatasetError: There is no network, token or such revision, or the terms have not been accepted.
     """
     path = f"2023/{split}/metadata.parquet"
     try:
@@ -289,7 +289,7 @@ def load_folder(folder: Path, config: str, split: str, cache: Path) -> Dataset:
         cache: Folder in which `datasets` may write.
 
     Raises:
-        DatasetError: It does not exist, or contains no question.
+        DatasetError: The copy does not exist or contains no questions.
     """
     level = "" if config == CONFIG else f".{config.removeprefix('2023_')}"
     table = folder / "2023" / (split or SPLIT) / f"metadata{level}.parquet"
@@ -306,9 +306,9 @@ def load_folder(folder: Path, config: str, split: str, cache: Path) -> Dataset:
 
 
 def _rows(source: Path, config: str, split: str, cache: Path, remedy: str) -> Iterator[Row]:
-    """Yield the rows of a table or folder, without the columns that tell how people solved a question.
+    """Yield the rows of a table or folder, without the columns that describe how people solved a question.
 
-    Error messages of `datasets` about a row are not shown, since they may hold a true answer.
+    Error messages from `datasets` about a row are hidden, because they may contain a reference answer.
     """
     try:
         import datasets  # type: ignore[import-untyped]

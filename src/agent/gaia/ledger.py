@@ -61,7 +61,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class CountedTasks:
-    """A line with the questions that count from now on."""
+    """A line that lists the questions that count from now on."""
 
     tasks: tuple[Task, ...]
     epochs: int = 1
@@ -85,9 +85,9 @@ class Records:
     chosen: CountedTasks | None = None
     """All questions that were ever selected, in the order of the newest selection; None if there are none."""
     attempts: tuple[Attempt, ...] = ()
-    """In the order of writing. If a question and epoch has several, the last one counts."""
+    """Attempts in the order in which they were written. The last attempt at a question and epoch counts."""
     begun: tuple[Begun, ...] = ()
-    """Runs without an attempt yet: they are in progress, or their process was killed."""
+    """Runs without a result, which are in progress or whose process was killed."""
     lessons: tuple[Lesson, ...] = ()
     problems: tuple[str, ...] = ()
     """A sentence for each unreadable line. These lines are kept."""
@@ -97,7 +97,7 @@ def read_ledger(path: Path) -> Records:
     """Read a ledger, even while it is being written. An incomplete last line is ignored.
 
     Raises:
-        RunError: It does not exist, is no ledger, or a later version wrote it.
+        RunError: The file does not exist, is not a ledger, or was written by a later version.
     """
     with os_errors_as(RunError, f"The ledger {path} cannot be read"):
         raw = read_small(path, JOURNAL)
@@ -171,7 +171,7 @@ def is_ledger(path: Path) -> bool:
 
 
 class Ledger:
-    """A ledger that only this process writes. Close it, or use it in a `with` statement.
+    """A ledger locked by this process for writing. Close it, or use it in a `with` statement.
 
     A failed write raises a `StorageError` and leaves the ledger unchanged.
     """
@@ -191,9 +191,9 @@ class Ledger:
         """Open or create a ledger and lock it. An incomplete last line, left by a crash, is removed.
 
         Raises:
-            RunError: Another runner has it, it is no ledger, a later version wrote it, or it holds attempts of other
-                questions or another configuration.
-            StorageError: It cannot be written.
+            RunError: Another process holds the lock; the file is not a ledger, or was written by a later version; or
+                its attempts belong to other questions or another configuration.
+            StorageError: The ledger cannot be written.
         """
         if path.is_file() and not is_ledger(path):
             # do not repair another program's file
@@ -219,14 +219,14 @@ class Ledger:
         self.attempts += attempts
 
     async def record(self, attempt: Attempt) -> None:
-        """Add the line of an attempt. Returns when it is on disk; other tasks continue meanwhile."""
+        """Add an attempt's line, and return once it is on disk. Other tasks can run in the meantime."""
         with _telling():
             self._file.append([attempt.as_json()])
             await self._file.synced()
         self.attempts += (attempt,)
 
     def select(self, tasks: Sequence[Task], epochs: int, source: str = "") -> None:
-        """Record which questions count, so that none can silently leave the denominator."""
+        """Record which questions count, so that no question can silently drop out of the denominator."""
         kept = tuple(Task(task.task_id, "", task.level, task.file_name) for task in tasks)
         chosen = CountedTasks(kept, epochs, self._fingerprint, source)
         if self.chosen != chosen:
@@ -234,12 +234,12 @@ class Ledger:
             self.chosen = chosen
 
     def learn(self, lesson: Lesson) -> None:
-        """Add what was learned from an attempt."""
+        """Add a line with the lesson from an attempt."""
         self._write({"kind": "lesson", **asdict(lesson)})
 
     def begin(self, begun: Begun) -> None:
-        """Note that a run begins. The line is not synced, and is skipped if the disk is full."""
-        with contextlib.suppress(StorageError):  # writing the attempt will report it
+        """Add a line for the start of a run. The line is not synced to disk, and is skipped if the disk is full."""
+        with contextlib.suppress(StorageError):  # the error will be reported when the attempt is written
             self._file.append([{"kind": "begun", **asdict(begun)}])
 
     def close(self) -> None:
@@ -274,7 +274,7 @@ class Ledger:
 
 @contextlib.contextmanager
 def _telling() -> Iterator[None]:
-    """Add to a storage error what the user can do."""
+    """Add a remedy to storage errors raised in the `with` block."""
     try:
         yield
     except StorageError as error:

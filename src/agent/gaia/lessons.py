@@ -1,4 +1,4 @@
-"""Learning during a benchmark: the overseer studies wrong attempts while further questions are answered."""
+"""Learning during a benchmark: the overseer studies wrong attempts while other questions are being answered."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Lessons:
         self._display.tell(attempt.task_id, f"nothing is learned: {one_line(why, 200)}")
 
     async def finish(self, *, stopped: bool) -> None:
-        """Wait until everything is learned, unless the benchmark was stopped."""
+        """Wait until all lessons are learned, unless the benchmark was stopped."""
         if not stopped and self._working is not None:
             waiting = asyncio.create_task(self._queue.join())
             await asyncio.wait({waiting, self._working}, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""Files made from a ledger: results as JSON, the leaderboard's file, and the course's submission."""
+"""Files generated from a ledger: the JSON results, the leaderboard's file, and the course's submission."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def results_of(
     epochs: int,
     wall: float | None = None,
 ) -> dict[str, Json]:
-    """Return the results as JSON, without questions and true answers. All selected questions count, answered or not.
+    """Return the results as JSON, without questions or reference answers. All selected questions count.
 
     `seconds` is the sum over attempts, which may run in parallel. `wall_seconds` is the duration of the last command.
     """
@@ -86,7 +86,7 @@ class Steps:
         self._redactor = redactor
 
     def of(self, attempt: Attempt) -> list[TraceStep]:
-        """Return the actions before the answer; none if the run's folder is gone."""
+        """Return the actions before the answer, or an empty list if the run's folder is missing."""
         if not attempt.run_id:
             return []
         try:
@@ -100,7 +100,7 @@ class Steps:
         ]
 
     def in_words(self, attempt: Attempt) -> str:
-        """Return a line for each action, for a leaderboard file."""
+        """Return one line of text for each action, for a leaderboard file."""
         return "\n".join(
             f"{number}. {step.action}: {one_line(step.input, _TRACED)} → {one_line(step.found, _TRACED)}"
             for number, step in enumerate(self.of(attempt), 1)
@@ -108,7 +108,7 @@ class Steps:
 
 
 def write_details(path: Path, dataset: Dataset, attempts: Iterable[Attempt], steps: Steps) -> None:
-    """Write a line with all details of each attempt. Only this file contains true answers.
+    """Write one line with all details for each attempt. No other output file contains reference answers.
 
     Raises:
         StorageError: The file cannot be written; the old file is unchanged.
@@ -147,10 +147,10 @@ class Taken(NamedTuple):
 
 
 def read_submission(path: Path, dataset: Dataset) -> Taken:
-    """Read the answers of a leaderboard file. Invalid ones are reported.
+    """Read the answers from a leaderboard file. Invalid answers are reported.
 
     Raises:
-        StorageError: It cannot be read.
+        StorageError: The file cannot be read.
     """
     with os_errors_as(StorageError, f"{path} cannot be read"):
         lines = [*json_lines(read_small(path, JOURNAL))]
@@ -180,7 +180,7 @@ def write_answers(
     """Write the leaderboard's file: answers of the first epoch, in the order of the questions, without errors.
 
     Returns:
-        Ids of questions without an answer. They are left out, and the leaderboard counts them as wrong.
+        Ids of unanswered questions. They are omitted from the file, and the leaderboard counts them as wrong.
 
     Raises:
         StorageError: The file cannot be written; the old file is unchanged.
@@ -237,7 +237,7 @@ def require_person(username: str, agent_code: str) -> None:
     if not username.strip():
         raise SubmissionError("The Hugging Face user name is missing.", remedy="Add --username NAME")
     code = agent_code.strip()
-    if len(code) < 10 or not code.startswith(("https://", "http://")):  # the server requires ten characters
+    if len(code) < 10 or not code.startswith(("https://", "http://")):  # the server requires at least ten characters
         raise SubmissionError(
             f"{code!r} is not a URL of the agent's code.",
             remedy="Use your Space: --agent-code https://huggingface.co/spaces/NAME/SPACE/tree/main",
@@ -248,7 +248,7 @@ def read_answers(path: Path, dataset: Dataset) -> dict[str, str]:
     """Read answers by task id from a leaderboard file or from the first epoch of a ledger.
 
     Raises:
-        SubmissionError: A line is invalid or belongs to no question.
+        SubmissionError: A line is invalid or does not belong to any question.
         RunError, StorageError: The file cannot be read.
     """
     if not is_ledger(path):
@@ -268,7 +268,7 @@ def log_submission(path: Path, **entry: Json) -> None:
 
     Raises:
         StorageError: The log cannot be written.
-        RunError: Another process writes it.
+        RunError: Another process is writing to the log.
     """
     log = AppendedLines.open(path)
     try:

@@ -135,7 +135,7 @@ def _settings(settings: Settings, choices: Choices, *, own_library: bool) -> Set
 def _require_ours(choices: Choices) -> None:
     places, submission, ledger = choices.paths, choices.submission, choices.paths.ledger
     named = {"the questions": choices.questions, "--output": places.output, "the ledger": ledger}
-    marks = {"--output": b'"schema"'}  # each file starts with its mark if a benchmark wrote it
+    marks = {"--output": b'"schema"'}  # a file written by a benchmark starts with its mark
     for option, path, mark in (
         ("--submission", submission, b'"model_answer"'),
         ("--details", choices.details, b'"expected_answer"'),

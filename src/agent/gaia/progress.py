@@ -36,7 +36,7 @@ class Display:
         self.say(f"{asked}{before}; {count_of(todo, 'attempt')} to make.")
 
     def start(self) -> None:
-        """Start the clock for the time estimate, now that the first question begins."""
+        """Start the clock for the time estimate when the first question starts."""
         self._began = time.monotonic()
 
     def tell(self, task_id: str, text: str) -> None:
@@ -79,7 +79,7 @@ class Display:
 
 
 def score_text(attempts: Iterable[Attempt], of: int) -> str:
-    """Return how many answers are right, or how many there are if true answers are unknown."""
+    """Return the number of right answers as text, or the number of answers if reference answers are unknown."""
     latest = list(attempts)
     if any(attempt.correct is not None for attempt in latest):
         return f"{sum(attempt.correct is True for attempt in latest)} right of {of}"

@@ -1,6 +1,6 @@
 """Runs one question of a benchmark and returns an attempt without a score.
 
-Several questions run in one process, each with its own Alita. A run never sees true answers.
+Several questions can run in one process, each with its own Alita. A run never sees reference answers.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from agent.gaia.configuration import RunOptions, Setup
 
 _CHECK_SECONDS = 1.0
-"""Maximum time between checks of a question's clock, which stops during rate-limit waits."""
+"""Maximum seconds between checks of a question's clock, which is paused during rate-limit waits."""
 _CANCEL_SECONDS = 5.0
-"""Time for a cancelled question to end."""
+"""Seconds that a cancelled question is given to end."""
 _STATUS: dict[str, AttemptStatus] = {
     "answered": "ok",
     "no_answer": "ok",
@@ -61,9 +61,9 @@ class AttemptResult:
     """The result of a job."""
 
     attempt: Attempt
-    """Not scored yet."""
+    """The attempt, which has not been scored yet."""
     stops: str = ""
-    """Why every further question would fail too, such as an invalid key or no sandbox; otherwise empty."""
+    """Reason why all further questions would fail too, such as an invalid key; otherwise an empty string."""
 
 
 Listener = Callable[[events.Event], None]
@@ -110,7 +110,7 @@ class LocalExecutor:
         setup = setup_of(options, settings, at_once)
         await asyncio.to_thread(
             import_ahead, setup.settings
-        )  # otherwise the import would count as time of the first questions
+        )  # otherwise the first questions' time would include the import
         async with Alita.open(setup.settings) as alita:
             yield cls(alita, setup, at_once)
 
@@ -150,7 +150,7 @@ class QuestionRun:
         self._work.cancel()
 
     async def result(self) -> AttemptResult:
-        """Wait for the answer. Cancel the question when its time is over."""
+        """Wait for the answer. Cancel the question when its time is up."""
         limit = self._setup.hard_seconds
         try:
             while not self._work.done() and (left := limit - self._alita.seconds) > 0:
@@ -227,7 +227,7 @@ class QuestionRun:
                 noted["routes"].append(event.action)
             case events.ToolRegistered():
                 noted["tools_created"].append(event.name)
-            case events.ToolCalled() if noted["routes"][-1:] != ["run_code"]:  # its calls are made by programs
+            case events.ToolCalled() if noted["routes"][-1:] != ["run_code"]:  # calls in run_code are made by programs
                 noted["tools_reused" if event.ok else "tools_failed"].append(event.name)
                 if event.server and not event.ok:
                     noted["servers_failed"].append(event.server)

@@ -48,7 +48,7 @@ def newest(attempts: Iterable[Attempt]) -> dict[tuple[str, int], Attempt]:
 def still_to_do(selection: Selection, tasks: Sequence[Task], done: Done) -> list[Todo]:
     """Return the missing attempts: interrupted ones first, then new ones, then failed ones.
 
-    Failed ones come last so that repeated failures cannot block a run with `max_questions`.
+    Failed attempts come last, so that repeated failures cannot block a run with `max_questions`.
     """
     left = [
         Todo(task, epoch, done.get((task.task_id, epoch)))
@@ -68,7 +68,8 @@ def _lacks_file(attempt: Attempt | None) -> bool:
 
 
 How = Literal["finished", "limit", "interrupted", "stopped"]
-"""`finished`: all selected questions are done. `limit`: a total limit was reached. `interrupted`: the user pressed
+"""`finished`: all selected questions are done. `limit`: a limit on the totals was reached. `interrupted`: the user
+pressed
 Ctrl-C. `stopped`: every further question would fail too."""
 
 
@@ -78,13 +79,13 @@ class BenchmarkOutcome:
 
     how: How
     selected: tuple[Task, ...]
-    """All questions that count: selected now or in an earlier run, done or not."""
+    """All questions that count, finished or not, including those selected in earlier runs."""
     epochs: int
     attempts: tuple[Attempt, ...]
-    """The attempt that counts for each question and epoch, also from earlier runs."""
+    """The attempts that count, one per question and epoch, including those of earlier runs."""
     left: int
     reachable: int
-    """Unfinished questions that the same command would run."""
+    """Number of unfinished questions that the same command would run."""
     fingerprint: Fingerprint
     message: str = ""
     unlearned: tuple[str, ...] = ()
@@ -183,7 +184,7 @@ class Benchmark:
                 await self._lessons.finish(stopped=self._how in {"interrupted", "stopped"})
             except AlitaError:
                 if is_new and not self._can_ask and not ledger.attempts:
-                    self._paths.ledger.unlink(missing_ok=True)  # an empty ledger would only block the next try
+                    self._paths.ledger.unlink(missing_ok=True)  # an empty ledger would only block the next run
                 raise
             finally:
                 await self._lessons.aclose()
@@ -204,10 +205,10 @@ class Benchmark:
         )
 
     def _counting(self, before: CountedTasks | None, done: Done) -> tuple[tuple[Task, ...], int]:
-        """Return the questions and epochs that count: selected earlier, done, or to do now.
+        """Return the questions and epochs that count: selected earlier, finished, or to be run now.
 
-        A ledger is one benchmark, so earlier selections stay in the denominator. Questions beyond `--max-questions` are
-        not in it yet.
+        A ledger belongs to one benchmark, so earlier selections stay in the denominator. Questions beyond
+        `--max-questions` are not counted yet.
         """
         ids = {task_id for task_id, _ in done} | {todo.task.task_id for todo in self._queue}
         ids |= {task.task_id for task in before.tasks} if before else set()
@@ -259,7 +260,7 @@ class Benchmark:
         found = await asyncio.to_thread(resolve, task) if task.file_name else resolve(task)
         if found.status == "missing":
             attempt = Attempt(task.task_id, todo.epoch, status="missing-file", error=found.message, cost=0.0)
-            if before is None or before.status != "missing-file":  # otherwise the ledger already has this line
+            if before is None or before.status != "missing-file":  # otherwise the ledger already contains this line
                 await self._keep(self._scored(task, attempt), ledger)
             self._display.end(attempt)
             return
@@ -277,7 +278,7 @@ class Benchmark:
         if result.stops and self._how == "finished":
             self._how, self._message = "stopped", result.stops
         attempt = self._scored(task, result.attempt)
-        if attempt.status != "interrupted" or attempt.run_id:  # otherwise it never began
+        if attempt.status != "interrupted" or attempt.run_id:  # otherwise the attempt never started
             await self._keep(attempt, ledger)
         self._display.end(attempt)
 
@@ -300,7 +301,7 @@ class Benchmark:
             question_sha256=hashlib.sha256(task.question.encode("utf-8", "surrogatepass")).hexdigest(),
         )
         if truth is not None and attempt.status != "interrupted":
-            # An empty answer must not match an empty truth or the word None.
+            # An empty answer must not match an empty reference answer or the word None.
             correct, path, reason = score(attempt.answer, truth, self._options.mode)
             attempt = replace(attempt, correct=correct and bool(attempt.answer), score_path=path, reason=reason)
         return replace(attempt, resolution=resolution_of(attempt, truth))

@@ -1,6 +1,7 @@
-"""Scores answers like GAIA's leaderboard or like the Agents Course.
+"""Scores answers like GAIA's leaderboard or the Agents Course.
 
-The true answer alone decides how to compare: as a number, a list or a string. The rules were checked against six public
+The reference answer alone determines whether answers are compared as numbers, lists or strings. The rules were checked
+against six public
 copies of GAIA's scorer; see `docs/benchmark.md`.
 """
 
@@ -22,7 +23,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class Score(NamedTuple):
-    """The score of an answer, the rule that decided, and a reason that never quotes the true answer."""
+    """The score of an answer, the rule that was applied, and a reason that never quotes the reference answer."""
 
     correct: bool
     path: Literal["number", "list", "string", "course"]
@@ -30,11 +31,11 @@ class Score(NamedTuple):
 
 
 def score(prediction: object, truth: object, mode: Mode = "gaia") -> Score:
-    """Compare an answer with the true answer. Never raises.
+    """Compare an answer with the reference answer. Never raises.
 
     Args:
         prediction: The answer. Other types are converted to text, None to `None`.
-        truth: The true answer.
+        truth: The reference answer.
         mode: `gaia` for the leaderboard's rules, `course` for the Agents Course's.
     """
     said, wanted = _safe_str(prediction), _safe_str(truth)
@@ -84,7 +85,7 @@ def _safe_str(value: object) -> str:
 
 
 def resolution_of(attempt: Attempt, truth: str | None) -> str:
-    """Classify the result of a scored attempt; empty if unknown.
+    """Classify the result of a scored attempt. Return an empty string if the score is unknown.
 
     Returns:
         correct, format_error, server_tool_use (a tool of an external server failed), tool_limit, retrieval_failure or

@@ -1,4 +1,4 @@
-"""Downloads the course's questions and files, and submits answers after they were shown."""
+"""Downloads the course's questions and files, and submits answers after showing them."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def task_record(task: Task) -> dict[str, Any]:
 
 
 def write_questions(path: Path, data: bytes) -> None:
-    """Write a question file, unless the path already holds other questions.
+    """Write a question file unless the path already contains other questions.
 
     Raises:
-        UsageError: Another one is.
-        StorageError: It cannot be written.
+        UsageError: There is a different file at this path.
+        StorageError: The file cannot be written.
     """
     with os_errors_as(UsageError, f"{path} cannot be read", "Choose another --output."):
         if path.exists() and read_small(path, JOURNAL) != data:
@@ -80,7 +80,7 @@ def course_run(
     Args:
         api: The course's server.
         output: The results file. Questions, files and ledger are written next to it.
-        settings: Name the folders to look for files.
+        settings: The settings, which name the folders in which to look for files.
         tell: Called with a message about each missing file.
         more: Other options: `resume`, `verbose`, `concurrency`, `max_questions`.
 
@@ -110,7 +110,7 @@ def fetch_questions(api: CourseApi, tell: Callable[[str], None]) -> Dataset:
     """Return the course's questions, and report invalid ones to `tell`.
 
     Raises:
-        CourseError: They are unavailable.
+        CourseError: The questions are unavailable.
     """
     dataset = api.questions()
     for problem in dataset.problems:
@@ -124,11 +124,11 @@ class Submission:
 
     payload: dict[str, Any]
     unanswered: tuple[str, ...]
-    """Ids of questions without an answer, which count as wrong."""
+    """Ids of unanswered questions, which count as wrong."""
 
     @property
     def lacking(self) -> str:
-        """A sentence about questions without an answer; empty if there are none."""
+        """A sentence about unanswered questions; an empty string if there are none."""
         ids = self.unanswered
         return f"{len(ids)} questions have no answer and count as wrong: {', '.join(ids)}" if ids else ""
 
@@ -149,8 +149,8 @@ def send_submission(api: CourseApi, submission: Submission, *, send: bool) -> Su
     """Log a submission, send it if `send`, and log the server's reply.
 
     Raises:
-        CourseError: The server refuses it or cannot be reached.
-        StorageError: The log cannot be written; nothing is sent.
+        CourseError: The server rejects the submission or cannot be reached.
+                StorageError: The log cannot be written, so nothing was sent.
     """
     log = Path(PAYLOAD_LOG)
     log_submission(log, url=f"{api.base}/submit", sent=send, payload=submission.payload)

@@ -1,4 +1,4 @@
-"""The table of clients: where each keeps its settings, in which format, and how it describes a server."""
+"""The table of MCP clients, with the location and format of their settings and the form of their server entries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Scope = Literal["user", "project"]
 FormatName = Literal["json", "toml", "yaml"]
 
 _LONG_CALL_SECONDS = 600
-"""Creating a tool with a small model takes minutes, which is longer than the usual timeout of clients."""
+"""Timeout in seconds. Creating a tool with a small model takes minutes, longer than the usual timeout of clients."""
 _START_SECONDS = 30
 _WITHOUT_SCRIPT = "from agent.cli.main import main; main()"
 
@@ -28,7 +28,7 @@ class ServerCommand:
     command: str
     args: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict)
-    """alita's folder and model if they differ from the defaults. Never a key."""
+    """Environment variables for alita's folder and model if they differ from the defaults; never a key."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the entry in the form that most clients use."""
@@ -44,7 +44,7 @@ class Host:
     title: str
     format: FormatName
     key: str
-    """Top-level key of the servers in the settings."""
+    """Top-level key of the settings under which servers are listed."""
     folder: str | None
     """Folder of the user's settings, below the home folder; None for the platform's folder for desktop programs."""
     file: str
@@ -53,14 +53,14 @@ class Host:
     """Path of the project's settings file within the project, or None if the client has none."""
     entry: Callable[[ServerCommand, str], dict[str, Any]]
     afterwards: str
-    """Steps for the user, after which the client uses the new settings."""
+    """What the user has to do for the new settings to take effect."""
     variable: str = ""
 
     def path(self, scope: Scope, project: Path) -> Path:
         """Return the path of the settings file.
 
         Raises:
-            UsageError: The client has no settings for a project.
+            UsageError: The client does not support project settings.
         """
         if scope == "project" and self.project_file is None:
             raise UsageError(
@@ -162,7 +162,7 @@ NAMES = tuple(host.name for host in HOSTS)
 
 
 def find_host(name: str) -> Host:
-    """Return the client with a name.
+    """Return the client with the given name.
 
     Raises:
         UsageError: There is no such client.
@@ -204,7 +204,7 @@ _CHOICES = ("ALITA_BASE_URL", "ALITA_MODEL")
 
 
 def _is_harmless(value: str) -> bool:
-    """Return True if a value cannot contain a key. A URL can, in its user or query part."""
+    """Return True if a value cannot contain a key. A URL can contain one in its user or query part."""
     return not ("://" in value and any(sign in value for sign in "@?#"))
 
 

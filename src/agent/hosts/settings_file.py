@@ -28,7 +28,7 @@ _YAML_COMMENT = re.compile(r"(?:^|\s)#", re.MULTILINE)
 
 
 class _UneditableError(ValueError):
-    """A text that cannot be edited automatically without losing something."""
+    """Raised for a text that cannot be edited automatically without loss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +36,22 @@ class Change:
     """A planned change to a settings file."""
 
     path: Path
-    """The file itself, with links resolved."""
+    """Path of the file with links resolved."""
     before: str | None
-    """None if the file does not exist."""
+    """Text before the change; None if the file does not exist."""
     after: str
 
     @property
     def is_needed(self) -> bool:
-        """True if the text differs."""
+        """True if the change alters the text."""
         return (self.before or "") != self.after
 
 
 def read_text(form: FormatName, text: str) -> dict[str, Any]:
-    """Parse settings. An empty text has none.
+    """Parse the text of a settings file, which may be empty.
 
     Raises:
-        ValueError: The text is invalid; the message says where.
+        ValueError: The text is invalid. The message states the position.
     """
     loads = {"json": lambda text: load_jsonc(text) if text.strip() else {}, "toml": tomllib.loads}
     try:
@@ -69,7 +69,7 @@ def edited(form: FormatName, text: str, key: str, name: str, entry: dict[str, An
     """Return the text with an entry added or replaced under a top-level key, or removed if `entry` is None.
 
     Raises:
-        ValueError: Comments would be lost. Comments in TOML are kept.
+        ValueError: Comments would be lost. In TOML, comments are kept.
     """
     if form == "yaml":
         return _edited_yaml(text, key, name, entry)
@@ -149,10 +149,10 @@ def write(change: Change) -> Path | None:
     """Write the planned change.
 
     Returns:
-        The backup of the old file, if there was one.
+        Path of the backup of the old file, if there was one.
 
     Raises:
-        SettingsError: The file is read-only, or was changed since it was read.
+        SettingsError: The file is read-only, or has been changed since it was read.
         StorageError: The file cannot be written.
     """
     path = change.path

@@ -1,1 +1,1 @@
-"""Learning from failures: briefs and new plans from gap records, and gap records after wrong answers."""
+"""Learning from failures: gap records are written after wrong answers, and used for briefs and new plans."""

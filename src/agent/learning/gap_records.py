@@ -1,7 +1,7 @@
-"""Gap records: failure patterns for kinds of questions, without words from any single question.
+"""Gap records: failure patterns of kinds of questions, without particulars of any single question.
 
-The store keeps them with hashes of the questions that they came from, and with the results of questions that were
-planned with them.
+They are stored with the hashes of the questions they came from, and with the results of the questions that were planned
+with them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
 RecordStatus = Literal["new", "approved", "rejected"]
-"""A record is `new` until the user reviews it. A rejected record is kept, so that it is not learned again."""
+"""A record is `new` until the user reviews it. A rejected record is kept, so that it is not written again."""
 MAX_CHARS = {"kind": 60, "situation": 400, "pattern": 600, "advice": 600}
 _CANDIDATES = 40
 _MAX_QUERY_WORDS = 12
@@ -43,7 +43,7 @@ _FOUND = {
     "postgresql": "gap_records r WHERE r.words @@ to_tsquery('english', :words) AND {}"
     " ORDER BY ts_rank(r.words, to_tsquery('english', :words)) DESC",
 }
-"""Query for records with any of the words, best first. The braces take further conditions."""
+"""Query for records that contain any of the words, best match first. The braces are replaced by further conditions."""
 _PUT = """
 INSERT INTO gap_records (id, kind, situation, pattern, advice, status, seen, created, updated)
 VALUES (:id, :kind, :situation, :pattern, :advice, :status, :seen, :created, :updated) ON CONFLICT (id) DO UPDATE
@@ -61,41 +61,41 @@ _EARLIER_TABLES = {
     "shown": ("record, run", _SHOWN),
     "scored": ("run, kind, correct", _SCORED),
 }
-"""Tables in files of earlier versions: their columns, and the statement that imports them."""
+"""Tables in files of earlier versions, each with its columns and the statement that imports its rows."""
 _BROAD_KINDS = frozenset({"lookup", "data file"})
-"""Records of these kinds must share two words with a question, not one."""
-_HALF_LIFE_SECONDS = 180 * 24 * 3600.0  # after which an unconfirmed record ranks half as high
-_MIN_SHARED_WORDS = 0.6  # of two records that count as the same
+"""Records of these kinds must share two words with a question instead of one."""
+_HALF_LIFE_SECONDS = 180 * 24 * 3600.0  # a record that is not confirmed for this long ranks half as high
+_MIN_SHARED_WORDS = 0.6  # minimum share of words that equivalent records have in common
 _SEARCHED = ("situation", "pattern", "advice")
 _NO_QUOTES = dict.fromkeys(map(ord, "'\"\\"), " ")
-_RANK_CONSTANT = 60.0  # usual value for reciprocal rank fusion
+_RANK_CONSTANT = 60.0  # the usual constant of reciprocal rank fusion
 
 
 @dataclass(frozen=True, slots=True)
 class GapRecord:
-    """A failure pattern that other questions may run into."""
+    """A failure pattern that other questions may encounter."""
 
     kind: str
-    """The kind of question, one of `agent.learning.planner.KINDS`."""
+    """Kind of question, one of `agent.learning.planner.KINDS`."""
     situation: str
     pattern: str
     advice: str
     status: RecordStatus = "new"
     seen: int = 1
     created: float = 0.0
-    """In seconds since 1970."""
+    """Unix time in seconds."""
     updated: float = 0.0
     id: str = ""
 
     @property
     def text(self) -> str:
-        """The whole record, in the form for prompts."""
+        """The whole record as shown in prompts."""
         return f"When: {self.situation}\nWhat goes wrong: {self.pattern}\nInstead: {self.advice}"
 
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """Results of the questions that were planned with a record, and of the others of its kind."""
+    """Results of the questions that were planned with a record, and of the other questions of its kind."""
 
     shown: int = 0
     right: int = 0
@@ -104,15 +104,15 @@ class Help:
 
 
 def question_hash(question: str) -> str:
-    """Return the SHA-256 of a question in hexadecimal, ignoring white space and case."""
+    """Return the SHA-256 hash of a question in hexadecimal, ignoring whitespace and case."""
     return hashlib.sha256(" ".join(question.casefold().split()).encode("utf-8", "replace")).hexdigest()
 
 
 def checked(values: dict[str, Any]) -> GapRecord:
-    """Check the texts of a record from a model, a user or a file, and return the record.
+    """Validate the texts of a record from a model, a user or a file, and return the record.
 
     Raises:
-        UsageError: A text is missing, of the wrong type or too long; or the status is unknown.
+        UsageError: A text is missing, has the wrong type or is too long, or the status is unknown.
     """
     texts: dict[str, str] = {}
     for name, most in MAX_CHARS.items():
@@ -142,7 +142,7 @@ def _with_id(record: GapRecord) -> GapRecord:
 
 
 class GapRecords:
-    """The gap records in the store or in another file. Processes and threads may share it.
+    """The gap records in the store or in another file. They can be shared between processes and threads.
 
     Raises:
         StorageError: The store cannot be used.
@@ -167,9 +167,10 @@ class GapRecords:
     def find(
         self, question: str, kind: str, *, limit: int = 3, reviewed: bool = False, now: float | None = None
     ) -> list[GapRecord]:
-        """Return the records that match a question, best first. A record never matches the question that it came from.
+        """Return the records that match a question, best match first. A record never matches the question it came from.
 
-        Words must match; the same kind is not enough. Records that helped rank higher, old ones lower.
+        Some words must match; being of the same kind is not enough. Records that have helped rank higher, old ones
+        lower.
         """
         words = search_words(question)[:_MAX_QUERY_WORDS]
         wanted = {"own": question_hash(question), "reviewed": int(reviewed)}
@@ -191,10 +192,10 @@ class GapRecords:
         return [found[name] for name in best][:limit]
 
     def add(self, record: GapRecord, question: str = "") -> GapRecord:
-        """Add a record. If an equivalent one exists, its count is increased instead.
+        """Add a record. If an equivalent record exists, increment its count instead.
 
         Returns:
-            The stored record: the new one, or the equivalent one.
+            The stored record, which is either the new or the equivalent one.
         """
         now = time.time()
         with self.writing():
@@ -208,7 +209,7 @@ class GapRecords:
         return same
 
     def _same_as(self, record: GapRecord) -> GapRecord | None:
-        """Return an equivalent record, ignoring order and endings of words. It may be a rejected one."""
+        """Return an equivalent record, which may be a rejected one. Word order and word endings are ignored."""
         if rows := self._rows(f"{_SELECT} WHERE id = :id", id=_with_id(record).id):
             return _record(rows[0])
         words = search_words(record.pattern) + search_words(record.situation)
@@ -221,7 +222,7 @@ class GapRecords:
         return None
 
     def get(self, name: str) -> GapRecord:
-        """Return a record by its id or the beginning of its id.
+        """Return a record, given its id or the beginning of it.
 
         Raises:
             UsageError: There is no such record, or several match.
@@ -234,11 +235,11 @@ class GapRecords:
         return _record(rows[0])
 
     def all(self) -> list[GapRecord]:
-        """Return all records, newest first."""
+        """Return all records, most recently updated first."""
         return [_record(row) for row in self._rows(f"{_SELECT} ORDER BY updated DESC, id")]
 
     def change(self, name: str, **values: str) -> GapRecord:
-        """Change the status or the texts of a record. Its id stays the same.
+        """Change the status or the texts of a record, but not its id.
 
         Raises:
             UsageError: There is no such record, or the values are invalid.
@@ -249,10 +250,10 @@ class GapRecords:
             return self.put(replace(after, id=before.id))
 
     def merge(self, into: str, others: Sequence[str]) -> GapRecord:
-        """Merge records into one. It keeps the texts of `into`, and the counts are added up.
+        """Merge other records into the record `into`. Its texts are kept, and the counts are added up.
 
         Raises:
-            UsageError: A record does not exist.
+            UsageError: One of the records does not exist.
         """
         with self.writing():
             kept = self.get(into)
@@ -277,7 +278,7 @@ class GapRecords:
             self._rows("DELETE FROM gap_shown WHERE record = :id", id=name)
 
     def note_shown(self, ids: Iterable[str], run: str) -> None:
-        """Store the records that a run was planned with."""
+        """Store which records a run was planned with."""
         with self.writing():
             for name in ids:
                 self._rows(_SHOWN, record=name, run=run)
@@ -292,15 +293,15 @@ class GapRecords:
 
     @property
     def is_empty(self) -> bool:
-        """Return True if there are no records and no scores."""
+        """True if there are no records and no scores."""
         return not self._rows("SELECT id FROM gap_records UNION ALL SELECT run FROM gap_scored LIMIT 1")
 
     def scores(self) -> dict[str, bool]:
-        """Return the scores by run: True if the answer was right."""
+        """Return the scores by run id: True if the answer was right."""
         return {run: bool(correct) for run, correct in self._rows("SELECT run, correct FROM gap_scored")}
 
     def help_of(self, ids: Iterable[str]) -> dict[str, Help]:
-        """Return, for each record, the results of questions that were planned with it and of the others of its kind."""
+        """Return, for each record, the results of questions planned with it and of other questions of its kind."""
         found: dict[str, Help] = {}
         for name in ids:
             shown, right = self._rows(
@@ -317,18 +318,18 @@ class GapRecords:
         return found
 
     def origins(self, name: str) -> list[str]:
-        """Return the hashes of the questions that a record came from."""
+        """Return the hashes of the questions from which a record was learned."""
         return [row[0] for row in self._rows("SELECT question FROM gap_origins WHERE record = :id", id=name)]
 
     def exported(self) -> list[dict[str, Json]]:
-        """Yield all records with their origins, in the form that `take` reads."""
+        """Yield all records with their origins, in the format that `take` imports."""
         return [{**asdict(record), "origins": list[Json](self.origins(record.id))} for record in self.all()]
 
     def take(self, values: dict[str, Any]) -> GapRecord:
-        """Import an exported record. It keeps a rejection, but not an approval.
+        """Import an exported record. A rejected record stays rejected, but an approved one becomes new.
 
         Raises:
-            UsageError: It is not a gap record.
+            UsageError: The values are not a gap record.
         """
         origins = values.get("origins", [])
         if not isinstance(origins, list) or not all(isinstance(one, str) and len(one) == 64 for one in origins):
@@ -341,16 +342,16 @@ class GapRecords:
             kept = self._same_as(record) or self.put(record)
             for origin in origins:
                 self._rows(_ORIGIN, record=kept.id, question=origin)
-            # each origin counts once, so importing a record twice changes nothing
+            # each origin counts only once, so importing a record twice changes nothing
             kept = replace(kept, seen=max(kept.seen, len(self.origins(kept.id))))
             self._rows("UPDATE gap_records SET seen = :seen WHERE id = :id", seen=kept.seen, id=kept.id)
         return kept
 
     def copy(self, values: dict[str, Any]) -> None:
-        """Import an exported record of this user, with its id, status and counts.
+        """Import a record exported by this user, keeping its id, status and counts.
 
         Raises:
-            UsageError: It is not a gap record.
+            UsageError: The values are not a gap record.
         """
         with self.writing():
             own = {name: values[name] for name in ("id", "seen", "created")}
@@ -359,7 +360,7 @@ class GapRecords:
                 self._rows(_ORIGIN, record=values["id"], question=origin)
 
     def put(self, record: GapRecord, updated: float | None = None) -> GapRecord:
-        """Write a record. It replaces a record with the same id."""
+        """Write a record, replacing any record with the same id."""
         now = time.time() if updated is None else updated
         record = replace(record if record.id else _with_id(record), created=record.created or now, updated=now)
         record = self._redactor.values(record)
@@ -376,11 +377,11 @@ class GapRecords:
         return record
 
     def writing(self) -> AbstractContextManager[None]:
-        """Write everything inside in one transaction."""
+        """Write everything in the `with` block in one transaction."""
         return self._database.change()
 
     def _with_words(self, words: Sequence[str], condition: str, most: int, **values: object) -> list[Any]:
-        """Return the rows of records with any of the words, best first."""
+        """Return the rows of records that contain any of the words, best match first."""
         if not words:
             return []
         dialect = self._database.dialect
@@ -390,7 +391,7 @@ class GapRecords:
         return self._rows(found, words=wanted, most=most, **values)
 
     def _take_file(self, before: Path) -> None:
-        """Import a file of an earlier version. It is deleted after all its records were imported.
+        """Import a file of an earlier version. The file is deleted once all its records have been imported.
 
         Raises:
             StorageError: The file cannot be read.
@@ -421,7 +422,7 @@ class GapRecords:
 
 
 def known_records(settings: Settings) -> GapRecords | None:
-    """Open the gap records. Return None if nothing was stored yet.
+    """Open the gap records. Return None if none have been stored yet.
 
     Raises:
         StorageError: The store cannot be used.
@@ -438,13 +439,13 @@ def known_records(settings: Settings) -> GapRecords | None:
 
 
 def _earlier_files(own: Path) -> list[Path]:
-    """Return the files of earlier versions with records to import."""
+    """Return files of earlier versions that contain records to import."""
     before = own.with_name("gaps.sqlite" if own.name == FILE else f"{own.name}.before")
     return [before] if before.exists() else []
 
 
 def _put_aside(own: Path) -> None:
-    """Rename a file of an earlier version that has the name of the store."""
+    """Rename a file of an earlier version that has the same name as the store."""
     with suppress(sqlite3.Error):
         if own.exists():
             with closing(sqlite3.connect(f"file:{quote(str(own))}?mode=ro", uri=True)) as file:
@@ -459,14 +460,14 @@ def _record(row: tuple[Any, ...]) -> GapRecord:
 
 
 def _stems(record: GapRecord) -> frozenset[str]:
-    """Return the stems of the words in situation and pattern."""
+    """Return the stems of the words in a record's situation and pattern."""
     return frozenset(word[:6] for word in search_words(f"{record.pattern} {record.situation}"))
 
 
 def _fits(record: GapRecord, words: Sequence[str], kind: str) -> bool:
-    """Return True if a record shares enough words with a question: one for the same kind of file, else two.
+    """Return True if a record shares enough words with a question: one if both are of the same narrow kind, else two.
 
-    If the question has only one or two significant words, one word in the situation is enough.
+    If a question of a broad kind has at most two significant words, a single word in the record's situation is enough.
     """
     asked, is_short = set(map(_stem, words)), kind in _BROAD_KINDS and len(words) <= 2
     text = record.situation if is_short else f"{record.situation} {record.pattern} {record.advice}"

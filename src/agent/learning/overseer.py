@@ -1,6 +1,7 @@
 """The overseer diagnoses a wrong answer, and writes a gap record without particulars of the question.
 
-It makes two model calls. It cannot change prompts or tools; it only writes records, which the user may reject.
+Its work takes two model calls. The overseer cannot change prompts or tools; it only writes records, which the user can
+reject.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from mcp_tools.text import middle_left_out
 from mcp_tools.tool import object_schema
 
 ATTEMPTS = 3
-"""Attempts at writing a record. Each shows why the last record was refused."""
+"""Maximum attempts at writing a record. After a refusal, the model is given the reason."""
 LONGEST_TRACE = 60_000
 _TOKENS = 4_000
 _TEXTS = ("situation", "pattern", "advice")
@@ -31,22 +32,22 @@ _RECORD = object_schema(
 
 @dataclass(frozen=True, slots=True)
 class WrongAttempt:
-    """A wrong attempt at a question, for the overseer."""
+    """A wrong attempt at a question, as shown to the overseer."""
 
     question: str
     files: tuple[str, ...]
     truth: str
     trace: str
-    """The whole attempt as text, from the brief to the answer."""
+    """Text of the whole attempt, from the brief to the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """The overseer's diagnosis of a wrong attempt, and its record."""
+    """The overseer's diagnosis of a wrong attempt, with the id of its gap record."""
 
     diagnosis: str
     record: str = ""
-    """Id of the gap record; empty if there is none."""
+    """Id of the gap record; an empty string if none was written."""
     problem: str = ""
     usage: Usage = field(default_factory=Usage)
 
@@ -55,7 +56,7 @@ async def learn(failure: WrongAttempt, model: Model, records: GapRecords) -> Ins
     """Diagnose a wrong attempt, and store a gap record about it.
 
     Raises:
-        ModelError: The model could not be called. A later attempt may succeed.
+        ModelError: The model could not be called. Trying again later may succeed.
         StorageError: The records cannot be written.
     """
     trace = middle_left_out(failure.trace, LONGEST_TRACE)
@@ -100,15 +101,15 @@ async def learn(failure: WrongAttempt, model: Model, records: GapRecords) -> Ins
 
 _NUMBER = re.compile(rf"{NUMBER.pattern}(?:[:/-]{NUMBER.pattern})*")
 _OPENING = re.compile(r"(?:^|(?<=[.!?:]\s))\w+", re.MULTILINE)
-"""The first word of a sentence, which is capitalised like a name."""
+"""Matches the first word of a sentence, which is capitalized like a name."""
 _WORD = re.compile(r"[^\W_]+")
-_MIN_PHRASE_WORDS = 5  # consecutive words of the question that a record must not repeat
+_MIN_PHRASE_WORDS = 5  # a record must not repeat this many consecutive words of the question
 _ALLOWED = frozenset(("python", "wikipedia", "arxiv", "youtube", "excel", "json", "html", "csv", "pdf", "api", "url"))
-"""Names that are not particular to one question."""
+"""Names that are not specific to one question."""
 
 
 def particulars_in(record: str, question: str, truth: str) -> list[str]:
-    """Return names, numbers, quotations and phrases of a question or its true answer that occur in a record."""
+    """Return the names, numbers, quotations and phrases in a record that come from its question or reference answer."""
     return list(dict.fromkeys(_particulars(record, question, truth)))
 
 

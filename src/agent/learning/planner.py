@@ -1,6 +1,6 @@
-"""The planner writes a brief before a question, if gap records match it, and a new plan every few steps.
+"""The planner writes a brief before a question if gap records match, and a new plan every few steps.
 
-It calls no functions. Its text is data for the answering model.
+The planner calls no functions. The answering model receives its text as data.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _TOKENS = 700
 _STUCK = 3
-"""After this many steps in a row without a new fact, a new plan is made regardless of the setting."""
+"""After this many consecutive steps without a new fact, a new plan is made regardless of the setting."""
 
 
 _LINES = {"type": "array", "items": {"type": "string"}}
@@ -45,7 +45,7 @@ _PLAN = object_schema({"known": _LINES, "to_find": _LINES, "plan": _LINES})
 
 
 async def brief(state: State, context: Context, functions: Sequence[str]) -> Update:
-    """Write a brief for a question. If no gap record matches, no model is called and there is no brief."""
+    """Write a brief for a question. If no gap record matches, no model is called and no brief is written."""
     if context.gaps is None:
         return {}
     files = state.get("files", [])
@@ -72,7 +72,7 @@ async def brief(state: State, context: Context, functions: Sequence[str]) -> Upd
 
 
 def brief_text(brief: dict[str, Any]) -> str:
-    """Return a brief in the form for the answering model."""
+    """Format a brief for the answering model."""
     lines = [
         f"Kind of question: {brief['question_class']}",
         f"Functions: {', '.join(brief['functions'])}",
@@ -84,7 +84,7 @@ def brief_text(brief: dict[str, Any]) -> str:
 
 
 def why_replan(state: State, every: int) -> str:
-    """Return the reason for a new plan now; empty if there is none."""
+    """Return the reason why a new plan is needed now; an empty string if none is needed."""
     steps = state.get("steps", [])
     since = steps[max((plan["step"] for plan in state.get("plans", [])), default=0) :]
     if not every or not since:
@@ -102,7 +102,7 @@ def _brought_nothing(step: Step, steps: Sequence[Step]) -> bool:
 
 
 async def replan(state: State, context: Context, functions: Sequence[str], why: str) -> NewPlan:
-    """Ask for known facts, facts to find, and a plan. The model does not see the old plan."""
+    """Ask a model for known facts, facts to find, and a plan. The model does not see the old plan."""
     steps = state["steps"]
     messages = load_prompt("agent.learning", "replan").render(
         question=state["question"], functions=", ".join(functions), findings=evidence_text(steps)
@@ -118,7 +118,7 @@ async def replan(state: State, context: Context, functions: Sequence[str], why: 
 
 
 def plan_text(plan: NewPlan) -> str:
-    """Return a plan in the form for the answering model; empty without a plan."""
+    """Format a plan for the answering model; an empty string if there is no plan."""
     parts = [("Known", plan["known"]), ("To find", plan["to_find"]), ("Plan", plan["plan"])]
     return "\n".join(f"{name}:\n" + "\n".join(f"- {line}" for line in lines) for name, lines in parts if lines)
 
@@ -143,7 +143,7 @@ _COMPUTES = re.compile(
 
 
 def kind_of(question: str, files: Iterable[str] = ()) -> str:
-    """Return the kind of a question, from its first file, its address or its words."""
+    """Determine the kind of a question from its first file, a URL in it, or its words."""
     for name in files:
         return _BY_ENDING.get(PurePath(name).suffix.lower().lstrip("."), "data file")
     addresses = addresses_in(question)

@@ -1,4 +1,4 @@
-"""Access to the page: checks the token, keeps visitors apart, and opens only the Gradio routes that the page needs."""
+"""Access to the page: checks the token, isolates visitors, and exposes only the Gradio routes that the page needs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 MOST_UPLOADED = 200_000_000
 """Maximum size of an upload, in bytes."""
 MOST_KEPT = 1_000_000_000
-"""Maximum size of all uploads of a visitor, in bytes."""
+"""Maximum total size of a visitor's uploads, in bytes."""
 _MOST_MESSAGE = 1_000_000
 _OPEN = re.compile(
     r"/|/config/?|/theme\.css|/favicon\.ico|/(assets|static|svelte)/.+"
     r"|/gradio_api/(startup-events|queue/data|upload_progress|theme\.css|heartbeat/[^/]+|file=.+)"
 )
-"""Gradio routes that the page reads. All others are closed, such as its proxy, monitoring and editor."""
+"""Gradio routes that the page reads. Other routes, such as Gradio's proxy, monitoring and editor, are blocked."""
 _TAKEN = re.compile(r"/gradio_api/(queue/join|cancel|reset)/?")
 """Gradio routes that the page posts to, in addition to uploads."""
 _UPLOAD, _FILE, _ENTER = "/gradio_api/upload", "/gradio_api/file=", "/enter"
@@ -37,8 +37,9 @@ _POLICY = (
     "img-src 'self' data: blob:; media-src 'self' blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' "
     "blob:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-src 'none'; frame-ancestors 'none'"
 )
-"""Nothing may be loaded from elsewhere, and no attribute may hold a script. Gradio's HTML component needs `unsafe-eval`
-for its templates. Keep our templates constant, since a value in double braces would become code."""
+"""Content security policy: nothing may be loaded from elsewhere, and attributes may not contain scripts. Gradio's HTML
+component needs `unsafe-eval`
+for its templates. Our templates must stay constant, because a value in double braces would become code."""
 _OF_FILE = "default-src 'none'; sandbox"
 _HEADERS = {
     "x-content-type-options": "nosniff",
@@ -175,7 +176,7 @@ class PageAccess:
                 answered.extend(message.get("body", b""))
                 await send(message)
 
-        visitor.kept += room  # reserve it, so that parallel uploads cannot both use it
+        visitor.kept += room  # reserves the space, so that parallel uploads cannot use it too
         self._uploading += 1
         try:
             await self._page(scope, counted, heard)
@@ -185,14 +186,14 @@ class PageAccess:
         finally:
             visitor.kept += min(came, room) - room
             self._uploading -= 1
-            if not self._uploading:  # Gradio leaves parts of a broken upload in this folder
+            if not self._uploading:  # Gradio leaves parts of failed uploads in this folder
                 _remove_pieces(self._uploads)
         if is_full:
             await too_large(scope, receive, send)
             return
         try:
             visitor.uploads.update(path for path in json.loads(bytes(answered)) if isinstance(path, str))
-        except (ValueError, TypeError):  # Gradio refused the upload
+        except (ValueError, TypeError):  # Gradio rejected the upload
             return
 
 
@@ -203,13 +204,13 @@ def _remove_pieces(folder: Path) -> None:
 
 
 def _crossing(scope: Scope, headers: Headers) -> Response | None:
-    """Return a refusal if another site made the request. A plain link to the page is allowed."""
+    """Return an error response if the request comes from another site. A plain link to the page is allowed."""
     from starlette.responses import PlainTextResponse
 
     origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
     is_own = origin is None or origin.partition("://")[2] == headers.get("host")
     is_link = scope["method"] == "GET" and scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate"
-    is_link &= headers.get("sec-fetch-dest", "document") == "document"  # a frame is opened by the page around it
+    is_link &= headers.get("sec-fetch-dest", "document") == "document"  # the page around a frame opens it
     if is_own and (site in {"same-origin", "none"} or is_link):
         return None
     return PlainTextResponse("this origin may not use the page\n", 403)
@@ -233,7 +234,7 @@ async def _body(receive: Receive, most: int) -> bytes | None:
 
 
 def _paths(data: Any) -> Iterator[Any]:
-    """Yield the paths of files in a message, at any depth."""
+    """Yield the paths of all files in a message, at any depth."""
     waiting = [data]
     while waiting:
         one = waiting.pop()
@@ -249,7 +250,7 @@ _SHOWN_AS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", "
 
 
 def _output(visitor: Visitor, key: str) -> Response:
-    """Serve a file made by a run: pictures inline, everything else as a download."""
+    """Serve a file made by a run. Pictures are shown inline; everything else is a download."""
     from starlette.responses import FileResponse, PlainTextResponse
 
     path = visitor.outputs.get(key)

@@ -1,4 +1,4 @@
-"""Questions that a run asks its user, as HTML."""
+"""Renders questions that a run asks its user as HTML."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def described(asked: Asked) -> str:
-    """Render a question with everything that matters for the decision, uncut."""
+    """Render a question in full, with everything that matters for the decision."""
     title, facts, code = _parts(asked)
     listed = "".join(f"<li>{text(fact, whole=True)}</li>" for fact in facts if fact)
     source = f"<details open><summary>Code</summary><pre>{text(code, whole=True)}</pre></details>" if code else ""
@@ -29,10 +29,10 @@ def described(asked: Asked) -> str:
 def scopes_of(asked: Asked, *, lasting: bool) -> dict[Scope, str]:
     """Return the possible scopes of a permission, each with the label of its button.
 
-    With `lasting`, a permission may outlive the conversation. Only the owner of this machine gets that choice.
+    If `lasting` is true, a permission may outlast the conversation. Only the owner of this machine is offered that.
     """
     if isinstance(asked, PackagesToInstall) and not lasting:
-        return {}  # installed packages stay allowed
+        return {}  # installed packages always stay allowed
     scopes: dict[Scope, str] = {"once": "Allow"}
     if isinstance(asked, ToolToApprove):
         return scopes | {"always": "Allow all in this conversation"}

@@ -1,4 +1,4 @@
-"""The tab for questions: conversation, files, live steps, answers, and requests for permission."""
+"""The tab for questions, with the conversation, files, live steps, answers and permission requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EMPTY = '<p class="empty">Ask a question, with files if you like. Steps are sho
 _SCOPES: tuple[Scope, ...] = ("once", "always", "folder")
 _STORE = "key => { sessionStorage.setItem('alita', key) }"
 _READ = "() => [sessionStorage.getItem('alita') || '']"
-"""A tab stores the key of its conversation in the browser, and finds it again after a reload."""
+"""Browser script that reads the key of the tab's conversation, which the tab stores so as to find it after a reload."""
 
 
 class AskTab:

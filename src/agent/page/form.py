@@ -31,10 +31,10 @@ class Field:
 
     name: str
     kinds: tuple[str, ...]
-    """JSON types that it accepts; empty for any."""
+    """JSON types that the parameter accepts; empty if it accepts any type."""
     is_required: bool
     about: str
-    """Type, limits and description on one line."""
+    """The parameter's type, limits and description on one line."""
     default: str = ""
     """Initial text of the field."""
     choices: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Field:
 
     @property
     def is_text(self) -> bool:
-        """True if the text is used as the value, without parsing."""
+        """True if the text is used as the value without being parsed."""
         return not self.choices and {*self.kinds} - {"null"} == {"string"}
 
     @property
@@ -114,7 +114,7 @@ def arguments_of(fields: Sequence[Field], texts: Sequence[object]) -> dict[str, 
     """Return the arguments entered in a form. Empty optional fields are left out.
 
     Raises:
-        ArgumentsError: A required field is empty, or a text is invalid JSON. The message names every such field.
+        ArgumentsError: A required field is empty, or a text is invalid JSON. The message names all such fields.
     """
     found: dict[str, Json] = {}
     problems = []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _TITLE = 160
 _COMMAND, _OPTION = re.compile(r"\balita [a-z]"), re.compile(r"(?<![\w-])--[a-z]")
 _MOST = 20_000
-"""Maximum characters of a text unless it must be whole."""
+"""Maximum number of characters shown of a text, unless it must be shown whole."""
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif")
 
 
@@ -57,7 +57,7 @@ def question(words: str, names: Sequence[str] = ()) -> str:
 
 
 def step(event: e.Event) -> str:
-    """Render an event as a line that expands to its details; empty if it has no line."""
+    """Render an event as a line that expands to its details; an empty string if the event has no line."""
     line = line_of(event)
     if line is None or isinstance(event, e.RunFinished):
         return ""

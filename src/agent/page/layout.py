@@ -38,7 +38,7 @@ async def serve_page(read: Read, check: Check, listen: ListenOptions, listening:
     Args:
         read: Reads the settings, with overrides.
         check: Runs the checks of `alita doctor`.
-        listen: The address, and who may connect.
+        listen: The address to listen on, and who may connect.
         listening: Called with the page's address.
 
     Raises:
@@ -67,7 +67,7 @@ def _sweep(folder: Path) -> None:
             os.kill(int(number), 0)
         except (ProcessLookupError, ValueError):
             shutil.rmtree(left, ignore_errors=True)
-        except (PermissionError, OverflowError):  # another user's
+        except (PermissionError, OverflowError):  # the process belongs to another user
             continue
 
 
@@ -76,7 +76,7 @@ def _apply(visits: Visits, benchmarks: PageBenchmarks, settings: Settings) -> No
 
 
 def page_of(visits: Visits, benchmarks: PageBenchmarks, listen: ListenOptions, read: Read, check: Check) -> ASGIApp:
-    """Build the page, without access control. A page open to others has no tabs that act for its owner."""
+    """Build the page without access control. A page that is open to others has no tabs that act for its owner."""
     try:
         import gradio as gr
     except ImportError:

@@ -1,4 +1,4 @@
-"""Reviews tools on the page: show, approve and reject them. Only on a page that is not open to others."""
+"""Shows, approves and rejects tools. Reviews are only available on a page that is not open to others."""
 
 from __future__ import annotations
 

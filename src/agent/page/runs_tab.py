@@ -1,4 +1,4 @@
-"""The tab for runs: search them, show their traces, compare and replay them."""
+"""The tab for runs, which searches, traces, compares and replays them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NONE = '<p class="empty">No run is chosen.</p>'
 
 
 def found(settings: Settings, words: str, own: Container[str] | None) -> tuple[list[tuple[str, str]], str]:
-    """Return the newest matching runs as labels and ids, and a note on unreadable ones. With `own`, only those."""
+    """Return the newest matching runs as labels and ids, and a note on unreadable runs. `own` restricts the ids."""
     most = MOST if own is None else 20 * MOST
     try:
         with indexed(settings) as (index, problems):

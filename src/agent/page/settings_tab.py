@@ -1,4 +1,4 @@
-"""The tabs for settings and for the checks of `alita doctor`. Only on a page that is not open to others."""
+"""The tabs for settings and for `alita doctor`, which are only on a page that is not open to others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tab for tools: search them, show their proof and use, run, compare, export and review them."""
+"""The tab for tools, which can be searched, inspected, run, compared, exported and reviewed."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def fields(settings: Settings, name: str | None) -> list[Field] | None:
 
 
 async def run(settings: Settings, name: str | None, form: list[Field] | None, texts: Sequence[Any]) -> str:
-    """Run a tool in the sandbox, without files. Nobody is asked, so uses that are not allowed yet are refused."""
+    """Run a tool in the sandbox without files. Nobody is asked, so capabilities not allowed yet are refused."""
     if not name:
         return _NONE
     try:
@@ -162,7 +162,7 @@ def compared(
     try:
         with closing(open_library(settings)) as library:
             before, now, found = version_difference(library, name, old or "", new or "")
-        if not with_record and now.input_schema:  # without a definition, only the source is compared
+        if not with_record and now.input_schema:  # if there is no definition, only the source is compared
             labels = before.source_hash[:HASH_SHOWN], now.source_hash[:HASH_SHOWN] if new else "now"
             found = difference(_public(before), _public(now), labels)
     except AlitaError as error:

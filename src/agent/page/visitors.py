@@ -1,4 +1,4 @@
-"""The browsers that were admitted, with their tabs and files."""
+"""The admitted browsers with their tabs and files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Visitor:
 
 
 class Visitors:
-    """All admitted browsers. If there are too many, the oldest is removed."""
+    """All admitted browsers. If there are too many, the oldest browser is removed."""
 
     def __init__(self) -> None:
         self.by_cookie: dict[str, Visitor] = {}

@@ -61,7 +61,7 @@ class Turn:
         self.is_over = False
 
     def see(self, event: Event) -> None:
-        """Update from an event."""
+        """Update the turn from an event."""
         if isinstance(event, AnswerWritten):
             self._written += event.text
             return
@@ -79,11 +79,11 @@ class Turn:
                 self._left_out += 1
 
     def end(self, ending: str, answer: str = "") -> None:
-        """Show the end of the run."""
+        """Mark the run as ended, and show its ending."""
         self._ending, self._written, self.is_over = ending, answer or self._written, True
 
     def add(self, more: str) -> None:
-        """Append HTML to the end."""
+        """Append HTML to the ending."""
         self._ending += more
 
     @property
@@ -113,11 +113,11 @@ class Visit:
         self._turns: list[Turn] = []
         self._task: asyncio.Task[None] | None = None
         self._changes = 0
-        """Counts changes that tabs should show."""
+        """Number of changes so far; tabs update when it increases."""
         self._keeps_all = False
         self._asked: Asked | None = None
         self.asking = ""
-        """HTML of the question that the run is asking its user; empty if none."""
+        """HTML of the question that the run is asking its user; an empty string if there is none."""
         self._reply: asyncio.Future[UserReply] | None = None
 
     @property
@@ -137,7 +137,7 @@ class Visit:
 
     def _recalled(self, turn: StoredTurn) -> str:
         run = None
-        with contextlib.suppress(RunError):  # arithmetic has no run, and old runs are removed
+        with contextlib.suppress(RunError):  # arithmetic needs no run, and old runs are removed
             run = load_run(self._visits.settings.runs_dir, turn.run_id) if turn.run_id else None
         asked = html.question(turn.question, [Path(file.path).name for file in run.files] if run else [])
         if run is None or run.answer is None:
@@ -153,7 +153,7 @@ class Visit:
 
     def ask(self, question: str, files: Sequence[Path], *, model: str, agent: str) -> None:
         """Ask a question. `watch` reports its progress."""
-        question = self._redactor.text(question)  # a key is not shown again, not even to its owner
+        question = self._redactor.text(question)  # a key is never shown again, even to its owner
         turn = Turn(html.question(question, [path.name for path in files]))
         self._turns.append(turn)
         self._task = asyncio.create_task(self._answer(turn, question, files, {"model": model, "agent": agent}))
@@ -242,7 +242,7 @@ class Visit:
     def reply(self, asked: str, *, scope: Scope | Literal[""] = "", reason: str = "") -> None:
         """Answer the run's question `asked`, given as it was shown. An empty scope refuses."""
         if self._reply is None or self._reply.done() or asked != self.asking or scope not in {"", *self.scopes()}:
-            return  # the reply was to an earlier question
+            return  # the reply was meant for an earlier question
         self._reply.set_result(UserReply(True, scope=scope) if scope else UserReply(False, reason.strip()))
 
     async def stop(self) -> None:
@@ -250,7 +250,7 @@ class Visit:
         if self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-            if not self._turns[-1].is_over:  # the task had not started
+            if not self._turns[-1].is_over:  # the task had not started yet
                 self._turns[-1].end(_STOPPED)
 
     async def aclose(self) -> None:
@@ -283,7 +283,7 @@ class Visits:
 
     @property
     def models(self) -> list[str]:
-        """The configured models, the default first. Only the owner may enter other names, which could be scripts."""
+        """The configured models, the default first. Only the owner may enter other names, which could name scripts."""
         names = dict.fromkeys([self.settings.model, *self.settings.fallback, *self.settings.models])
         return [name for name in names if name]
 
@@ -321,7 +321,7 @@ class Visits:
         return Visit(self, visitor, session, key=session.id)
 
     async def of(self, tab: str | None) -> Visit:
-        """Return the conversation that a tab shows, also after a lost connection.
+        """Return the conversation that a tab shows, even after the connection was lost.
 
         Raises:
         LookupError: No visitor has the tab.
@@ -332,7 +332,7 @@ class Visits:
         return self._visits[place] if is_here else await self.enter(tab, place[1])
 
     def conversations(self, tab: str | None) -> list[tuple[str, str]]:
-        """Return title and key of the visitor's conversations, newest first."""
+        """Return the titles and keys of the visitor's conversations, newest first."""
         kept = self._visitor_of(tab).conversations
         return [(title, key) for key, (_, title) in reversed(kept.items())]
 

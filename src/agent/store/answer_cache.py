@@ -1,6 +1,6 @@
-"""The answer cache: a question that is repeated within a day, with the same files and configuration, costs nothing.
+"""The answer cache: repeating a question within a day is free if its files and the configuration are unchanged.
 
-The state of each tool that was used is stored with the answer. If a tool changes, the answer is no longer used.
+Each answer is stored with the state of the tools that it used. If one of these tools changes, the answer is discarded.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
 SECONDS_KEPT = 24 * 3600.0
-"""An answer expires after this time, since prices, news or the days until a date change."""
+"""Lifetime of a cached answer, in seconds. It is short because answers about prices or news go out of date."""
 
 
 States = Callable[[Iterable[str]], dict[str, str]]
-"""Returns the current state of each tool, by name: a text that changes when the tool changes."""
+"""A function that maps tool names to their current states. A state is a string that changes when the tool changes."""
 
 
 class CachedAnswer(NamedTuple):
-    """An answer in the cache, with its question and run."""
+    """A cached answer with its question and run."""
 
     question: str
-    """Empty in records of earlier versions."""
+    """Empty in records written by earlier versions."""
     answer: Answer
     at: float
     size: int
@@ -59,7 +59,7 @@ class _SignedRecords:
         self._redactor = Redactor(settings.secrets)
 
     def clear(self, *, older: float = 0.0) -> int:
-        """Remove records older than this many seconds, and return their number.
+        """Remove records older than `older` seconds, and return how many were removed.
 
         Raises:
             StorageError: The store cannot be used.
@@ -122,7 +122,7 @@ def _name(key: str) -> str:
 
 
 class AnswerCache(_SignedRecords):
-    """The answers to questions.
+    """The cached answers to questions.
 
     Every method raises StorageError if the store cannot be used.
     """
@@ -153,7 +153,7 @@ class AnswerCache(_SignedRecords):
         self._keep(_name(_key(question, files, configuration)), kept)
 
     def all(self) -> list[CachedAnswer]:
-        """Return all answers, newest first. Unreadable records are left out."""
+        """Return all answers, newest first. Unreadable records are skipped."""
         found = []
         with self._store() as database:
             rows = database.rows("SELECT key, record, at FROM answers ORDER BY at DESC")
@@ -177,7 +177,7 @@ def _key(question: str, files: Sequence[InputFile], configuration: dict[str, str
 
 
 def note_hit(settings: Settings) -> None:
-    """Count that a question was answered from the cache.
+    """Record a cache hit.
 
     Raises:
         StorageError: The store cannot be used.
@@ -187,12 +187,12 @@ def note_hit(settings: Settings) -> None:
 
 
 def hits_since(settings: Settings, since: float) -> int:
-    """Return the number of hits since a time, in seconds since 1970.
+    """Return the number of cache hits since a Unix timestamp.
 
     Raises:
         StorageError: The store cannot be used.
     """
-    before = settings.data_dir / "cache-hits"  # written by earlier versions: a line with the time of each hit
+    before = settings.data_dir / "cache-hits"  # written by earlier versions: one line per hit, containing its time
     with open_store(settings) as database:
         with contextlib.suppress(OSError):
             lines = [{"at": float(line)} for line in read_small(before, RECORD).split() if line.isdigit()]
@@ -207,12 +207,12 @@ _LONGEST = 8_000
 
 
 class AnsweredPrograms(_SignedRecords):
-    """Programs that answered a question, for questions that differ only in their values."""
+    """Programs that answered a question, reused for questions that differ only in their values."""
 
     table = "programs"
 
     def get(self, question: str) -> str:
-        """Return the program that answered the same question, perhaps with other values; empty if there is none.
+        """Return the program that answered this question, possibly with other values; an empty string if there is none.
 
         Raises:
             StorageError: The store cannot be used.

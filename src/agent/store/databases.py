@@ -1,7 +1,7 @@
 """The store's database: SQLite in the user's data folder, or PostgreSQL at `database_url`.
 
-Statements use SQL that both understand, with named values. SQLite is used without SQLAlchemy, because importing that
-takes longer than everything that a question does with the store.
+Statements use SQL that both databases understand, with named parameters. SQLite is used without SQLAlchemy, because
+importing SQLAlchemy takes longer than all store accesses of a question.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 FILE = "alita.sqlite"
 _BUSY_SECONDS = 10.0
 _CONNECT_SECONDS = 5
-_MIN_FREE_BYTES = 100_000  # with less, a disk counts as full
+_MIN_FREE_BYTES = 100_000  # the disk is considered full if less than this is free
 _OF_FILE = "Make it and its folder writable, free some space, or move it away: runs are indexed again from the folders."
 Values = Mapping[str, object]
 Row = Sequence[Any]
 
 
 class Database(Protocol):
-    """An open database with the newest schema. Threads may share it."""
+    """An open database with the newest schema. It can be shared between threads."""
 
     place: str
-    """The path, or the address without its password; for messages."""
+    """The path of the file, or the database URL without its password; shown in messages."""
     dialect: str
 
     def rows(self, statement: str, values: Values | Sequence[Values] = ()) -> Sequence[Row]:
-        """Execute a statement and return its rows. With several sets of values, it is executed for each.
+        """Execute a statement and return its rows. If `values` is a list, the statement is executed once per item.
 
         Raises:
             StorageError: The database cannot be used.
@@ -55,7 +55,7 @@ class Database(Protocol):
         ...
 
     def change(self) -> AbstractContextManager[None]:
-        """Run the statements inside as one transaction. Inside another `change`, they join that transaction."""
+        """Run the statements in the `with` block as one transaction. A nested `change` joins the outer transaction."""
         ...
 
     def close(self) -> None:
@@ -65,11 +65,11 @@ class Database(Protocol):
 
 @contextmanager
 def open_store(settings: Settings) -> Iterator[Database]:
-    """Open the store. Create or migrate it if necessary.
+    """Open the store, creating or migrating it if necessary.
 
     Raises:
-        SettingsError: `database_url` is not an address of PostgreSQL.
-        StorageError: It cannot be reached, is damaged, has a newer schema, or belongs to another program.
+        SettingsError: `database_url` is not a PostgreSQL URL.
+        StorageError: The store is unreachable or damaged, has a newer schema, or belongs to another program.
     """
     if settings.database_url is not None:
         yield _postgres(settings.database_url.get_secret_value())
@@ -80,10 +80,10 @@ def open_store(settings: Settings) -> Iterator[Database]:
 
 @contextmanager
 def open_file(path: Path) -> Iterator[Database]:
-    """Open the store in a file. Create or migrate it if necessary.
+    """Open the store in a file, creating or migrating it if necessary.
 
     Raises:
-        StorageError: It is damaged, has a newer schema, or belongs to another program.
+        StorageError: The file is damaged, has a newer schema, or belongs to another program.
     """
     with _OPENING:
         held = _HELD.get(path)
@@ -98,13 +98,13 @@ def open_file(path: Path) -> Iterator[Database]:
 
 
 def hold_store(settings: Settings) -> Callable[[], None]:
-    """Keep the store open between uses in this process, since closing it waits for the disk.
+    """Keep the store open between uses in this process, because closing it waits for the disk.
 
     Returns:
         A function that releases the store. The last release closes it.
 
     Raises:
-        StorageError: It cannot be used.
+        StorageError: The store cannot be used.
     """
     path = settings.data_dir / FILE
     with _OPENING:
@@ -128,17 +128,17 @@ _OPENING = threading.Lock()
 
 
 def has_store(settings: Settings) -> bool:
-    """Return False if nothing was ever stored."""
+    """Return False if nothing has ever been stored."""
     return settings.database_url is not None or (settings.data_dir / FILE).exists()
 
 
 def signer_of(settings: Settings) -> Signer | None:
-    """Return the signer of records; None for a shared database, which a password protects."""
+    """Return the signer of records; None for a shared database, which is protected by its password."""
     return None if settings.database_url is not None else Signer(settings.data_dir)
 
 
 def place_of(settings: Settings) -> str:
-    """Return the path of the store, or its address without the password, as `alita runs path` prints it."""
+    """Return the path of the store, or its URL without the password, as printed by `alita runs path`."""
     if settings.database_url is None:
         return str(settings.data_dir / FILE)
     return _shown(address_of(settings.database_url.get_secret_value()))
@@ -149,12 +149,12 @@ def _shown(address: URL) -> str:
 
 
 def storable(value: object) -> object:
-    """Return a value that every database accepts: in texts, characters that UTF-8 lacks are replaced."""
+    """Return a value that every database accepts. In strings, characters that UTF-8 cannot encode are replaced."""
     return value.replace("\0", "").encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 class Sqlite:
-    """The SQLite file in the user's data folder. Several processes may use it."""
+    """The SQLite file in the user's data folder. Several processes can use it at the same time."""
 
     dialect = "sqlite"
 
@@ -162,7 +162,7 @@ class Sqlite:
         self.path = path
         self.place = str(path)
         self.pid = os.getpid()
-        """The process that opened the connections. A forked process must open its own."""
+        """Id of the process that opened the connections. A forked process must open its own."""
         self.holders = 0
         self._threads = threading.RLock()
         with self._as_storage_errors():
@@ -187,7 +187,7 @@ class Sqlite:
         return require_known(self.place, revision and revision[0], tables)
 
     def _bring_up_to_date(self) -> None:
-        """Migrate the file. A new file is created without Alembic, which takes too long to import."""
+        """Migrate the file, or create the schema in a new file without Alembic, which is slow to import."""
         self._database.execute("PRAGMA journal_mode = WAL")
         with self.change():
             if not self._is_old():
@@ -211,7 +211,7 @@ class Sqlite:
             raise _unusable(self.place, self._reason(error), _OF_FILE) from None
 
     def _reason(self, error: Exception) -> str:
-        """Return the reason of an error. On a full disk, SQLite reports an I/O error if its log index cannot grow."""
+        """Return the reason for an error. SQLite reports a full disk as an I/O error if its log index cannot grow."""
         with contextlib.suppress(OSError):
             if "I/O" in str(error) and shutil.disk_usage(self.path.parent).free < _MIN_FREE_BYTES:
                 return f"the disk is full ({error})"
@@ -247,10 +247,10 @@ class Sqlite:
 
 
 def address_of(url: str) -> URL:
-    """Return the address of PostgreSQL with its driver.
+    """Return a PostgreSQL URL with its driver.
 
     Raises:
-        SettingsError: It is not such an address. The message does not quote it, since it may contain a password.
+        SettingsError: The URL is not for PostgreSQL. The message does not quote the URL, which may contain a password.
     """
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError
@@ -279,13 +279,13 @@ def _postgres(url: str) -> Postgres:
 
 @atexit.register
 def disconnect() -> None:
-    """Close the connections of this process to PostgreSQL."""
+    """Close this process's connections to PostgreSQL."""
     while _CONNECTED:
         _CONNECTED.popitem()[1].close()
 
 
 class Postgres:
-    """A PostgreSQL database, shared by several machines. Connections stay open until the process ends."""
+    """A PostgreSQL database, shared by several machines. Connections stay open until the process exits."""
 
     dialect = "postgresql"
 
@@ -317,7 +317,7 @@ class Postgres:
             self._address,
             pool_size=2,
             pool_pre_ping=True,
-            # a pooler may use another connection for each transaction: prepare and set nothing
+            # a pooler may use a different connection for each transaction, so nothing is prepared or set
             connect_args={"connect_timeout": _CONNECT_SECONDS, "prepare_threshold": None},
         )
 

@@ -1,4 +1,4 @@
-"""The journal of a run: every model, tool and web call under the hash of its input, for replay and resume."""
+"""The journal of a run: its model, tool and web calls, keyed by a hash of their input, for replay and resume."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def digest(text: str) -> str:
 
 
 class Blobs:
-    """Values by their hash, so that repeated parts of requests are stored once.
+    """A store of values keyed by hash, so that repeated parts of requests are stored only once.
 
-    In a request, each item of a list (messages, tools), each object and each long string is replaced by a reference.
+    In a request, each list item (messages, tools), each object and each long string is replaced by a reference.
     """
 
     def __init__(self, redactor: Redactor) -> None:
@@ -49,7 +49,7 @@ class Blobs:
         self._values: dict[str, Json] = {}
 
     def put(self, request: dict[str, Json]) -> tuple[dict[str, Json], list[dict[str, Json]]]:
-        """Return the request with references, and the lines to write before it."""
+        """Return the request with references, and the blob lines that must be written before it."""
         fresh: list[dict[str, Json]] = []
         return {name: self._refer(value, fresh) for name, value in request.items()}, fresh
 
@@ -88,7 +88,7 @@ SCHEMA = 1
 _SHORT = 1_000
 FILE = "journal.jsonl"
 _STEP: ContextVar[int] = ContextVar("_STEP", default=0)
-"""The later step that the current task prepares; 0 for the current step."""
+"""The step that the current task is assigned to by `ahead`; 0 for the journal's current step."""
 
 RUN_ID = re.compile(r"\d{6}-\d{6}-[0-9a-z]{4}")
 
@@ -103,7 +103,7 @@ class Record:
     """`model`, `sandbox`, `web` …"""
     key: str
     nth: int
-    """Number of earlier calls with an equal request."""
+    """Number of earlier calls with the same request."""
     request: dict[str, Json]
     """The request, with references to the journal's blobs."""
     seconds: float
@@ -136,7 +136,7 @@ class StepFinding:
 class Journal:
     """Performs calls and records them, or returns recorded results.
 
-    `call` always returns the recorded form, with keys redacted, so that a replay makes the same next request as the
+    `call` always returns the recorded output, with keys redacted, so that a replay makes the same next request as the
     run. Open a journal with `create`, `resume`, `replay` or `fork`.
     """
 
@@ -146,9 +146,9 @@ class Journal:
         self.path = path
         self._signer = signer
         self.step = 0
-        """The current step; see `begin`."""
+        """Number of the current step; see `begin`."""
         self.is_live = False
-        """True if the newest call was performed, not replayed."""
+        """True if the most recent call was performed rather than replayed."""
         origin = str(recorded[0].get("run_id")) if recorded else ""
         self.home = path.absolute().parent.parent / (origin if RUN_ID.fullmatch(origin) else path.parent.name)
         """The folder of the run that created the journal (for a fork, the first run). Recorded paths refer to it."""
@@ -178,16 +178,17 @@ class Journal:
     def resume(
         cls, path: Path, redactor: Redactor | None = None, *, failed: bool = False, signer: Signer | None = None
     ) -> Self:
-        """Open the journal of an unfinished run. Recorded calls are not made, or paid for, again.
+        """Open the journal of an unfinished run. Recorded calls are not made or paid for again.
 
-        Calls that a limit stopped are tried again. With `failed`, so are the failed calls that ended the run.
+        Calls that were stopped by a limit are retried. If `failed` is true, the failed calls that ended the run are
+        too.
         """
         file = AppendedLines.open(path)
         try:
             lines = read_lines(path)
             journal = cls(path, redactor or Redactor(), lines, signer)
             journal._file = file
-            if not lines:  # killed while its first line was written
+            if not lines:  # the run was killed while writing its first line
                 journal._write([_header(path)])
         except BaseException:
             file.close()
@@ -197,14 +198,14 @@ class Journal:
 
     @classmethod
     def replay(cls, path: Path) -> Self:
-        """Open a journal that only returns recorded results. It writes nothing."""
+        """Open a journal that only returns recorded results and writes nothing."""
         return cls(path, Redactor(), read_lines(path))
 
     @classmethod
     def fork(
         cls, source: Path, path: Path, *, until: int, redactor: Redactor | None = None, signer: Signer | None = None
     ) -> Self:
-        """Create a journal with the steps of another one up to step `until`. Later calls are performed."""
+        """Create a journal from another journal's steps up to step `until`. Later calls are performed."""
         kept = [line for line in read_lines(source) if line.get("step", 0) <= until]
         with_header = kept or [{"journal": SCHEMA}]
         journal = cls(path, redactor or Redactor(), with_header, signer)
@@ -213,12 +214,12 @@ class Journal:
         return journal
 
     async def call(self, kind: str, request: dict[str, Json], perform: Callable[[], Awaitable[Any]]) -> Json:
-        """Return the recorded output of this request. Otherwise, call `perform` and record its output.
+        """Return the recorded output of this request, or call `perform` and record its output.
 
         The request must contain everything that the output depends on.
 
         Raises:
-            AlitaError: The exception of the call, now or when it was recorded.
+            AlitaError: The call failed, now or when it was recorded.
             RunError: A replay made a request that the run did not make.
         """
         stored, fresh = self._blobs.put(request)
@@ -233,7 +234,7 @@ class Journal:
         if self._file is None:
             raise self._miss(kind)
         step = _STEP.get() or self.step
-        # written now, since another call may refer to these blobs before this call ends
+        # written now, because another call may refer to these blobs before this call ends
         self._write(fresh)
         at, started = time.time(), time.perf_counter()
         output: Json = None
@@ -252,7 +253,7 @@ class Journal:
             "kind": kind,
             "key": key,
             "nth": nth,
-            "request": self._redactor.json(stored),  # redacted; the key is the hash of the original request
+            "request": self._redactor.json(stored),  # redacted, whereas the key is the hash of the original request
             **result,
             "seconds": round(time.perf_counter() - started, 6),
             "at": round(at, 3),
@@ -263,13 +264,13 @@ class Journal:
         return output
 
     def begin(self, step: int) -> None:
-        """Start a step: the following calls belong to it, except those inside `ahead`."""
+        """Start a step. All following calls belong to it, except those inside `ahead`."""
         if not _STEP.get():
             self.step = step
 
     @contextmanager
     def ahead(self, step: int) -> Iterator[None]:
-        """Assign calls of tasks created inside to another step: a later one, or the one that asks a specialist."""
+        """Assign calls made in the `with` block to another step: a later one, or the one that asks a specialist."""
         before = _STEP.set(_STEP.get() or step)
         try:
             yield
@@ -293,13 +294,13 @@ class Journal:
             self._write([asdict(found)])
 
     def keep_transcript(self, transcript: dict[str, Json]) -> None:
-        """Append the conversation as the model saw it. Parts that the journal already has become references."""
+        """Append the conversation as the model saw it. Parts that are already in the journal become references."""
         stored, fresh = self._blobs.put(transcript)
         self._write([*fresh, {"transcript": self._redactor.json(stored)}])
 
     @property
     def transcript(self) -> dict[str, Json] | None:
-        """Return the newest transcript in the file when it was opened."""
+        """The newest transcript that the file contained when it was opened."""
         return None if self._transcript is None else self._blobs.expand(self._transcript)
 
     def _in_short(self, text: str) -> str:
@@ -308,7 +309,7 @@ class Journal:
 
     @property
     def seconds(self) -> float:
-        """The duration of the recorded calls in seconds. Parallel calls count once."""
+        """Total duration of the recorded calls in seconds. Time when calls overlap counts once."""
         took, end = 0.0, 0.0
         for record in sorted(self._loaded, key=lambda r: r.at or 0.0):
             begin = max(record.at or 0.0, end) if record.at else end
@@ -317,17 +318,17 @@ class Journal:
         return took
 
     def holds(self, kind: str, request: dict[str, Json]) -> bool:
-        """Return True if the next call with this request is recorded."""
+        """Return True if the result of the next call with this request is recorded."""
         stored, _ = Blobs(self._redactor).put(request)
         key = digest(kind + canonical(stored))
         return (key, self._asked[key]) in self._by_key
 
     def knows(self, kind: str) -> bool:
-        """Return True if the file had calls of this kind when it was opened."""
+        """Return True if the file contained calls of this kind when it was opened."""
         return any(record.kind == kind for record in self._loaded)
 
     def records(self) -> Iterator[Record]:
-        """Return all calls of the run, oldest first, with complete requests."""
+        """Yield all calls of the run, oldest first, with complete requests."""
         for record in sorted(self._by_key.values(), key=lambda r: r.seq):
             yield replace(record, request=self._blobs.expand(record.request))
 
@@ -352,9 +353,9 @@ class Journal:
         }
 
     def _forget_failures(self, *, ended: bool) -> None:
-        """Drop calls that a limit stopped, since it may be higher now. With `ended`, drop the last failures too.
+        """Drop calls stopped by a limit, which may be higher now. If `ended` is true, drop the last failures too.
 
-        The failures are at the end of the journal, among successful calls that ran in parallel.
+        These failures are at the end of the journal, among successful calls that ran in parallel.
         """
         stopped = [key for key, r in self._by_key.items() if r.error and r.error["type"] == StoppedError.__name__]
         for key in stopped:
@@ -393,7 +394,7 @@ def _load(lines: list[dict[str, Json]], blobs: Blobs) -> Iterator[Record]:
 
 
 def _restored(error: dict[str, Json]) -> AlitaError:
-    """Return an error of the recorded type. All web problems have the same type."""
+    """Recreate an error with its recorded type. All web problems have the same type."""
     if reason := error.get("reason"):
         return WebProblem(reason, error["message"], remedy=error["remedy"])
     kinds: list[type[AlitaError]] = [AlitaError]

@@ -1,4 +1,4 @@
-"""Append-only JSON Lines files: one writer at a time, whole lines, repaired after a crash."""
+"""Append-only JSON Lines files with one writer at a time. A line that was cut off by a crash is removed."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from mcp_tools.tool import Json
 
 SYNC_AFTER_SECONDS = 0.05
 _PLAIN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-"""Flags for opening files that others may have created: do not follow links, do not wait for pipes."""
+"""Flags for opening files that others may have created: do not follow links or block on pipes."""
 
 
 class AppendedLines:
     """A JSON Lines file, opened for appending.
 
-    When `append` returns, the operating system has the line, so a killed process loses nothing. Against a power cut, a
-    thread syncs all lines of the last 50 ms together; `aclose` waits for the last sync.
+    When `append` returns, the operating system has the lines, so nothing is lost if the process is killed. To survive
+    power failures, a thread syncs the lines written in the last 50 ms together; `aclose` waits for the last sync.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
@@ -44,8 +44,8 @@ class AppendedLines:
         """Open or create the file, and lock it for this process.
 
         Raises:
-            RunError: Another process writes to it.
-            StorageError: It cannot be written.
+            RunError: Another process is writing to the file.
+                StorageError: The file cannot be written.
         """
         with writing(path):
             private_folder(path.parent)
@@ -67,10 +67,10 @@ class AppendedLines:
         return cls(path, descriptor)
 
     def append(self, lines: Iterable[Json], *, synced: bool = False) -> None:
-        """Write all lines or none. With `synced`, also sync the file to the disk.
+        """Write all lines or none. If `synced` is true, also sync the file to disk.
 
         Raises:
-            StorageError: The disk is full or the file cannot be written. Every later call raises it too, since
+            StorageError: The disk is full or the file cannot be written. All later calls raise this error too, because
                 later lines refer to earlier ones.
         """
         if self._broken is not None:
@@ -80,7 +80,7 @@ class AppendedLines:
         try:
             with writing(self.path):
                 rest = memoryview(raw)
-                while rest:  # a write may be cut short by a signal, or by a full disk, for which the next write raises
+                while rest:  # a signal or a full disk can cut a write short; on a full disk, the next write raises
                     rest = rest[os.write(self._descriptor, rest) :]
                 if synced:
                     os.fdatasync(self._descriptor)
@@ -108,10 +108,10 @@ class AppendedLines:
         self._syncing.add_done_callback(self._synced)
 
     async def synced(self) -> None:
-        """Wait until all lines so far are on the disk. Concurrent callers share a sync.
+        """Wait until all lines written so far are on disk. Concurrent callers share a sync.
 
         Raises:
-            StorageError: The disk is full or broken.
+            StorageError: The disk is full or faulty.
         """
         if self._syncing is not None:  # this sync may have started before the newest line
             await asyncio.wait([self._syncing])
@@ -131,10 +131,10 @@ class AppendedLines:
     def _synced(self, future: asyncio.Future[None]) -> None:
         self._syncing = None
         if not future.cancelled():
-            future.exception()  # reported by the last sync
+            future.exception()  # the last sync reports this error
 
     async def aclose(self) -> None:
-        """Wait until everything is on the disk, then close the file."""
+        """Wait until everything is on disk, then close the file."""
         if self._due is not None:
             self._due.cancel()
             self._due = None
@@ -156,10 +156,10 @@ class AppendedLines:
 
 
 def read_lines(path: Path) -> list[dict[str, Json]]:
-    """Return the lines of a file. An incomplete last line is left out.
+    """Return the lines of a file without an incomplete last line.
 
     Raises:
-        RunError: The file is missing, or a line before the last is damaged.
+        RunError: The file is missing, or a line other than the last is damaged.
     """
     with os_errors_as(RunError, f"{path} cannot be read"):
         raw = read_small(path, JOURNAL)
@@ -170,7 +170,7 @@ def read_lines(path: Path) -> list[dict[str, Json]]:
 
 
 def whole_lines(raw: bytes) -> tuple[list[dict[str, Json]], int]:
-    """Return the lines before the first damaged one, and the number of that line, or 0."""
+    """Return the lines before the first damaged line, and the number of the damaged line, or 0 if there is none."""
     lines: list[dict[str, Json]] = []
     for number, line in enumerate(raw.split(b"\n")[:-1], start=1):
         try:
@@ -185,11 +185,11 @@ def whole_lines(raw: bytes) -> tuple[list[dict[str, Json]], int]:
 
 @contextmanager
 def locked_against_writers(path: Path, lock: int = fcntl.LOCK_EX) -> Iterator[bool]:
-    """Lock a file against writers. Yields False if another process writes to it."""
+    """Lock a file against writers. Yields False if another process is writing to it."""
     try:
         descriptor = os.open(path, os.O_RDONLY | _PLAIN)
     except OSError:
-        yield True  # there is no file to protect
+        yield True  # the file does not exist
         return
     try:
         fcntl.flock(descriptor, lock | fcntl.LOCK_NB)
@@ -208,7 +208,7 @@ def is_locked(path: Path) -> bool:
 
 
 def _drop_torn_line(descriptor: int) -> None:
-    """Remove what a crash left after the last whole line: part of a line, or a line that is not JSON."""
+    """Remove a partial or invalid last line that was left by a crash."""
     size = os.fstat(descriptor).st_size
     if size > JOURNAL:
         return  # unreadable, so it is left unchanged

@@ -25,10 +25,10 @@ def _upgrade(connection: Connection) -> None:
 
 
 def migrate_sqlite(path: Path) -> None:
-    """Migrate a file. A second process waits, then finds it migrated.
+    """Migrate a file. If two processes try, the second one waits and finds the file migrated.
 
     Raises:
-        sqlite3.Error: The file cannot be written. It is unchanged.
+        sqlite3.Error: The file cannot be written and is unchanged.
     """
     engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
 
@@ -48,7 +48,7 @@ def migrate_sqlite(path: Path) -> None:
 
 
 def migrate_postgres(engine: Engine, place: str) -> None:
-    """Create or migrate the schema `alita`. A second process waits, then finds it migrated.
+    """Create or migrate the schema `alita`. If two processes try, the second one waits and finds the schema migrated.
 
     Raises:
         StorageError: The schema belongs to another program, or is from a newer version of alita.

@@ -1,7 +1,7 @@
-"""The list of runs made on this machine. It is outside the folder of runs, so that a run from an archive is not on it.
+"""The list of runs made on this machine. It is stored outside the runs folder, so that an unpacked run is not listed.
 
-A run from elsewhere can be listed, shown and replayed. Resuming it would send the user's key and files to its endpoint,
-and treat its decisions as the user's.
+A run from elsewhere can be listed, shown and replayed. Resuming one would send the user's key and files to the run's
+endpoint, and treat decisions recorded in the run as the user's own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DIGEST = 64
 
 
 class OwnRuns:
-    """The runs in one folder that were made here or that the user trusts."""
+    """The runs in a folder that were made on this machine or are trusted by the user."""
 
     def __init__(self, settings: Settings) -> None:
         self.runs = settings.runs_dir
@@ -38,13 +38,13 @@ class OwnRuns:
         self.signer = Signer(settings.data_dir)
 
     def has(self, run: Run) -> bool:
-        """Return True if a run was made here, with the same question, files, configuration and calls."""
+        """Return True if a run was made or trusted here and its question, files, settings and calls are unchanged."""
         with contextlib.suppress(OSError):
             return read_small(self._folder / run.run_id, _DIGEST) == _digest(run) and self.wrote_journal(run.run_id)
         return False
 
     def wrote_journal(self, run_id: str) -> bool:
-        """Return True if every line of a run's journal was signed here, or the journal cannot be read."""
+        """Return True if every line of a run's journal was signed on this machine, or if the journal cannot be read."""
         try:
             lines, _ = whole_lines(read_small(journal_path(self.runs, run_id), JOURNAL, follow=False))
         except OSError:
@@ -52,10 +52,10 @@ class OwnRuns:
         return all(self.signer.holds(run_id, line) for line in lines)
 
     def trust(self, run: Run) -> None:
-        """Trust a run from elsewhere as if it was made here.
+        """Trust a run from elsewhere as if it had been made here.
 
         Raises:
-            RunError: Its folder contains a link, or another process writes its journal.
+            RunError: The run's folder contains a link, or another process is writing the run's journal.
             StorageError: The folder cannot be written.
         """
         require_no_links(self.runs / run.run_id)
@@ -70,7 +70,7 @@ class OwnRuns:
         self.note(run)
 
     def note(self, run: Run) -> None:
-        """Note that a run was made here.
+        """Add a run that was made here to the list.
 
         Raises:
             StorageError: The folder cannot be written.
@@ -86,10 +86,10 @@ class OwnRuns:
                 (self._folder / run_id).unlink()
 
     def require(self, run: Run) -> None:
-        """Check a run before it makes calls.
+        """Check that a run may make calls.
 
         Raises:
-            RunError: It was not made here and the user does not trust it, or its folder contains a link.
+            RunError: The run was not made here and is not trusted by the user, or its folder contains a link.
         """
         require_no_links(self.runs / run.run_id)
         if not self.has(run):
@@ -100,7 +100,7 @@ class OwnRuns:
 
 
 def what_it_would_do(run: Run) -> str:
-    """Return the consequences of resuming a run from elsewhere, on one line."""
+    """Describe the consequences of resuming a run from elsewhere on one line."""
     configuration = run.configuration
     others = [
         f"{name} = {configuration[name]}"
@@ -120,10 +120,10 @@ def what_it_would_do(run: Run) -> str:
 
 
 def require_no_links(folder: Path) -> None:
-    """Check that the folder of a run is not a link and contains none, since writing to a link changes another file.
+    """Check that a run's folder is not a link and contains no links, because writing to a link changes another file.
 
     Raises:
-        RunError: There is a link, or the folder cannot be read.
+        RunError: A link was found, or the folder cannot be read.
     """
     places = [folder]
     while places:

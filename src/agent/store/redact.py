@@ -1,4 +1,4 @@
-"""Removes keys (secrets) from everything that is stored or shown."""
+"""Removes API keys and other secrets from everything that is stored or shown."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from mcp_tools.tool import Json
 
 REDACTED = "[redacted]"
 MIN_SECRET_CHARS = 8
-"""Shorter values are placeholders such as `none`. Replacing them would damage ordinary text."""
+"""Minimum length of a secret. Shorter values are placeholders such as `none`, and replacing them would damage other
+text."""
 
 _KEY_SHAPES = re.compile(
-    r"(?:\b|(?<=\\[bfnrt])|(?<=\\u[0-9a-f]{4}))(?:"  # in JSON, a newline before a key ends in a letter: \n
-    r"sk-[A-Za-z0-9_-]{20,}"  # OpenAI, and providers that use its form
+    r"(?:\b|(?<=\\[bfnrt])|(?<=\\u[0-9a-f]{4}))(?:"  # a JSON escape before a key ends in a letter or digit: \n
+    r"sk-[A-Za-z0-9_-]{20,}"  # OpenAI, and providers whose keys have the same format
     r"|hf_[A-Za-z0-9]{20,}"
     r"|fc-[0-9a-f]{32}\b"  # Firecrawl
     r"|tvly-[A-Za-z0-9_-]{20,}"
@@ -25,14 +26,14 @@ _KEY_SHAPES = re.compile(
 )
 
 _KEY_BEGINNINGS = ("sk-", "hf_", "fc-", "tvly-", "AIza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_")
-"""Every match contains one of these texts. Searching for them first is a hundred times faster."""
+"""Every match contains one of these strings. Searching for them first is a hundred times faster."""
 _KEY_BEGUN = re.compile(r"\\?[A-Za-z0-9_-]+\Z")
-"""A possible beginning of a key, at the end of a text."""
+"""Matches a possible beginning of a key at the end of a text."""
 _Value = TypeVar("_Value")
 
 
 class Redactor:
-    """Replaces known keys, and texts that look like keys."""
+    """Replaces known keys and anything that looks like a key."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = {s for s in secrets if len(s) >= MIN_SECRET_CHARS}
@@ -41,19 +42,19 @@ class Redactor:
         self._secrets = sorted(known | escaped, key=len, reverse=True)
 
     def text(self, text: str) -> str:
-        """The text without keys."""
+        """Return a text without keys."""
         for secret in self._secrets:
             text = text.replace(secret, REDACTED)
         return _KEY_SHAPES.sub(REDACTED, text) if any(map(text.__contains__, _KEY_BEGINNINGS)) else text
 
     def json(self, value: Json) -> Json:
-        """Return a JSON value without keys; the same object if it contains none."""
+        """Return a JSON value without keys, or the same object if it contains no keys."""
         text = json.dumps(value, ensure_ascii=False)
         clean = self.text(text)
         return value if clean == text else json.loads(clean)
 
     def values(self, value: _Value) -> _Value:
-        """Return a value without keys, at any depth of dataclasses, dicts and sequences."""
+        """Return a value without keys. Dataclasses, dicts and sequences are searched at any depth."""
         clean: _Value = self._values(value)
         return clean
 
@@ -72,7 +73,7 @@ class Redactor:
         return value
 
     def settled(self, text: str) -> int:
-        """Return the number of characters that cannot be part of a key, however the text continues."""
+        """Return the number of leading characters that cannot belong to a key, however the text continues."""
         begun = _KEY_BEGUN.search(text)
         end = begun.start() if begun else len(text)
         for secret in self._secrets:
@@ -92,14 +93,14 @@ class Redactor:
 
 
 class RedactedStream:
-    """Removes keys from a text that arrives in pieces, including keys that are split between pieces."""
+    """Removes keys from a text that arrives in chunks, even if a key is split between chunks."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._held = ""
 
     def add(self, piece: str) -> str:
-        """Add a piece, and return the text that is now safe to show."""
+        """Add a chunk, and return the text that is now safe to show."""
         self._held += piece
         end = self._redactor.settled(self._held)
         ready, self._held = self._held[:end], self._held[end:]

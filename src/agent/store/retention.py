@@ -1,7 +1,7 @@
 """Removes old runs, and exports a run as an archive.
 
-A run is removed by renaming its folder, so that a kill never leaves half a run. The next removal deletes what a killed
-one left.
+A run is removed by first renaming its folder, so that a killed process never leaves half a run. The next removal
+deletes any folders that were left behind.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ if TYPE_CHECKING:
 
 _REMOVED = ".removed-"
 _MIN_IDLE_SECONDS = 60.0
-"""After a run ends, its session may need this time to save it."""
+"""Runs that ended more recently than this are kept, because their session may not be saved yet."""
 _EVERY = 24 * 3600.0
 _MAX_SECONDS = 1.0
-"""Time for removing runs during one question. The rest is removed with the next question."""
+"""Maximum time spent on removing runs per question. The remaining runs are removed with the next question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """The result of a removal or a dry run."""
+    """The result of a removal or of a dry run."""
 
     removed: tuple[str, ...]
     kept: dict[str, str]
-    """Runs over the limit that are kept, each with the reason."""
+    """Runs beyond the limit that are kept, each with the reason."""
     size: int
     is_whole: bool = True
-    """False if the time was too short to remove all."""
+    """False if time ran out before all runs were removed."""
 
 
 def prune(
@@ -66,11 +66,11 @@ def prune(
     """Remove runs, except those that are running, can be resumed, or are needed by a session or another run.
 
     Args:
-        settings: The folder of runs, and the store with the sessions.
+        settings: The settings, which name the runs folder and the store with the sessions.
         keep: Number of newest runs to keep.
-        older: Remove only runs that began at least this many seconds ago.
-        dry_run: True to remove nothing.
-        seconds: Time after which to stop.
+        older: Remove only runs that started at least this many seconds ago.
+        dry_run: True to only report the runs that would be removed.
+        seconds: Maximum time for the removal, in seconds.
 
     Raises:
         StorageError: A run cannot be removed, or the store cannot be read.
@@ -91,7 +91,7 @@ def prune(
             whole = False
             break
         with locked_against_writers(journal_path(runs, run_id)) as is_free:
-            if not (runs / run_id).is_dir():  # another process has removed it
+            if not (runs / run_id).is_dir():  # already removed by another process
                 continue
             reason = needed.get(run_id) or (_reason(runs, run_id) if is_free else "it is running")
             if reason:
@@ -99,7 +99,7 @@ def prune(
                 continue
             bytes_of_it = _size(runs / run_id)
             if not dry_run:
-                notes.add(run_id)  # the store drops it when it next catches up
+                notes.add(run_id)  # the index drops the run when it next catches up
             if dry_run or _remove(runs, run_id):
                 size += bytes_of_it
                 removed.append(run_id)
@@ -107,7 +107,7 @@ def prune(
 
 
 def prune_daily(settings: Settings) -> str:
-    """Once a day, remove runs beyond the setting `keep_runs`, and expired answers.
+    """Once a day, remove runs beyond the `keep_runs` setting and expired answers.
 
     Returns:
         A sentence about the removed runs; empty if none were removed.
@@ -123,7 +123,7 @@ def prune_daily(settings: Settings) -> str:
         if settings.keep_runs != "all":
             keep, older = limits_of(settings.keep_runs)
             found = prune(settings, keep=keep, older=older, seconds=_MAX_SECONDS)
-    except (StorageError, SettingsError):  # tried again with the next question
+    except (StorageError, SettingsError):  # retried with the next question
         return ""
     OwnRuns(settings).sweep()
     for places in ("libraries", "benchmarks"):
@@ -137,12 +137,12 @@ def prune_daily(settings: Settings) -> str:
 
 
 def limits_of(keep_runs: str) -> tuple[int | None, float | None]:
-    """Return the number of runs to keep, or their maximum age in seconds; the other value is None."""
+    """Return the number of runs to keep and their maximum age in seconds. One of the two is None."""
     return (int(keep_runs), None) if keep_runs.isdecimal() else (None, seconds_of(keep_runs))
 
 
 def describe_removal(pruned: Pruned, *, dry_run: bool = False) -> str:
-    """Describe a removal in a sentence without a full stop."""
+    """Describe a removal in one sentence without a trailing period."""
     count = len(pruned.removed)
     runs = f"{count} {'run' if count == 1 else 'runs'}"
     first = f" from {_day(pruned.removed[0])} to {_day(pruned.removed[-1])}" if count else ""
@@ -150,13 +150,13 @@ def describe_removal(pruned: Pruned, *, dry_run: bool = False) -> str:
 
 
 def export(runs: Path, run_id: str, target: Path) -> list[str]:
-    """Write a run to an archive, with the runs that it was forked from or keeps files in.
+    """Write a run to an archive, together with the runs that it was forked from or that hold its files.
 
     Returns:
         The ids of the runs in the archive.
 
     Raises:
-        RunError: A run is still running, or cannot be read.
+        RunError: One of the runs is still running, or cannot be read.
         StorageError: The archive cannot be written.
     """
     ids, run = [run_id], load_run(runs, run_id)
@@ -172,7 +172,7 @@ def export(runs: Path, run_id: str, target: Path) -> list[str]:
             try:
                 archive.add(runs / each, each, filter=_without_owner)
             except OSError as error:
-                if error.filename is None:  # the error is about the archive, such as a full disk
+                if error.filename is None:  # the error concerns the archive, for example if the disk is full
                     raise
                 problem = f"The run {each} cannot be read: {error.filename}: {error.strerror}."
                 raise RunError(problem, remedy="Correct its permissions.") from None
@@ -180,7 +180,7 @@ def export(runs: Path, run_id: str, target: Path) -> list[str]:
 
 
 def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Remove the owner from a member of the archive, and the user's folder from links. Drop links that lead outside."""
+    """Remove the owner from an archive member. Leave out links and the copy of the user's folder."""
     if member.name.count("/") and member.name.split("/")[1] in (COPIED_FOLDER, MANIFEST, REMOVED_FILES):
         return None
     member.uid = member.gid = 0
@@ -189,7 +189,7 @@ def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
 
 
 def begun(run_id: str) -> float:
-    """Return the start time in a run's id, in seconds since 1970; the current time if the id has none."""
+    """Return the Unix time at which a run started, parsed from its id; the current time if the id contains none."""
     try:
         return float(calendar.timegm(time.strptime(run_id[:13], "%y%m%d-%H%M%S")))
     except ValueError:
@@ -201,7 +201,7 @@ def _day(run_id: str) -> str:
 
 
 def _needed(settings: Settings, staying: Collection[str]) -> dict[str, str]:
-    """Return the runs that sessions or the runs in `staying` need, each with the reason."""
+    """Return the runs that are needed by a session or by a run in `staying`, each with the reason."""
     runs = settings.runs_dir
     found = {run_id: f"the session {session} refers to it" for run_id, session in runs_in_sessions(settings).items()}
     for run_id in [*staying, *found]:
@@ -214,7 +214,7 @@ def _needed(settings: Settings, staying: Collection[str]) -> dict[str, str]:
 
 
 def _before(runs: Path, run_id: str) -> tuple[str, str] | None:
-    """Return the run that another was forked from or keeps its files in, and the reason in words."""
+    """Return the run that another run was forked from or that holds its files, with the reason in words."""
     try:
         record = json_of(read_small(runs / run_id / FILE, RECORD))
         parent, home = record["parent"], record["configuration"].get(HOME)
@@ -226,7 +226,7 @@ def _before(runs: Path, run_id: str) -> tuple[str, str] | None:
 
 
 def _reason(runs: Path, run_id: str) -> str:
-    """Return the reason for keeping an idle run; empty if it can be removed."""
+    """Return the reason for keeping a run; an empty string if it can be removed."""
     path = runs / run_id / FILE
     try:
         if time.time() - path.stat().st_mtime < _MIN_IDLE_SECONDS:
@@ -238,7 +238,7 @@ def _reason(runs: Path, run_id: str) -> str:
 
 
 def _size(folder: Path) -> int:
-    """Return the size of the files in a folder, in bytes. Files that vanish meanwhile count as 0."""
+    """Return the total size of the files in a folder, in bytes. Files that disappear meanwhile count as 0."""
     size = 0
     for place, _, names in os.walk(folder):
         for name in names:
@@ -248,7 +248,7 @@ def _size(folder: Path) -> int:
 
 
 def _remove(runs: Path, run_id: str) -> bool:
-    """Remove a run. Return False if another process was faster."""
+    """Remove a run. Return False if another process has already removed it."""
     gone = runs / f"{_REMOVED}{run_id}"
     with writing(runs):
         try:
@@ -260,6 +260,6 @@ def _remove(runs: Path, run_id: str) -> bool:
 
 
 def _sweep(runs: Path) -> None:
-    """Delete what a killed removal left."""
+    """Delete the folders left behind by killed removals."""
     for folder in runs.glob(f"{_REMOVED}*"):
         shutil.rmtree(folder, ignore_errors=True)

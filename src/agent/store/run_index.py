@@ -1,8 +1,8 @@
 """Indexes runs and their steps in the store.
 
-The folders of runs are authoritative: the index can be rebuilt from them. Before a run opens its journal, a small file
-notes it as changed; the note is deleted when the finished run is in the index. After a kill at any moment, the next
-process that opens the store finds the note and reads the folder.
+The run folders are authoritative: the index can be rebuilt from them. Before a run opens its journal, a small file
+marks the run as changed; this note is deleted once the finished run is in the index. If the process is killed in
+between, the next process that opens the store finds the note and reads the run's folder.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from mcp_tools.tool import Json
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
 
-_BATCH_RUNS = 200  # per transaction
+_BATCH_RUNS = 200  # runs per transaction
 _MOST_WORDS = 200_000
-"""Limit of the indexed text of a run in PostgreSQL, which accepts a megabyte of words."""
+"""Maximum size of a run's indexed text. PostgreSQL accepts at most a megabyte of words."""
 _STEP = b'{"step":'
-"""Beginning of journal lines with the action or result of a step."""
+"""Start of journal lines that contain the action or result of a step."""
 _MIN_PREFIX_CHARS = 3
-"""Longer search words also match words that begin with them."""
+"""Search words of at least this length also match longer words that begin with them."""
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 _INSERT = """
 INSERT INTO runs (number, place, run_id, status, started, seconds, model, question, answer, cost, parent, follows,
@@ -59,14 +59,14 @@ _SEARCH = {
 
 
 class Notes:
-    """Notes about runs that changed, so that their rows in the store may be outdated."""
+    """Notes about changed runs, whose rows in the store may be out of date."""
 
     def __init__(self, settings: Settings) -> None:
         place = hashlib.sha256(os.fsencode(settings.runs_dir.resolve())).hexdigest()[:24]
         self._folder = settings.data_dir / "unindexed" / place
 
     def add(self, run_id: str) -> None:
-        """Note a run. If the disk is full, a new run is still found when the whole folder is compared."""
+        """Note a run. If the note cannot be written, the run is found when the whole folder is next compared."""
         with contextlib.suppress(OSError):
             private_folder(self._folder)
             (self._folder / run_id).touch(0o600)
@@ -92,12 +92,12 @@ class RunIndex:
         self._notes = Notes(settings)
         self._redactor = Redactor(settings.secrets)
         self.place = f"{socket.gethostname()}:{settings.runs_dir.resolve()}"
-        """Machine and folder of these runs. Other machines may use the same store."""
+        """Host name and folder of these runs. Other machines may use the same store."""
 
     def catch_up(self, *, whole: bool = True) -> list[RunError]:
         """Update the index with the runs that were noted as changed.
 
-        With `whole`, runs that other programs added to the folder, or removed from it, are found too.
+        If `whole` is true, also find runs that other programs added to the folder or removed from it.
 
         Returns:
             A sentence about each run that cannot be read.
@@ -133,12 +133,14 @@ class RunIndex:
         return flaws
 
     def newest(self, limit: int) -> list[dict[str, Json]]:
-        """Return the newest runs of all machines and folders, in the form of `run.json`."""
+        """Return the newest runs of all machines and folders, in the format of `run.json`."""
         found = self._rows("SELECT record FROM runs ORDER BY number DESC LIMIT :most", most=limit)
         return [json.loads(record) for (record,) in found]
 
     def elsewhere(self, run_id: str) -> dict[str, Json] | None:
-        """Return a run of another machine or folder, with `place` and `steps`. Part of its id is enough.
+        """Return a run of another machine or folder, with its `place` and `steps`; None if there is none.
+
+        The beginning or end of the run's id is enough.
 
         Raises:
             RunError: Several runs match.
@@ -153,7 +155,7 @@ class RunIndex:
         return {**json.loads(record), "place": place, "steps": [dict(zip(names, one, strict=True)) for one in steps]}
 
     def search(self, text: str, limit: int) -> list[dict[str, Json]]:
-        """Return the newest runs with all these words in question, answer or steps.
+        """Return the newest runs that contain all given words in their question, answer or steps.
 
         A word of three or more letters also matches longer words that begin with it.
         """
@@ -169,7 +171,7 @@ class RunIndex:
         return [json.loads(record) for (record,) in found]
 
     def _index(self, run_id: str) -> bool:
-        """Write the rows of a run from its folder. Return False if it is still running."""
+        """Write a run's rows from its folder. Return False if the run is still in progress."""
         run = load_run(self._runs, run_id) if (self._runs / run_id).is_dir() else None
         steps = [] if run is None else self._redactor.json(list(_steps(self._runs, run_id)))
         number = self._delete_rows(run_id)
@@ -190,7 +192,7 @@ class RunIndex:
         return run.status != "running"
 
     def _delete_rows(self, run_id: str) -> int | None:
-        """Delete the rows of a run, and return its number."""
+        """Delete a run's rows, and return its number in the store."""
         found = self._rows("SELECT number FROM runs WHERE place = :place AND run_id = :run_id", run_id=run_id)
         if not found:
             return None
@@ -224,7 +226,7 @@ class RunIndex:
         return int(found[0][0]) if found else 0
 
     def _stamp(self) -> int:
-        """Return a stamp that changes when a run's folder is added or removed; never 0."""
+        """Return a nonzero number that changes when a run folder is added or removed."""
         with contextlib.suppress(OSError):
             return self._runs.stat().st_mtime_ns
         return 1
@@ -237,7 +239,7 @@ class RunIndex:
 
 @contextlib.contextmanager
 def indexed(settings: Settings) -> Iterator[tuple[RunIndex, list[str]]]:
-    """Return the index, updated from the whole folder, and sentences about runs that cannot be read.
+    """Return the index, updated from the whole folder, and a sentence about each unreadable run.
 
     Raises:
         StorageError: The store cannot be read.
@@ -262,7 +264,7 @@ def index_run(settings: Settings) -> None:
 
 
 def _number_of(run_id: str) -> int:
-    """Return a number for a run id, with the same order."""
+    """Return a number for a run id. The numbers sort in the same order as the ids."""
     number = int(run_id[:6] + run_id[7:13])
     for letter in run_id[14:]:
         number = number * 32 + max(_LETTERS.find(letter), 0)
@@ -292,11 +294,11 @@ def _step_lines(runs: Path, run_id: str) -> Iterable[dict[str, Json]]:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text in lower case. A word is a sequence of letters and digits, as in both databases."""
+    """Return the words of a text in lower case. As in both databases, a word is a sequence of letters and digits."""
     return re.findall(r"[^\W_]+", unicodedata.normalize("NFC", text.lower()))
 
 
 def _folded(text: str) -> str:
-    """Return a text without accents, since PostgreSQL only finds exact spellings."""
+    """Return a text without accents, because PostgreSQL only finds exact spellings."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return " ".join(_words(plain))

@@ -1,4 +1,4 @@
-"""The log of all runs: one file per day, with a JSON line for each event and the id of its run."""
+"""The log of all runs: one file per day, with one JSON line per event, including the run's id."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _OF_ANSWER = ("status", "model", "steps", "actions", "seconds", "limit", "usage"
 
 
 class RunLog:
-    """Appends events to today's file, which processes may share. A failed write does not end the run.
+    """Appends events to today's file, which processes can share. A failed write does not end the run.
 
     Args:
-        folder: The folder of the files `2026-11-25.log`. Only the user may read them.
-        days: Number of days to keep. With 0, nothing is written.
+        folder: Folder of the log files, such as `2026-11-25.log`. Only the user can read them.
+        days: Number of days for which files are kept. If 0, nothing is written.
     """
 
     def __init__(self, folder: Path, days: int) -> None:
@@ -37,21 +37,21 @@ class RunLog:
         self._has_failed = False
 
     def write(self, event: Event) -> str:
-        """Write an event, which must not contain keys.
+        """Write an event. It must not contain keys.
 
         Returns:
-            The reason if this is the first write that failed; else an empty text.
+            The reason if the write failed for the first time, otherwise an empty string.
         """
         if isinstance(event, RunStarted):
             self._run_id = event.run_id
-        elif isinstance(event, RunFinished):  # without a RunStarted before it if no run was needed
+        elif isinstance(event, RunFinished):  # not preceded by RunStarted if no run was needed
             self._run_id = event.answer.run_id
         if isinstance(event, AnswerWritten) or (isinstance(event, ModelStarting) and event.fraction is not None):
             return ""
         return self._append(event.kind, _facts(event))
 
     def fail(self, error: str, message: str) -> str:
-        """Write that the run ended without an answer. Returns the same as `write`."""
+        """Write an event for a run that ended without an answer. Return the same value as `write`."""
         return self._append("run_failed", {"error": error, "message": message})
 
     def _append(self, kind: str, facts: dict[str, Any]) -> str:
@@ -85,7 +85,7 @@ class RunLog:
 
 
 def _facts(event: Event) -> dict[str, Json]:
-    """Return the fields of an event without questions and findings; of an answer, only its calls, tokens and time."""
+    """Return an event's fields without questions and findings. Of an answer, only calls, tokens and time remain."""
     if isinstance(event, Note | Warned | ModelStarting):
         return {"text": event.text}
     if isinstance(event, RunFinished):

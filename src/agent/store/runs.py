@@ -1,4 +1,4 @@
-"""The folders of runs. `run.json` has the question, its files and settings, and the outcome."""
+"""The folders of runs. `run.json` contains the question, its files and settings, and the outcome."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def new_id(now: float | None = None) -> str:
-    """Return a new run id, such as `261121-104055-k3f9`. It sorts by time, to a millisecond, and is easy to type."""
+    """Return a new run id, such as `261121-104055-k3f9`. Ids sort by time, to the millisecond, and are easy to type."""
     now = time.time() if now is None else now
     stamp = time.strftime("%y%m%d-%H%M%S", time.gmtime(now))
     first, second = divmod(int(now % 1 * 1024), 32)
@@ -42,7 +42,7 @@ def new_id(now: float | None = None) -> str:
 
 
 def fitting_id(wanted: str, known: Sequence[str], *, noun: str, error: type[UserError]) -> str:
-    """Return the only id that equals, begins with or ends with the given text.
+    """Return the one id that equals, begins with or ends with the given text.
 
     Args:
         wanted: The text from the user.
@@ -89,12 +89,12 @@ class Run:
     started: float
     files: tuple[InputFile, ...] = ()
     configuration: dict[str, str] = field(default_factory=dict)
-    """Everything that the answer depends on: models, endpoint, limits and library."""
+    """Settings that affect the answer: models, endpoint, limits, library and so on."""
     status: str = "running"
     """`running`, `interrupted` (can be resumed), or the status of the answer."""
     answer: Answer | None = None
     parent: str | None = None
-    """The run that this one was forked from."""
+    """Id of the run that this one was forked from."""
 
     def as_json(self) -> dict[str, Json]:
         """Return the content of `run.json`."""
@@ -144,16 +144,16 @@ def save_run(runs: Path, run: Run) -> None:
 
 
 def save_traceback(runs: Path, run: Run, text: str) -> None:
-    """Write the traceback of a bug into the folder of the run. A full disk does not hide the bug."""
+    """Write the traceback of a bug into the run's folder. If that fails, the bug itself is still reported."""
     with contextlib.suppress(StorageError):
         write_file(runs / run.run_id / TRACEBACK, text)
 
 
 def load_run(runs: Path, run_id: str) -> Run:
-    """Read a run. If its process died without an answer, its status is `interrupted`.
+    """Read a run. If its process died before the answer, its status is `interrupted`.
 
     Raises:
-        RunError: Its `run.json` is missing or damaged.
+        RunError: The run's `run.json` is missing or damaged.
     """
     path = runs / run_id / FILE
     try:
@@ -176,7 +176,7 @@ def load_run(runs: Path, run_id: str) -> Run:
 
 
 def _checked(run_id: str, data: Json) -> Run:
-    """Check the content of a `run.json`, and return the run. Its id is the name of its folder."""
+    """Check the content of a `run.json`, and return the run. A run's id is the name of its folder."""
     from pydantic import ValidationError
 
     if not isinstance(data, dict):
@@ -203,7 +203,7 @@ def _form() -> TypeAdapter[Run]:
 
 
 def list_runs(runs: Path, *, limit: int | None = None, flaws: list[RunError] | None = None) -> list[Run]:
-    """Return runs, newest first. A sentence about each unreadable run is added to `flaws`."""
+    """Return runs, newest first. A sentence about each unreadable run is appended to `flaws`."""
     found: list[Run] = []
     for run_id in reversed(ids_in(runs)):
         if limit is not None and len(found) >= limit:
@@ -235,7 +235,7 @@ def find_unfinished(runs: Path, run_id: str | None = None, *, own: Callable[[Run
     """Return the run that `alita resume` continues; by default, the newest unfinished run made here.
 
     Raises:
-        RunError: There is no such run, or it is finished.
+        RunError: There is no such run, or the run is finished.
     """
     if run_id is not None:
         found = find_run(runs, run_id)
@@ -254,10 +254,10 @@ def journal_path(runs: Path, run_id: str) -> Path:
 
 
 def describe_file(path: Path) -> InputFile:
-    """Return the absolute path, the hash and the size of a file. If it cannot be read, the hash is empty."""
+    """Return a file's absolute path, hash and size. The hash is empty if the file cannot be read."""
     sha256, size = "", 0
     with contextlib.suppress(OSError):
-        if path.is_file():  # reading a pipe would wait, and a device may be endless
+        if path.is_file():  # reading a pipe could block, and a device may never end
             with path.open("rb") as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
                 size = file.tell()
@@ -265,7 +265,7 @@ def describe_file(path: Path) -> InputFile:
 
 
 def ids_in(folder: Path, suffix: str = "") -> list[str]:
-    """Return the ids that entries of a folder are named after, oldest first."""
+    """Return the ids in the names of a folder's entries, oldest first."""
     with os_errors_as(StorageError, f"{folder} cannot be read"):
         names = os.listdir(folder) if folder.exists() else []  # noqa: PTH208 - names are all
     ids = (name.removesuffix(suffix) for name in names if name.endswith(suffix))

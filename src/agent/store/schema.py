@@ -9,18 +9,18 @@ from agent.errors import StorageError
 from mcp_tools.text import one_line
 
 SCHEMA = "alita"
-"""The schema in PostgreSQL. Some hosts publish the default schema `public` on the web."""
+"""Name of the schema in PostgreSQL. Some hosting providers expose the default schema `public` through a web API."""
 REVISIONS: tuple[str, ...] = ("0001",)
-"""All versions of the schema, the newest last."""
+"""All schema versions, newest last."""
 SCRIPTS = Path(__file__).parent / "migrations"
 
 
 def script(revision: str, dialect: str) -> list[str]:
-    """Return the statements that create a version from the one before it."""
+    """Return the statements that upgrade the schema to a version from the previous one."""
     parts = [SCRIPTS / f"{revision}.sql", SCRIPTS / f"{revision}_{dialect}.sql"]
     text = "\n".join(part.read_text() for part in parts if part.exists())
     code = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
-    code = code.replace("BIGINT", "INTEGER") if dialect == "sqlite" else code  # only INTEGER can be SQLite's row id
+    code = code.replace("BIGINT", "INTEGER") if dialect == "sqlite" else code  # SQLite only accepts INTEGER as a row id
     return [statement.strip() for statement in code.split(";\n") if statement.strip()]
 
 
@@ -28,7 +28,7 @@ def require_known(place: str, revision: str | None, tables: Sequence[str]) -> bo
     """Return True if a database has to be created or migrated.
 
     Raises:
-        StorageError: It belongs to another program, or is from a newer version of alita.
+        StorageError: The database belongs to another program, or was written by a newer version of alita.
     """
     if revision is None and tables:
         raise StorageError(

@@ -17,14 +17,15 @@ _LOADS_SOMETHING = re.compile(
     r"|<(?=[a-z][\w-]*(?:\s|$|/(?!>)))",
     re.I,
 )
-"""The beginning of a Markdown picture, of an HTML element that loads something, or of one with attributes."""
+"""Matches the start of a Markdown picture, of an HTML element that loads a resource, or of any element with
+attributes."""
 _SPELLED = {"!": "&#33;", "<": "&lt;"}
 
 
 def export_session(session: StoredSession, form: Format) -> str:
-    """Return a session as text with a line feed at the end.
+    """Return a session as text that ends with a newline.
 
-    The Markdown has no control characters, and loads no pictures.
+    The Markdown contains no control characters and loads no pictures.
     """
     if form == "json":
         return json.dumps(session.as_json(), indent=2) + "\n"
@@ -35,7 +36,7 @@ def export_session(session: StoredSession, form: Format) -> str:
 def _without_pictures(text: str) -> str:
     """Escape pictures in Markdown, so that a viewer loads nothing.
 
-    Code is unchanged. Since escaping can change which parts are code, it is repeated until nothing changes.
+    Code is left unchanged. Escaping can change which parts are code, so it is repeated until nothing changes.
     """
     from markdown_it import MarkdownIt
 

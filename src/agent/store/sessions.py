@@ -1,7 +1,7 @@
 """Sessions: conversations that can be continued, read, exported and deleted.
 
-A session and each of its turns are rows of the store. A session has a revision: if another process has continued it in
-the meantime, it is saved as a separate session, so that no turn is lost.
+A session and each of its turns are rows in the store. A session has a revision number: if another process has continued
+the session in the meantime, this one is saved as a separate session, so that no turn is lost.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class StoredSession:
     started: float
     conversation: Conversation = field(default_factory=Conversation)
     revision: int = 0
-    """Number of times it was saved; 0 if it is not in the store."""
+    """Number of times the session was saved; 0 if it is not in the store."""
     parent: str | None = None
-    """The session from which this one branched off, when two processes continued it."""
+    """Id of the session from which this one branched off because two processes continued it."""
     changed: float = 0.0
     is_own: bool = True
-    """False if the session came from elsewhere, so that its questions are not the user's own words."""
+    """False if the session came from elsewhere, so its questions may not be the user's own words."""
 
     @property
     def title(self) -> str:
@@ -77,24 +77,24 @@ ON CONFLICT (id) DO UPDATE SET title = excluded.title, model = excluded.model, s
     changed = excluded.changed, revision = excluded.revision, parent = excluded.parent, record = excluded.record
 """
 _FOREIGN = {"mac": ""}
-"""Stored in place of the signature, for a session from elsewhere."""
+"""Stored instead of a signature for a session from elsewhere."""
 _TURN = "INSERT INTO turns VALUES (:conversation, :number, :run_id, :question, :answer, :status)"
 
 
 def new_session(model: str) -> StoredSession:
-    """Return an empty session. It is not stored until it is saved."""
+    """Return an empty session. Nothing is stored until `save_session` is called."""
     return StoredSession(new_id(), model, time.time())
 
 
 def save_session(settings: Settings, session: StoredSession, redactor: Redactor) -> StoredSession:
-    """Save a session, with keys removed.
+    """Save a session with keys removed.
 
     Returns:
-        The session to continue. If another process has saved it since it was read, both are kept, and this one gets a
-        new id.
+        The session to continue. If another process has saved the session since it was read, both versions are kept, and
+        this one gets a new id.
 
     Raises:
-        StorageError: The store cannot be used. The session is in a file, and is imported later.
+        StorageError: The store cannot be used. The session was written to a file, which is imported later.
     """
     try:
         with open_store(settings) as database, database.change():
@@ -138,13 +138,13 @@ def _put(settings: Settings, database: Database, session: StoredSession, data: d
 
 def _write_file(settings: Settings, session_id: str, data: dict[str, Json]) -> None:
     signed = Signer(settings.data_dir).signed(session_id, data)
-    with contextlib.suppress(StorageError, OSError):  # the caller reports the problem of the store
+    with contextlib.suppress(StorageError, OSError):  # the caller reports the problem with the store
         private_folder(settings.sessions_dir)
         write_file(_path(settings, session_id), json.dumps(signed, ensure_ascii=False))
 
 
 def with_late_answer(session: StoredSession, runs: Path) -> StoredSession:
-    """Add the answer of the last run, if the process was killed between the answer and the save of its turn."""
+    """Add the last run's answer if the process was killed before it saved the turn."""
     last = session.turns[-1] if session.turns else None
     if last is not None and last.status == "interrupted" and last.run_id:
         with contextlib.suppress(RunError):
@@ -159,7 +159,7 @@ def require_own(session: StoredSession) -> StoredSession:
     """Return the session if it may be continued.
 
     Raises:
-        SessionError: It came from elsewhere, and the user does not trust it.
+        SessionError: The session came from elsewhere and is not trusted by the user.
     """
     if session.is_own:
         return session
@@ -172,10 +172,10 @@ def require_own(session: StoredSession) -> StoredSession:
 
 
 def trust_session(settings: Settings, session_id: str) -> None:
-    """Trust a session from elsewhere as if it was saved here.
+    """Trust a session from elsewhere as if it had been saved here.
 
     Raises:
-        SessionError: There is no such session, or it is damaged.
+        SessionError: There is no such session, or the session is damaged.
         StorageError: The store cannot be used.
     """
     session = replace(load_session(settings, session_id), is_own=True)
@@ -187,7 +187,7 @@ def load_session(settings: Settings, session_id: str) -> StoredSession:
     """Load a session by its full id.
 
     Raises:
-        SessionError: There is no such session, or it is damaged.
+        SessionError: There is no such session, or the session is damaged.
         StorageError: The store cannot be used.
     """
     with _store(settings) as (database, _):
@@ -211,7 +211,7 @@ def _in_file(settings: Settings, path: Path) -> StoredSession:
 def _session_of(
     settings: Settings, session_id: str, record: str, changed: float, path: Path | None = None
 ) -> StoredSession:
-    """Return the session in a row or a file."""
+    """Parse a session from a row or a file."""
     place, signer = str(path or f"The session {session_id}"), Signer(settings.data_dir) if path else signer_of(settings)
     try:
         data = json_of(record.encode())
@@ -239,9 +239,9 @@ def _session_of(
 
 @contextlib.contextmanager
 def _store(settings: Settings) -> Iterator[tuple[Database, list[SessionError]]]:
-    """Open the store and import sessions from files. Also return sentences about files that cannot be imported.
+    """Open the store and import sessions from files. Also return a sentence about each file that cannot be imported.
 
-    Earlier versions wrote these files, or the store was unavailable.
+    These files were written by earlier versions, or while the store was unavailable.
     """
     with open_store(settings) as database:
         flaws = []
@@ -254,13 +254,13 @@ def _store(settings: Settings) -> Iterator[tuple[Database, list[SessionError]]]:
 
 
 def _take(settings: Settings, database: Database, session: StoredSession) -> None:
-    """Import the session in a file. The file is deleted after the stored session was compared with it."""
+    """Import a session from its file. The file is deleted once the stored session has been compared with it."""
     path, data = _path(settings, session.id), session.as_json()
     with database.change():
         found = database.rows("SELECT record FROM conversations WHERE id = :id", {"id": session.id})
         known = json_of(found[0][0].encode()) if found else None
         if known is None or known["turns"] != data["turns"]:
-            if known and known["revision"] != session.revision:  # another process has continued it
+            if known and known["revision"] != session.revision:  # another process has continued the session
                 data |= {"id": new_id(), "parent": session.id}
             data |= {"revision": session.revision + (known is not None or not session.revision)}
             _put(settings, database, replace(session, id=data["id"]), data)
@@ -270,7 +270,7 @@ def _take(settings: Settings, database: Database, session: StoredSession) -> Non
 
 
 def find_session(settings: Settings, session_id: str | None = None) -> str:
-    """Return the full id of a session from its beginning or end; by default, the session used last.
+    """Return a session's full id from the beginning or end of the id; by default, the session used last.
 
     Raises:
         SessionError: No session matches, or several do.
@@ -288,10 +288,10 @@ def find_session(settings: Settings, session_id: str | None = None) -> str:
 
 
 def latest_session(settings: Settings) -> StoredSession:
-    """Return the conversation to continue: the session used last, or a later question outside any session.
+    """Return the conversation to continue: the last used session, or a question asked later outside any session.
 
     Raises:
-        SessionError: No question was asked yet.
+        SessionError: No question has been asked yet.
     """
     sessions = list_sessions(settings, limit=1, own=True)
     own = OwnRuns(settings)
@@ -313,7 +313,7 @@ def latest_session(settings: Settings) -> StoredSession:
 
 
 def _before(run: Run, settings: Settings, sessions: list[StoredSession]) -> StoredSession:
-    """Return the conversation of a run that was interrupted and resumed later; else a new one."""
+    """Return the earlier conversation of a run that was interrupted and later resumed, or a new one."""
     from agent.configuration.settings import FOLLOWS
 
     follows = run.configuration.get(FOLLOWS)
@@ -331,11 +331,11 @@ def _before(run: Run, settings: Settings, sessions: list[StoredSession]) -> Stor
 
 @contextlib.contextmanager
 def go_on(settings: Settings) -> Iterator[Conversation]:
-    """Continue the latest conversation. It is saved as a session after a turn is added.
+    """Continue the latest conversation. It is saved as a session once a turn is added.
 
     Raises:
         SessionError: There is no such session.
-        StorageError: It cannot be saved.
+        StorageError: The session cannot be saved.
     """
     session = latest_session(settings)
     before = len(session.turns)
@@ -345,9 +345,9 @@ def go_on(settings: Settings) -> Iterator[Conversation]:
 
 
 def list_sessions(settings: Settings, *, limit: int | None = None, own: bool = False) -> list[StoredSession]:
-    """Return the sessions, last used first; with `own`, only those saved here.
+    """Return the sessions, last used first. If `own` is true, only return those saved on this machine.
 
-    Sessions that cannot be read are in `damaged_sessions`.
+    Sessions that cannot be read are listed by `damaged_sessions`.
 
     Raises:
         StorageError: The store cannot be used.
@@ -365,7 +365,7 @@ def list_sessions(settings: Settings, *, limit: int | None = None, own: bool = F
 
 
 def damaged_sessions(settings: Settings) -> list[SessionError]:
-    """Return a sentence about each session that cannot be read, with a remedy."""
+    """Return a sentence with a remedy for each session that cannot be read."""
     with _store(settings) as (database, flaws):
         for session_id, record, changed in database.rows("SELECT id, record, changed FROM conversations"):
             try:
@@ -380,7 +380,7 @@ def delete_session(settings: Settings, session_id: str) -> None:
 
     Raises:
         SessionError: There is no such session.
-        StorageError: It cannot be deleted.
+        StorageError: The session cannot be deleted.
     """
     path = _path(settings, session_id)
     with _store(settings) as (database, _), database.change():
@@ -394,7 +394,9 @@ def delete_session(settings: Settings, session_id: str) -> None:
 
 
 def runs_in_sessions(settings: Settings) -> dict[str, str]:
-    """Return the session that needs a run, by run id. In an unreadable file, all texts that look like run ids count.
+    """Return a dict from the ids of runs to the ids of the sessions that need them.
+
+    Files that are not imported yet are only searched for text that looks like a run id.
 
     Raises:
         StorageError: The store cannot be used.
@@ -415,12 +417,12 @@ def files_of(folder: Path, session_id: str) -> Path:
 
 
 def _revision(database: Database, session_id: str) -> int:
-    """Return the revision of a session, or 0, and lock it until this transaction ends."""
+    """Lock a session until the transaction ends, and return its revision, or 0 if it is not stored."""
     lock = " FOR UPDATE" if database.dialect == "postgresql" else ""
     found = database.rows(f"SELECT revision FROM conversations WHERE id = :id{lock}", {"id": session_id})  # noqa: S608
     return int(found[0][0]) if found else 0
 
 
 def _path(settings: Settings, session_id: str) -> Path:
-    """Return the file of a session that is not imported yet."""
+    """Return the path of a session that has not been imported yet."""
     return settings.sessions_dir / f"{session_id}.json"

@@ -1,6 +1,7 @@
 """Signs records that alita writes for this user.
 
-The key is in the user's data folder. A file from elsewhere, such as an unpacked archive, has no valid signature.
+The signing key is in the user's data folder, so files from elsewhere, such as an unpacked archive, have no valid
+signature.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _BYTES = 32
 
 
 class Signer:
-    """Signs and checks JSON objects with the key in a data folder. The key is created when it is first needed."""
+    """Signs and verifies JSON objects with the key in a data folder. The key is created on first use."""
 
     def __init__(self, data_dir: Path) -> None:
         self._path = data_dir / "signing-key"
@@ -32,7 +33,7 @@ class Signer:
         """Return a record with its signature.
 
         Args:
-            name: The id of the run or session. It is signed along with the record.
+            name: Id of the run or session, which is signed along with the record.
             record: The record to sign.
 
         Raises:
@@ -41,7 +42,7 @@ class Signer:
         return {**record, _FIELD: self._mac(name, record)}
 
     def holds(self, name: str, record: dict[str, Json]) -> bool:
-        """Return True if the record was signed here, under this name, and is unchanged."""
+        """Return True if the record was signed on this machine under this name and is unchanged."""
         return hmac.compare_digest(str(record.get(_FIELD)).encode(), self._mac(name, record).encode())
 
     def _mac(self, name: str, record: dict[str, Json]) -> str:

@@ -1,7 +1,7 @@
-"""Approvals of tools, and counts of their calls, for several machines that share a library.
+"""Tool approvals and call counts that several machines with the same library can share.
 
-On a single machine, they are files in the user's data folder. With `database_url`, they are in PostgreSQL under the
-path of the library's folder, which is the same on all machines. The files of each machine are imported once.
+On a single machine, they are files in the user's data folder. If `database_url` is set, they are in PostgreSQL, keyed
+by the path of the library's folder, which must be the same on all machines. Each machine's files are imported once.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _COUNTED = {
     _QUESTION: "name, question FROM questions",
     _LATELY: "name, kind, call FROM lately ORDER BY number",
 }
-"""The query that reads the file of counts, for each statement that imports it."""
+"""Maps each import statement to the query that reads its rows from the file of counts."""
 _TABLES = ("tool_approvals", "tool_drafts")
-"""The tables for the parts of `Entries`."""
+"""The tables for the parts of `Entries`, in order."""
 _NOTE = "INSERT INTO places VALUES (:place, :until) ON CONFLICT (place) DO UPDATE SET seen = excluded.seen"
 _KEEP_NOTES = """
 DELETE FROM places WHERE starts_with(place, :all) AND (seen <= :now OR place NOT IN (
@@ -62,14 +62,14 @@ WHERE library = :library AND name = :name AND kind = :kind
 """
 
 _OF_TOOL = "WHERE library = :library AND (name = :name OR starts_with(name, :first))"
-"""Condition for the rows of a tool and all its versions."""
+"""Condition that selects the rows of a tool and all its versions."""
 
 
 def open_library(settings: Settings) -> Library:
-    """Open the library that the settings name.
+    """Open the library named in the settings.
 
     Raises:
-        LibraryError: Its folder is a link that leads out of the parent folder.
+        LibraryError: The library's folder is a link that leads out of the parent folder.
     """
     if settings.database_url is None:
         return Library(settings.tools_dir, settings.data_dir)
@@ -80,7 +80,7 @@ def open_library(settings: Settings) -> Library:
 
 
 def open_markers(settings: Settings) -> Markers | None:
-    """Return the markers that all replicas share; None without a shared database (`ALITA_DATABASE_URL`)."""
+    """Return the markers shared by all replicas; None if there is no shared database (`ALITA_DATABASE_URL`)."""
     return None if settings.database_url is None else StoredMarkers(_Records(settings))
 
 
@@ -91,15 +91,15 @@ class _Records:
         self.settings = settings
         self.library = str(settings.tools_dir.resolve())
         self.stamp_name = f"approvals:{self.library}"
-        """Name of the row in `places` that counts changes of approvals."""
+        """Name of the row in `places` that counts changes to approvals."""
         self._is_taken = False
 
     @contextlib.contextmanager
     def open(self) -> Iterator[Database]:
-        """Open the store in one transaction, and import the files of this machine.
+        """Open the store in one transaction, and import this machine's files.
 
         Raises:
-            OSError: It cannot be used.
+            OSError: The store cannot be used.
         """
         try:
             with open_store(self.settings) as database, database.change():
@@ -111,14 +111,14 @@ class _Records:
             raise OSError(problem.message) from None
 
     def bump(self, database: Database) -> None:
-        """Count a change of approvals."""
+        """Increment the count of changes to approvals."""
         database.rows(
             "INSERT INTO places VALUES (:place, 1) ON CONFLICT (place) DO UPDATE SET seen = places.seen + 1",
             {"place": self.stamp_name},
         )
 
     def _take(self, database: Database) -> None:
-        """Import the files of this machine once. Existing rows are unchanged."""
+        """Import this machine's files once, without changing existing rows."""
         settings = self.settings
         approvals = settings.data_dir / "approvals.json"
         counts = derived_folder(settings.tools_dir, settings.data_dir) / "calls.sqlite"
@@ -129,7 +129,7 @@ class _Records:
             return
         all_entries, counted = self._approved_in(approvals), _counted_in(counts)
         if not database.rows("INSERT INTO places VALUES (:place, 1) ON CONFLICT DO NOTHING RETURNING seen", place):
-            return  # another process imported them
+            return  # another process has imported them
         for table, entries in zip(_TABLES, all_entries, strict=True):
             if entries:
                 database.rows(f"{_put(table)} DO NOTHING", _rows(self.library, entries))
@@ -139,10 +139,10 @@ class _Records:
                 database.rows(statement, [{"library": self.library, **row} for row in rows])
 
     def _approved_in(self, file: Path) -> Entries:
-        """Return the entries of this machine's file.
+        """Return the entries in this machine's file.
 
         Raises:
-            OSError: It is damaged or cannot be read, so it must not count as imported.
+            OSError: The file is damaged or unreadable, so it must not count as imported.
         """
         try:
             return ApprovalsFile(self.settings.tools_dir, file).read()
@@ -153,7 +153,7 @@ class _Records:
 
 
 def _counted_in(path: Path) -> dict[str, list[dict[str, object]]]:
-    """Return the counts in a file of this machine, by the statement that imports them; none if it is damaged.
+    """Return the counts in one of this machine's files, by import statement; an empty dict if the file is damaged.
 
     Raises:
         OSError: Another process has locked the file.
@@ -204,7 +204,7 @@ class StoredApprovals:
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[Entries]:
-        """Yield the entries to be changed. Other processes wait until the change ends.
+        """Yield the entries, which may be changed in the `with` block. Other processes wait until it ends.
 
         Raises:
             OSError: The store cannot be used.
@@ -231,7 +231,7 @@ class StoredApprovals:
 
 
 class StoredCalls:
-    """The counts of one library (`Calls`)."""
+    """The call counts of one library (`Calls`)."""
 
     def __init__(self, records: _Records) -> None:
         self._records = records
@@ -284,11 +284,11 @@ class StoredCalls:
         return Stats()
 
     def close(self) -> None:
-        """Do nothing, since connections belong to the process."""
+        """Do nothing, because connections belong to the process."""
 
 
 class StoredMarkers:
-    """Implements `Markers` in the shared database, per library. In `places`, `seen` holds the expiry time."""
+    """The markers of one library in the shared database (`Markers`). In `places`, `seen` holds the expiry time."""
 
     def __init__(self, records: _Records) -> None:
         self._records = records

@@ -1,4 +1,4 @@
-"""Transcripts of earlier turns, read from their runs, and the state of the files that were attached."""
+"""Transcripts of earlier turns, read from their runs, and the states of attached files."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ GIVEN = "given"
 
 
 def transcript_of(own: OwnRuns, turns: Sequence[Turn]) -> Transcript:
-    """Return the transcript of the newest turn that has one, and the texts of the turns after it.
+    """Return the newest available transcript, and the texts of the turns after it.
 
-    Turns that a small model or an earlier version of alita answered have no transcript. Transcripts of runs from
-    elsewhere are not used, since they name files and speak for the user.
+    Turns answered by a small model or an earlier version of alita have no transcript. Transcripts of runs from
+    elsewhere are not used, because they name files and speak for the user.
     """
     found, count = Transcript(), 0
     for number in range(len(turns), 0, -1):
@@ -51,7 +51,7 @@ def _stored(own: OwnRuns, run_id: str) -> Transcript | None:
 def compare_files(transcript: Transcript, new: Sequence[InputFile]) -> None:
     """Compare the user's files with their earlier state. Changed files are dropped, so that they are inspected again.
 
-    A remark says which files changed, except those that the new message attaches again.
+    A remark names the files that changed, except those that are attached again to the new message.
     """
     again = {file.path: file.sha256 for file in new}
     kept: list[UserFile] = []
@@ -83,9 +83,9 @@ def _is_of(path: str, name: str, file: UserFile) -> bool:
 
 
 def files_for(transcript: Transcript, new: Sequence[InputFile], folder: Path, *, is_live: bool) -> tuple[UserFile, ...]:
-    """Return the user's files of all turns, each with the path for programs.
+    """Return the user's files of all turns, each with the path that programs use.
 
-    Files of later turns are copied into the conversation's folder, which a running Python session may read.
+    Files of later turns are copied into the conversation's folder, which a running Python session can read.
 
     Args:
         transcript: The earlier turns, as returned by `compare_files`.
@@ -115,5 +115,5 @@ def _copy(source: Path, target: Path) -> None:
         target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         draft = target.with_name(f".{target.name}.draft")
         shutil.copyfile(source, draft)
-        draft.chmod(0o644)  # for the user that runs programs; only the owner can enter the run's folder
+        draft.chmod(0o644)  # readable by the account that runs programs; only the owner can enter the run's folder
         draft.replace(target)

@@ -1,1 +1,1 @@
-"""Traces of runs, read from their folders, for the terminal or as an HTML page."""
+"""Traces of runs, read from their folders and shown in the terminal or as an HTML page."""

@@ -14,7 +14,7 @@ from mcp_tools.tool import call_text
 LONGEST_NOTE = 2_000
 LONGEST_SPOKEN = 400
 _SPOKEN = {" → ": " gives ", " ✗ ": " failed: ", " — ": ", because: ", " · ": ", "}
-"""Words for the signs in a line, for screen readers."""
+"""Words that replace the symbols in a line, for screen readers."""
 
 
 class Line(NamedTuple):
@@ -25,7 +25,7 @@ class Line(NamedTuple):
     mark: str = " "
     style: str = ""
     whole: bool = False
-    """True for a problem, which is never shortened."""
+    """True for a problem, because problems are never shortened."""
 
     def plain(self, width: int) -> str:
         """Return the line, shortened to `width` characters unless it is `whole`."""
@@ -34,7 +34,7 @@ class Line(NamedTuple):
 
     @property
     def spoken(self) -> str:
-        """Return the line as a sentence without signs, for screen readers."""
+        """Return the line as a sentence without symbols, for screen readers."""
         text = one_line(self.text, LONGEST_SPOKEN)
         for sign, words in _SPOKEN.items():
             text = text.replace(sign, words)
@@ -42,12 +42,12 @@ class Line(NamedTuple):
 
 
 def sentence(text: str) -> str:
-    """Return a text with a full stop at its end."""
+    """Return a text that ends with a period."""
     return text if text.endswith((".", "!", "?", "…", ":")) else f"{text}."
 
 
 def line_of(event: e.Event, *, verbose: bool = False) -> Line | None:
-    """Return the line for an event, or None. Model calls are shown only with `verbose`."""
+    """Return the line for an event, or None if it has no line. Model calls are shown only if `verbose` is true."""
     if isinstance(event, e.ModelCalled) and not verbose:
         return None
     describe = _LINES.get(type(event))

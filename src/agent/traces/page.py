@@ -10,12 +10,12 @@ from mcp_tools.text import one_line, printable
 from mcp_tools.tool import Json
 
 _MAX_ROWS = 40
-"""Rows of a table on the page. JSON has all rows."""
+"""Maximum number of rows of a table on the page. The JSON output contains all rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells under a title. `values` has the same rows as JSON objects."""
+    """A titled table. `values` contains its rows as JSON objects."""
 
     title: str
     head: Sequence[str]
@@ -25,7 +25,7 @@ class Table:
 
     @property
     def shown_rows(self) -> list[Sequence[str]]:
-        """The rows for the page, and the number of rows that are left out."""
+        """The rows shown on the page, and the number of omitted rows."""
         left = len(self.rows) - _MAX_ROWS
         more = [[f"… and {left:,} more", *("" for _ in self.head[1:])]] if left > 0 else []
         return [*self.rows[:_MAX_ROWS], *more]
@@ -41,12 +41,12 @@ class Fold:
     mood: str = ""
     is_open: bool = False
     same_as: str = ""
-    """Id of an earlier item with the same text. If set, a link to it is shown instead."""
+    """Id of an earlier item with the same text. If set, the page shows a link to that item instead of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A question or a call that can be expanded."""
+    """A question or call that can be expanded."""
 
     kind: str
     title: str
@@ -60,7 +60,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Items under a title."""
+    """A titled list of items."""
 
     title: str
     note: str = ""
@@ -80,10 +80,10 @@ class Page:
     tables: Sequence[Table] = ()
 
     def as_html(self) -> str:
-        """Return the page. Texts are escaped, and invisible characters are made visible."""
+        """Return the page as HTML. Texts are escaped, and invisible characters are made visible."""
         from jinja2 import Environment
 
-        environment = Environment(  # every value passes through `finalize`, and is escaped afterwards
+        environment = Environment(  # every value passes through `finalize` and is then escaped
             autoescape=True,
             trim_blocks=True,
             lstrip_blocks=True,

@@ -18,7 +18,7 @@ _LABEL = 12
 _WORTH_SHARING = 300
 LONGEST_TEXT = 20_000
 FORM_LABELS = {"schema", "tools"}
-"""Labels of texts that say little about a call."""
+"""Labels of texts that are not informative about a call."""
 
 
 def render(trace: Trace, *, width: int, step: int | None = None, full: bool = False) -> str:
@@ -26,9 +26,9 @@ def render(trace: Trace, *, width: int, step: int | None = None, full: bool = Fa
 
     Args:
         trace: The trace.
-        width: Width of shortened lines, in columns.
-        step: Show only this step, with the beginning and size of its inputs and outputs.
-        full: True to show all texts in full.
+        width: Maximum width of shortened lines, in columns.
+        step: Number of the only step to show, with the beginning and the size of its inputs and outputs.
+        full: True to show all texts unshortened.
 
     Raises:
         UsageError: There is no such step.
@@ -90,7 +90,7 @@ def _step_facts(step: TraceStep) -> str:
 
 
 def trace_facts(trace: Trace) -> list[tuple[str, str]]:
-    """Return facts about the whole run, as pairs of name and value."""
+    """Return facts about the whole run as (name, value) pairs."""
     run, answer = trace.run, trace.run.answer
     usage = answer.usage if answer else sum((step.usage for step in trace.steps), Usage())
     models, boxes = (sum(call.kind == kind for call in trace.calls) for kind in ("model", "sandbox"))
@@ -127,7 +127,7 @@ def trace_facts(trace: Trace) -> list[tuple[str, str]]:
 
 
 def _sized_line(text: str, width: int) -> str:
-    """Return the text on one line. If it is cut, its size follows."""
+    """Return a text on one line. If the text is cut, its size is appended."""
     width = max(width, 20)
     short = one_line(text, width)
     if not short.endswith("…") or len(" ".join(text.split())) <= width:
@@ -137,7 +137,7 @@ def _sized_line(text: str, width: int) -> str:
 
 
 class _Seen:
-    """Remembers long texts, so that a repeated text is shown once."""
+    """Remembers long texts, so that a repeated text is shown only once."""
 
     def __init__(self) -> None:
         self._first: dict[str, int] = {}
@@ -153,7 +153,7 @@ def _block(text: str, *, full: bool) -> list[str]:
 
 
 def render_page(trace: Trace, *, full: bool = False) -> str:
-    """Render a trace as a page; with `full`, all texts are complete."""
+    """Render a trace as a page. If `full` is true, no text is shortened."""
     seen = _Seen()
 
     def sized(text: str) -> str:

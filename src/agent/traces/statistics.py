@@ -1,4 +1,4 @@
-"""Statistics of the runs in a period: questions, answers, calls, tokens, cost, tools, failures and time."""
+"""Statistics of the runs in a period: questions, answers, calls, tokens, cost, tools, failures and durations."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ CALLS = {
     "file": "reads of files",
     "external": "external tools",
 }
-"""Kinds of calls that can fail for reasons outside the run, and their names."""
+"""Kinds of calls that can fail for reasons outside the run, with their display names."""
 _CALL = b'{"seq":'
-"""Beginning of journal lines that record a call."""
+"""Start of journal lines that record a call."""
 _MOST_USED = 5
 
 
 def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool], cache_hits: int) -> dict[str, Json]:
-    """Return the statistics of the runs in a period, as `--json` prints them. Unknown values are None, never 0.
+    """Return the statistics of the runs in a period, as printed by `--json`. Unknown values are None, never 0.
 
     Args:
-        runs: The folder of runs.
-        since: Start of the period in seconds since 1970; None for all runs.
-        scores: For runs with a known score, by id: True if the answer was right.
+        runs: The folder that contains the runs.
+        since: Unix time at which the period starts; None for all runs.
+        scores: Known scores by run id: True if the answer was right.
         cache_hits: Number of questions in the period that were answered from the cache.
     """
     statuses, used, made, failed = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
@@ -67,16 +67,16 @@ def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool]
     scored = [right for run_id, right in scores.items() if since is None or begun(run_id) >= since]
     return {
         "since": since,
-        "questions": statuses.total(),  # without plain arithmetic and cached answers, which make no run
+        "questions": statuses.total(),  # excludes plain arithmetic and cached answers, which need no run
         "statuses": _ranked(statuses),
         "unreadable": unreadable,
-        "scored": len(scored),  # benchmarks with learning, which store their runs elsewhere
+        "scored": len(scored),  # includes benchmarks with learning, whose runs are stored elsewhere
         "right": sum(scored),
         "accuracy": sum(scored) / len(scored) if scored else None,
         "cache_hits": cache_hits,
         "usage": {name: amount for name, amount in asdict(usage).items() if name != "cost"},
         "cost": sum(costs) if costs else None,
-        "priced": len(costs),  # runs with a known price; `cost` covers only these
+        "priced": len(costs),  # number of runs with a known price; `cost` covers only these
         "tools_used": _ranked(used),
         "tools_created": created,
         "calls": {kind: made[kind] for kind in CALLS if made[kind]},
@@ -87,7 +87,7 @@ def statistics_of(runs: Path, *, since: float | None, scores: Mapping[str, bool]
 
 
 def rows_of(found: dict[str, Json]) -> list[tuple[str, str]]:
-    """Return the statistics as rows of text."""
+    """Format the statistics as rows of text."""
     asked, priced, cost, usage = (found[name] for name in ("questions", "priced", "cost", "usage"))
     right = "unknown (nothing scored in this period)"
     if found["scored"]:
@@ -122,7 +122,7 @@ def rows_of(found: dict[str, Json]) -> list[tuple[str, str]]:
 
 
 def _calls(runs: Path, run: Run) -> Iterator[tuple[str, bool]]:
-    """Yield the kind of each call of a run, and whether it failed. Damaged lines are skipped."""
+    """Yield the kind of each call of a run, and True if the call failed. Damaged lines are skipped."""
     try:
         lines = read_small(journal_path(runs, run.run_id), JOURNAL).splitlines()
     except OSError:
@@ -137,14 +137,14 @@ def _calls(runs: Path, run: Run) -> Iterator[tuple[str, bool]]:
 
 
 def _has_failed(output: Json) -> bool:
-    """Return True if an output reports the failure of a tool, a program, a file or a server."""
+    """Return True if an output reports that a tool, program, file or server failed."""
     if not isinstance(output, dict):
         return False
     return bool(output.get("problem")) or output.get("ok") is False or _has_failed(output.get("outcome"))
 
 
 def _ranked(counted: Counter[str]) -> dict[str, int]:
-    """Sort counts: the most frequent first, equal counts by name."""
+    """Sort counts in descending order, and equal counts by name."""
     return dict(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
 
 

@@ -1,4 +1,4 @@
-"""Reads a run from its folder as a tree: its steps, their calls, and the inputs and outputs of these.
+"""Reads a run from its folder as a tree of steps, calls, inputs and outputs.
 
 If the journal is damaged, the damage is reported and everything before it is shown.
 """
@@ -37,8 +37,8 @@ _MEMBERS = {
     "web": ("search read", "problem results title markdown told"),
     "browse": ("task", "text problem steps files"),
 }
-"""By kind of call: members of its request (the main one last), and of its output (the main one first).
-Other kinds, and calls without these members, are shown whole."""
+"""For each kind of call, the members of its request to show (the main one last) and those of its output (the main one
+first). Calls of other kinds, or without these members, are shown whole."""
 _LABELS = {"source": "code", "value": "result", "results": "found"}
 _TITLES = {"conversation": "earlier turns", "answers": "answers given before"}
 _SIGNS = str.maketrans("", "", '{}"')
@@ -47,7 +47,7 @@ _MISSHAPEN = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text in the input or output of a call."""
+    """A labelled text in the input or output of a call."""
 
     label: str
     text: str
@@ -61,37 +61,37 @@ class RecordedCall:
     kind: str
     title: str
     given: tuple[Passage, ...]
-    """Input texts, with the main one last."""
+    """Input texts, the main one last."""
     came: tuple[Passage, ...]
-    """Output texts, with the main one first."""
+    """Output texts, the main one first."""
     ok: bool
     seconds: float
     usage: Usage | None = None
     at: float | None = None
-    """Time of the call in seconds since 1970; None if the journal does not have it."""
+    """Unix time of the call; None if it is not in the journal."""
 
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """A step with its calls. Step 0 has the calls before the first decision."""
+    """A step with its calls. Step 0 contains the calls before the first decision."""
 
     number: int
     action: str
-    """The chosen action; empty if the journal does not have it."""
+    """The chosen action; an empty string if it is not in the journal."""
     why: str
     calls: tuple[RecordedCall, ...]
     input: str = ""
     found: str = ""
-    """The shortened result; empty if the run ended before it."""
+    """The shortened result; an empty string if the run ended before there was one."""
 
     @property
     def seconds(self) -> float:
-        """Time spent in calls, in seconds."""
+        """Total duration of the calls, in seconds."""
         return sum(call.seconds for call in self.calls)
 
     @property
     def usage(self) -> Usage:
-        """Tokens and cost of all model calls."""
+        """Total tokens and cost of the model calls."""
         return sum((call.usage for call in self.calls if call.usage), Usage())
 
 
@@ -107,11 +107,11 @@ class Trace:
 
     @property
     def calls(self) -> tuple[RecordedCall, ...]:
-        """All calls in order of their steps, oldest first within a step."""
+        """All calls, ordered by step and then by time."""
         return tuple(call for step in self.steps for call in step.calls)
 
     def as_json(self) -> dict[str, Json]:
-        """Return the object that `alita traces show --json` prints."""
+        """Return the JSON object printed by `alita traces show --json`."""
         sums = ({"seconds": round(step.seconds, 6), "usage": asdict(step.usage)} for step in self.steps)
         steps: list[Json] = [{**asdict(step), **more} for step, more in zip(self.steps, sums, strict=True)]
         told = {"flaws": list(self.flaws), "traceback": self.traceback}
@@ -119,19 +119,19 @@ class Trace:
 
 
 def read_trace(runs: Path, run_id: str | None = None) -> Trace:
-    """Read the trace of a run by the beginning or end of its id; by default, of the newest run.
+    """Read a run's trace, given the beginning or end of the run's id; by default, read that of the newest run.
 
     Raises:
-        RunError: There is no such run, or its `run.json` is damaged.
+        RunError: There is no such run, or the run's `run.json` is damaged.
     """
     return trace_of(runs, find_run(runs, run_id))
 
 
 def trace_of(runs: Path, run_id: str) -> Trace:
-    """Read the trace of the run with this full id.
+    """Read a run's trace, given the run's full id.
 
     Raises:
-        RunError: There is no such run, or its `run.json` is damaged.
+        RunError: There is no such run, or the run's `run.json` is damaged.
     """
     run = load_run(runs, run_id)
     path = journal_path(runs, run.run_id)
@@ -160,7 +160,7 @@ def trace_of(runs: Path, run_id: str) -> Trace:
 
 
 def _whole_lines(path: Path) -> tuple[list[dict[str, Json]], list[str]]:
-    """Return the lines of a journal before the first damaged one, and a sentence about the damage."""
+    """Return a journal's lines before the first damaged one, and a sentence about the damage."""
     if not path.exists():
         return [], ["the run has no journal"]
     try:
@@ -249,6 +249,6 @@ def _all(label: str, value: Json) -> list[Passage]:
 def _value_text(value: Json) -> str:
     if value in (None, "", [], {}):
         return ""
-    if isinstance(value, dict) and "message" in value:  # a problem
+    if isinstance(value, dict) and "message" in value:  # the output reports a problem
         return "\n".join(str(member) for member in value.values() if member)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)

@@ -1,4 +1,4 @@
-"""Compares two runs: facts about each, and the differences of their steps."""
+"""Compares two runs: facts about each run, and a diff of their steps."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Comparison:
     """The comparison of two runs."""
 
     facts: tuple[tuple[str, str, str], ...]
-    """Facts about the whole runs: name and both values."""
+    """Facts about the runs as tuples: the name, then the value in each run."""
     steps: str
-    """Unified diff of the steps and calls, without times; empty if they are the same."""
+    """Unified diff of the steps and calls, without times; an empty string if there are no differences."""
 
 
 def compare(one: Trace, other: Trace) -> Comparison:
@@ -34,7 +34,7 @@ def compare(one: Trace, other: Trace) -> Comparison:
 
 
 def _joined(trace: Trace) -> dict[str, str]:
-    """Return the facts by name. Repeated facts, such as files, are joined."""
+    """Return the facts by name. Facts with the same name, such as files, are joined."""
     found: dict[str, str] = {}
     for name, value in trace_facts(trace):
         found[name] = f"{found[name]}\n{value}" if name in found else value

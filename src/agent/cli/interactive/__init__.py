@@ -1,1 +1,1 @@
-"""The terminal that `alita` without a question opens: questions, commands, and what happens in between."""
+"""The interactive session that `alita` opens if no question is given."""

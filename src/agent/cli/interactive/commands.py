@@ -1,4 +1,4 @@
-"""The slash commands of a session. Help, completion and the table in the docs are derived from this file."""
+"""The slash commands of a session. Help, completion and the table in the docs are generated from this file."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 SHOWN_TURNS = 3
 FOUND = 10
 _AT_ONCE = {"list", "search", "show", "versions", "diff", "stats", "hosts", "delete", "rollback", "gc"}
-"""Commands of `alita tools` that neither ask nor run code, so they can run in this process, which is faster."""
+"""`alita tools` commands that neither ask questions nor run code, so they can run in this process, which is faster."""
 _WORD = re.compile(r"""(--[\w-]+=)?(?:'([^']*)'|"((?:[^"\\]|\\.)*)")(?!\S)|(\S+)""", re.DOTALL)
 
 
@@ -198,7 +198,7 @@ async def tools(terminal: Terminal, argument: str) -> None:
 
 
 def words_of(text: str) -> list[str]:
-    """Split a command line into words. Quotes count only around a whole word or value, so `Bob's` is a word."""
+    """Split a command line into words. Only quotes around a whole word or value are special, so `Bob's` is one word."""
     found = []
     for start, single, double, plain in _WORD.findall(text):
         word = plain or single or re.sub(r'\\(["\\])', r"\1", double)
@@ -234,7 +234,7 @@ async def _make_tool(terminal: Terminal, question: str, around: str = "") -> Non
     before = len(terminal.refused)
     answer = await terminal.ask(question, purpose=Purpose.CREATE, around=around)
     if len(terminal.refused) > before:
-        return  # the user saw what it needs and declined
+        return  # the user was shown what the package needs, and declined
     if answer.tools_created:
         terminal.screen.note(f"New: {', '.join(answer.tools_created)}. It will be used for questions like this one.")
     elif answer.tools_used:
@@ -337,9 +337,9 @@ async def retry(terminal: Terminal, argument: str) -> None:
     with _in_place_of(None if undone else turn, terminal):
         try:
             run = load_run(terminal.settings.runs_dir, turn.run_id) if turn.run_id else None
-        except AlitaError:  # it was deleted, so only the question remains
+        except AlitaError:  # the run was deleted, so only the question is left
             run = None
-        if run and not OwnRuns(terminal.settings).has(run):  # the user did not choose the files that it names
+        if run and not OwnRuns(terminal.settings).has(run):  # the user did not choose the files named in the run
             run = None
         files = tuple(Path(file.path) for file in run.files) if run else ()
         purpose, around = (purpose_of(run), run.configuration.get(AROUND, "")) if run else (Purpose.ANSWER, "")
@@ -348,7 +348,7 @@ async def retry(terminal: Terminal, argument: str) -> None:
 
 @contextmanager
 def _in_place_of(turn: Turn | None, terminal: Terminal) -> Iterator[None]:
-    """Restore a removed turn unless another one replaced it."""
+    """Restore the removed turn after the `with` block unless another turn has replaced it."""
     count = len(terminal.session.turns)
     try:
         yield
@@ -435,7 +435,7 @@ async def check(terminal: Terminal, argument: str) -> None:
 
 
 async def _verb(terminal: Terminal, *words: str) -> Result:
-    """Run an `alita` command with the session's settings and return its result."""
+    """Call an `alita` command with the session's settings."""
     results: list[Result] = []
     name = f"alita {words[0]}"
 
@@ -452,7 +452,7 @@ async def _verb(terminal: Terminal, *words: str) -> Result:
 
 
 def _run_id(terminal: Terminal, argument: str) -> str:
-    """Return the named run, or the run of the session's last turn."""
+    """Return the id of the named run, or of the run of the session's last turn."""
     if argument:
         return find_run(terminal.settings.runs_dir, argument)
     for turn in reversed(terminal.session.turns):
@@ -493,22 +493,22 @@ class Command(NamedTuple):
 
     name: str
     argument: str
-    """Its argument as help shows it; optional ones are in brackets."""
+    """The argument as shown in the help, in brackets if it is optional."""
     run: Callable[[Terminal, str], Awaitable[None]]
-    """The function that runs it. Its docstring is the help text."""
+    """The function that runs the command. Its docstring is the command's help text."""
     completes: str = ""
-    """The kind of completions for its argument: `commands`, `files`, `models`, `modes`, `runs`, `sessions`, `tools` or
+    """Kind of completions for the argument: `commands`, `files`, `models`, `modes`, `runs`, `sessions`, `tools` or
     `verbs`."""
 
     @property
     def summary(self) -> str:
-        """The rest of the help line."""
+        """The description on the command's help line."""
         text = (self.run.__doc__ or "").rstrip(".")
         return text[:1].lower() + text[1:]
 
     @property
     def usage(self) -> str:
-        """The command with its argument: `/name ARGUMENT`."""
+        """The command with its argument, as in `/name ARGUMENT`."""
         return f"/{self.name} {self.argument}".strip()
 
 
@@ -551,12 +551,12 @@ _ALIASES = {
     "settings": "config",
     "history": "export",
 }
-"""Names of these commands in other programs."""
+"""Alternative names of commands, as used in other programs."""
 _COMMAND = re.compile(r"/([A-Za-z]+)(?:\s+(.*))?\s*", re.DOTALL)
 
 
 def find_command(name: str) -> Command:
-    """Return the command with a name, with or without its slash.
+    """Return the command with the given name, which may start with a slash.
 
     Raises:
         UsageError: There is no such command.
@@ -569,10 +569,10 @@ def find_command(name: str) -> Command:
 
 
 def command_of(text: str) -> tuple[Command, str] | None:
-    """Return the command and argument of an entry, or None for a question such as `/etc/hosts says …`.
+    """Return an entry's command and argument, or None for a question such as `/etc/hosts says …`.
 
     Raises:
-        UsageError: It looks like a command, but is unknown or lacks its argument.
+        UsageError: The entry looks like a command, but the command is unknown or its argument is missing.
     """
     found = _COMMAND.fullmatch(text.strip())
     if found is None:

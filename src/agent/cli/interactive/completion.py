@@ -1,4 +1,4 @@
-"""Completion of commands, names, ids and files at the prompt; and the files that a question names."""
+"""Completion of commands, names, ids and files at the prompt, and the files mentioned in a question."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _AFTER_A_NAME = ".,;:!?)]}'"
 
 
 class Mentioned(NamedTuple):
-    """A question, and the files that it names."""
+    """A question and the files mentioned in it."""
 
     text: str
-    """The question, with file names in place of `@path`."""
+    """The question, with each `@path` replaced by the file's name."""
     files: tuple[Path, ...]
     missing: tuple[str, ...]
-    """Words that look like paths, but no such file exists."""
+    """Words that look like paths but do not name an existing file."""
 
 
 def mentioned(text: str, folder: Path) -> Mentioned:
-    """Find the files that a question names as `@name` or `@"a name with spaces"`."""
+    """Find the files mentioned in a question as `@name` or `@"a name with spaces"`."""
     files: list[Path] = []
     missing: list[str] = []
 
@@ -61,7 +61,7 @@ def _file(name: str, folder: Path) -> Path | None:
 
 
 class Suggestion(NamedTuple):
-    """A possible continuation."""
+    """A possible completion."""
 
     text: str
     summary: str = ""
@@ -87,14 +87,14 @@ class Suggestions(Completer):
         self._folder = folder
 
     def get_completions(self, document: Document, complete_event: object = None) -> Iterable[Completion]:
-        """Return completions for the text before the cursor; none within ordinary words."""
+        """Yield completions for the text before the cursor. Ordinary words are not completed."""
         typed, choices = self.find(document.text_before_cursor)
         for choice in choices[:MOST]:
             shown, meta = one_line(choice.text, 40), one_line(choice.summary, 60)
             yield Completion(choice.text, -len(typed), display=shown, display_meta=meta)
 
     def find(self, before: str) -> tuple[str, list[Suggestion]]:
-        """Return the text to replace, and its possible replacements."""
+        """Return the text to be replaced, and its possible replacements."""
         if command := _COMMAND.fullmatch(before):
             return before, [choice for choice in self._commands if choice.text.startswith(command[0])]
         if argument := _ARGUMENT.fullmatch(before):
@@ -110,7 +110,7 @@ class Suggestions(Completer):
                     return typed, [choice for choice in known if choice.text.startswith(typed)]
             try:
                 known = list(self._sources[kind]()) if kind in self._sources else []
-            except (AlitaError, OSError):  # offer nothing from a folder that cannot be read
+            except (AlitaError, OSError):  # offer no completions if a folder cannot be read
                 known = []
             begin = [choice for choice in known if choice.text.startswith(typed)]
             return typed, begin or [choice for choice in known if typed in choice.text]
@@ -121,7 +121,7 @@ class Suggestions(Completer):
         return "", []
 
     def _files(self, typed: str) -> list[Suggestion]:
-        """Return the files and folders that continue a path. Folders end with a slash."""
+        """Return the files and folders that complete a path. Folders end with a slash."""
         head, _, name = typed.rpartition("/")
         start = f"{head}/" if "/" in typed else ""
         try:
@@ -137,7 +137,7 @@ class Suggestions(Completer):
 
 @functools.cache
 def verbs_of_tools() -> Mapping[str, Any]:
-    """Return the commands of `alita tools` by name."""
+    """Return the `alita tools` commands by name."""
     from typer.main import get_command
 
     from agent.cli.command_registry import load
@@ -148,7 +148,7 @@ def verbs_of_tools() -> Mapping[str, Any]:
 
 
 def next_of_verb(words: Sequence[str], typed: str) -> tuple[str, list[Suggestion]]:
-    """Return the kind of the next argument of an `alita tools` command, or the possible commands or options."""
+    """Return the kind of an `alita tools` command's next argument, and the possible commands or options."""
     verbs = verbs_of_tools()
     if not words:
         return "", [Suggestion(name, verb.help or "") for name, verb in verbs.items()]
@@ -170,23 +170,23 @@ MODES: dict[ApprovalMode, str] = {
 
 
 class Listed(Protocol):
-    """A slash command, as completion shows it."""
+    """The part of a slash command that completion needs."""
 
     @property
     def name(self) -> str:
-        """The name without the slash."""
+        """The command's name without the slash."""
 
     @property
     def summary(self) -> str:
-        """A one-line description."""
+        """The command's one-line description."""
 
     @property
     def completes(self) -> str:
-        """The kind of completions for its argument."""
+        """Kind of completions for the command's argument."""
 
 
 def suggestions_of(settings: Settings, commands: Sequence[Listed]) -> Suggestions:
-    """Return suggestions from the commands, and from alita's tools, runs, sessions and models."""
+    """Return suggestions for the commands, and for alita's tools, runs, sessions and models."""
     from agent.models.protocol import EMBEDDED, ROLES
     from agent.store.runs import list_runs
     from agent.store.sessions import list_sessions
@@ -208,7 +208,7 @@ def suggestions_of(settings: Settings, commands: Sequence[Listed]) -> Suggestion
 
 
 def _tools(settings: Settings) -> list[Suggestion]:
-    """Return all tools with their descriptions, including tools that are only a source file so far."""
+    """Return all tools with their descriptions, including tools that only consist of a source file so far."""
     from agent.store.tool_records import open_library
     from mcp_tools.library.tool_files import stamps
 

@@ -1,4 +1,4 @@
-"""The keyboard during a run: typed text is shown and kept, Enter sends it, and Esc stops the run."""
+"""Keyboard input during a run: typed text is shown and kept, Enter sends it, and Esc stops the run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import termios
 from collections.abc import Callable, Iterator
 
 ESC_SECONDS = 0.05
-"""If no more bytes follow within this time, an Esc is the key itself and not the start of a sequence."""
+"""If no bytes follow an Esc within this time, it is the Esc key rather than the start of an escape sequence."""
 PASTE_SECONDS = 0.3
-"""Time to wait for the rest of a paste when the run has ended."""
+"""Seconds to wait for the rest of a paste after the run has ended."""
 _ESC = "\x1b"
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|[^\[O\x1b])|\x1b\[20[01]~")
 _PARTIAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)?")
@@ -27,9 +27,9 @@ class Keyboard:
     """Reads keys during a run.
 
     Args:
-        stop: Called for Esc.
+        stop: Called when Esc is pressed.
         send: Called with each message when Enter is pressed.
-        fold: Returns the short form in which a paste is shown.
+        fold: Returns the short form in which a paste is displayed.
     """
 
     def __init__(self, stop: Callable[[], None], send: Callable[[str], None], fold: Callable[[str], str] = str) -> None:
@@ -38,13 +38,13 @@ class Keyboard:
         self._stop, self._send, self._fold = stop, send, fold
         self._waiting = ""
         self._paste: list[str] | None = None
-        """The first part of an incomplete paste."""
+        """The parts received so far of an incomplete paste; None outside a paste."""
         self._is_silent = False
         self._timer: asyncio.TimerHandle | None = None
 
     @contextlib.contextmanager
     def silent(self) -> Iterator[None]:
-        """Turn off the terminal's echo and line editing within the block. Ctrl-C remains a signal."""
+        """Turn off the terminal's echo and line editing in the `with` block. Ctrl-C still sends a signal."""
         try:
             before = termios.tcgetattr(sys.stdin.fileno())
         except (termios.error, OSError, ValueError):
@@ -62,7 +62,7 @@ class Keyboard:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """Read keys within the block, inside `silent`. Does nothing without a terminal."""
+        """Read keys in the `with` block, which must be nested in `silent`. Does nothing without a terminal."""
         if not self._is_silent:
             yield
             return
@@ -119,7 +119,7 @@ class Keyboard:
                 text = escape + rest
 
     def _take_paste(self, text: str, parts: list[str]) -> str:
-        """Add text to a paste, and return the text after its end."""
+        """Add text to the current paste, and return the text after the end of the paste."""
         pasted, end, rest = text.partition(PASTED)
         if not end:
             held = next((n for n in range(len(PASTED) - 1, 0, -1) if text.endswith(PASTED[:n])), 0)

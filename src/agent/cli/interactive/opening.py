@@ -1,4 +1,4 @@
-"""Opens a session: settings, screen, prompt and commands."""
+"""Opens an interactive session with its settings, screen, prompt and commands."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ def open_terminal(
     """Open a session, and return when the user leaves it.
 
     Args:
-        flags: The settings of the command line.
+        flags: Settings from the command line.
         files: Files to attach to the first question.
-        latest: Continue the last conversation.
-        resume: Reopen the session `session_id`, or the newest one.
-        session_id: The session to reopen.
-        verbose: Show model calls.
-        folder: The folder that programs may use.
+        latest: True to continue the last conversation.
+        resume: True to reopen the session `session_id`, or the last used session if no id is given.
+        session_id: Id of the session to reopen.
+        verbose: True to show model calls.
+        folder: The folder that programs may access.
 
     Raises:
-        UserError: There is no terminal, or no such session.
+        UserError: There is no terminal, or the session does not exist.
     """
     stream = next((each for each in (sys.stdout, sys.stderr) if each is not None and each.isatty()), None)
     if stream is None or not sys.stdin.isatty():
@@ -75,7 +75,7 @@ def open_terminal(
     history = History(settings.data_dir, Redactor(settings.secrets))
 
     def reader(terminal: Terminal) -> Reader:
-        """Return the prompt for this kind of screen."""
+        """Return a prompt that suits the terminal's screen."""
         if not screen.animated:
             return LineReader(terminal, history, stream)
         return PromptReader(terminal, suggestions_of(settings, COMMANDS), history, output=create_output(stdout=stream))

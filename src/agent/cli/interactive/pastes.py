@@ -1,4 +1,4 @@
-"""Long pastes. The prompt shows a short label instead; very long pastes become files of the session."""
+"""Long pastes. The prompt replaces a long paste with a short label. A very long paste becomes a file of the session."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mcp_tools.text import one_line
 
 FOLD_LINES = 8
 FOLD_CHARACTERS = 1_000
-"""A paste with more lines or characters than this is shown as a label."""
+"""A paste with more characters than this, or with more than `FOLD_LINES` lines, is shown as a label."""
 FILE_CHARACTERS = 20_000
 """A paste with more characters than this becomes a file."""
 _LABEL = re.compile(r"\[pasted[^\[\]\n]+\]")
 
 
 def in_short(question: str) -> str:
-    """Return a question without the middle of a long paste."""
+    """Return a question with the middle of a long paste left out."""
     lines = question.rstrip("\n").split("\n")
     if len(lines) > FOLD_LINES:
         lines[1:-1] = [f"[… {len(lines) - 2} lines]"]
@@ -29,10 +29,10 @@ def in_short(question: str) -> str:
 
 
 class Pastes:
-    """The pastes of a terminal that are shown as labels.
+    """The pastes of a session that are shown as labels.
 
     Args:
-        folder: Returns the session's folder for files.
+        folder: Returns the folder for the session's files.
         redactor: Removes keys from pastes that become files.
     """
 
@@ -45,7 +45,7 @@ class Pastes:
         """Return what the prompt shows for a paste: the text if it is short, otherwise a label.
 
         Raises:
-            StorageError: The paste is too long for a label, and its file cannot be written.
+            StorageError: The paste is so long that it becomes a file, but the file cannot be written.
         """
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         if len(text) > FILE_CHARACTERS:
@@ -70,7 +70,7 @@ class Pastes:
         """Write a text to a new file of the session, with keys removed.
 
         Raises:
-            StorageError: It cannot be written.
+            StorageError: The file cannot be written.
         """
         folder, number = self._folder(), 1
         while (path := folder / f"{name}_{number}.txt").exists():
@@ -81,11 +81,11 @@ class Pastes:
         return path
 
     def open(self, text: str) -> str:
-        """Replace the labels in an entry by the pasted texts. Files keep their labels."""
+        """Replace the labels in an entry with the pasted texts. Labels of files are kept."""
         return _LABEL.sub(lambda found: self._texts.get(found[0], found[0]), text)
 
     def expand(self, text: str) -> str:
-        """Return an entry as it is sent: with the pasted texts, and files as `@"path"`."""
+        """Return an entry as it is sent, with pasted texts in full and files as `@"path"`."""
 
         def whole(found: re.Match[str]) -> str:
             path = self._files.get(found[0])
@@ -98,7 +98,7 @@ class Pastes:
         return any(label in text for label in self._files)
 
     def fold_again(self, text: str) -> str:
-        """Undo `expand`: return an entry as the prompt showed it."""
+        """Return an entry as the prompt showed it, undoing `expand`."""
         for label, whole in self._texts.items():
             text = text.replace(whole, label)
         for label, path in self._files.items():
@@ -106,5 +106,5 @@ class Pastes:
         return text
 
     def discard(self) -> None:
-        """Remove the files of a session that was never saved."""
+        """Delete the files of a session that was never saved."""
         shutil.rmtree(self._folder(), ignore_errors=True)

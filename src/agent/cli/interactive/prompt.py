@@ -1,4 +1,4 @@
-"""Input of a session: a full prompt where the terminal allows it, plain lines elsewhere; and the history."""
+"""The prompt of a session, with full editing if the terminal allows it and plain lines otherwise, and its history."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 
 
 LONGEST_ENTRY = 20_000
-"""Above this length, in characters, the history keeps only the labels of an entry's pastes."""
+"""For an entry longer than this many characters, the history stores the labels of pastes instead of their text."""
 
 
 class Prompted(Protocol):
-    """A session, as the prompt needs it."""
+    """The part of a session that the prompt needs."""
 
     screen: Screen
     mode: ApprovalMode
@@ -64,21 +64,21 @@ class Prompted(Protocol):
 
 
 class Interrupted(Exception):
-    """Ctrl-C at the prompt. A KeyboardInterrupt that left a task would stop the event loop."""
+    """Raised for Ctrl-C at the prompt. A KeyboardInterrupt that escapes from a task would stop the event loop."""
 
 
 class History(FileHistory):
-    """Earlier entries, with keys removed, in a file that only its owner can read."""
+    """Earlier entries, stored with keys removed in a file that only its owner can read."""
 
     def __init__(self, folder: Path, redactor: Redactor) -> None:
         super().__init__(folder / "history")
         self._path = folder / "history"
         self._redactor = redactor
         self.expand: Callable[[str], str] = str
-        """Replaces labels in an entry by the pasted texts."""
+        """A function that replaces the labels in an entry with the pasted texts."""
 
     def append_string(self, string: str) -> None:
-        """Append an entry with its pastes."""
+        """Append an entry with its pasted texts."""
         whole = self.expand(string)
         super().append_string(whole if len(whole) <= LONGEST_ENTRY else string)
 
@@ -90,10 +90,10 @@ class History(FileHistory):
             return []
 
     def store_string(self, string: str) -> None:
-        """Append an entry, unless it is empty or begins with a space."""
+        """Store an entry unless it is empty or begins with a space."""
         if not string.strip() or string.startswith((" ", "\t")):
             return
-        with contextlib.suppress(OSError):  # the next session will not remember it
+        with contextlib.suppress(OSError):  # the entry will be missing from the history of the next session
             private_folder(self._path.parent)
             os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
             self._path.chmod(0o600)
@@ -101,7 +101,7 @@ class History(FileHistory):
 
 
 class LineReader:
-    """Reads plain lines. For screen readers, readline edits them. Prompts are written to the stream."""
+    """Reads plain lines, edited with readline if a screen reader is used. Prompts are written to the stream."""
 
     def __init__(self, terminal: Prompted, history: History, stream: TextIO) -> None:
         self._terminal = terminal
@@ -110,7 +110,7 @@ class LineReader:
         self._edits = terminal.screen.spoken and sys.stdout.isatty()
         if self._edits:
             with contextlib.suppress(ImportError):
-                import readline  # `input` uses readline once it is imported
+                import readline  # `input` uses readline once the module is imported
 
                 for entry in reversed(list(history.load_history_strings())):
                     readline.add_history(entry.replace("\n", " "))
@@ -123,7 +123,7 @@ class LineReader:
         return text
 
     def _line(self, prompt: str) -> str:
-        # Ctrl-C raises immediately; the event loop would only see it after the line.
+        # makes Ctrl-C raise immediately; the event loop would only handle it after the line
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             if self._edits:
@@ -140,7 +140,7 @@ class LineReader:
 
 
 class PasteParser(Vt100Parser):
-    """Reads a paste in linear time. The base class searches all text again after every kilobyte."""
+    """Parses a paste in linear time. The base class searches the whole text again after every kilobyte."""
 
     def __init__(self, feed_key_callback: Callable[[KeyPress], None]) -> None:
         super().__init__(feed_key_callback)
@@ -174,7 +174,7 @@ STYLE = Style.from_dict(
 
 
 class PromptReader:
-    """A full prompt: editing, history, completion, several lines."""
+    """A full prompt with editing, history, completion and multi-line entries."""
 
     def __init__(
         self,
@@ -209,11 +209,11 @@ class PromptReader:
         )
 
     async def read(self, begun: str = "") -> str:
-        """Read one entry, which may have several lines and starts as `begun`.
+        """Read one entry, which may have several lines and initially contains `begun`.
 
         Raises:
-            EOFError: Ctrl-D.
-            Interrupted: Ctrl-C on an empty line.
+            EOFError: The user pressed Ctrl-D.
+            Interrupted: The user pressed Ctrl-C on an empty line.
         """
         text: str = await self._session.prompt_async(default=begun)
         return self._terminal.pastes.expand(text)
@@ -269,7 +269,7 @@ class PromptReader:
 
 
 def _edited(text: str) -> str:
-    """Return the text as saved in the user's editor. prompt_toolkit's own function would give the editor our keys."""
+    """Let the user edit a text in their editor. prompt_toolkit's own function would pass our API keys to it."""
     from agent.cli.verbs.config import open_editor
 
     with tempfile.TemporaryDirectory(prefix="alita-") as folder:

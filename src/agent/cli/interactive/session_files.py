@@ -23,7 +23,7 @@ _OF_A_RUN = {WEB: "downloaded", PICTURES: "downloaded", "workspace": "made", OUT
 
 
 def session_files(settings: Settings, session: StoredSession) -> list[tuple[str, ...]]:
-    """Return a row for each file, with its origin, its size or state, and its path."""
+    """Return one row for each file, with its origin, its size or state, and its path."""
     runs, rows = settings.runs_dir, {}
     own = files_of(settings.sessions_dir, session.id)
     for run in _runs(settings, session):
@@ -39,7 +39,7 @@ def session_files(settings: Settings, session: StoredSession) -> list[tuple[str,
 
 
 def outputs_of(settings: Settings, session: StoredSession) -> list[OutputFile]:
-    """Return the files that programs made for the user. If two have the same name, return the newer one."""
+    """Return the files that programs made for the user. Of files with the same name, only the newest is returned."""
     folders = [settings.runs_dir / home / OUTPUTS for home in _homes(settings, session)]
     found = [file for folder in folders for file in Outputs(folder).written_since({})]
     found.sort(key=lambda file: Path(file.path).stat().st_mtime_ns)
@@ -47,7 +47,7 @@ def outputs_of(settings: Settings, session: StoredSession) -> list[OutputFile]:
 
 
 def _homes(settings: Settings, session: StoredSession) -> list[str]:
-    """Return the ids of the runs that hold the session's files."""
+    """Return the ids of the runs whose folders contain the session's files."""
     home = transcript_of(OwnRuns(settings), session.turns).home
     return [*dict.fromkeys(filter(None, [home, *(turn.run_id for turn in session.turns)]))]
 

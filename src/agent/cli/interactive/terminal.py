@@ -1,4 +1,4 @@
-"""A session at the terminal: reads an entry, acts on it, and shows the result."""
+"""An interactive session, which reads entries, acts on them, and shows the results."""
 
 from __future__ import annotations
 
@@ -46,31 +46,31 @@ if TYPE_CHECKING:
 _MOST_PICTURES = 8
 """Maximum number of an answer's files shown as pictures."""
 _BARE = {"exit": "/exit", "quit": "/exit", "/quit": "/exit", "help": "/help"}
-"""Entries typed by habit, which are never meant as questions."""
+"""Entries without a slash that are treated as commands, because they are never meant as questions."""
 
 
 OUTPUT_BYTES = 100_000
-"""Maximum size of a command's output that is attached, in bytes."""
+"""Maximum number of bytes of a command's output that are attached."""
 END_SECONDS = 15.0
-"""Time that an `alita` command has to end after Ctrl-C."""
+"""Seconds that an `alita` command is given to exit after Ctrl-C."""
 LEAVE_SECONDS = 2.0
-"""After a stopped run, Ctrl-C leaves the session only within this time."""
+"""After a run was stopped, a single Ctrl-C at the prompt leaves the session only within this many seconds."""
 
 
 class SlashCommand(Protocol):
-    """A slash command."""
+    """The part of a slash command that the terminal needs."""
 
     @property
     def run(self) -> Callable[[Terminal, str], Awaitable[None]]:
-        """The function that runs it."""
+        """The function that runs the command."""
 
 
 FindCommand = Callable[[str], tuple[SlashCommand, str] | None]
-"""Returns the command and argument of an entry, or None if it is not a command."""
+"""A function that returns an entry's command and argument, or None if the entry is not a command."""
 
 
 class Terminal:
-    """A session, on which slash commands work."""
+    """An interactive session, on which slash commands act."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Terminal:
         settings: Settings,
         session: StoredSession | None = None,
     ) -> None:
-        self.flags = {**flags, "approval": "ask"}  # approval is set per session and asked during a run
+        self.flags = {**flags, "approval": "ask"}  # the session decides, when a run asks
         self.settings = read_settings(self.flags).model_copy(update={"model": settings.model})
         self.screen = screen
         self.session = session or new_session(settings.model)
@@ -91,15 +91,15 @@ class Terminal:
         self.verbose = False
         self.attached: list[Path] = []
         self.folder: FolderGrant | None = None
-        """The folder that programs may use; None for the folder of the last turn."""
+        """The folder that programs may access; None for the folder of the last turn."""
         self.leaving = False
         self.undone: Turn | None = None
         """The turn removed by /undo, until another turn is added."""
         self.refused: list[str] = []
         self.waiting: list[str] = []
-        """Messages sent during a run that no model has seen. They become the next entries."""
+        """Messages that were sent during a run but not seen by a model. They become the next entries."""
         self.begun = ""
-        """The start of the next entry, typed during a run."""
+        """Text typed during a run, with which the next entry starts."""
         self._stopped_at = -LEAVE_SECONDS
         self._unapplied: Changes | None = None
         """Changes in the copy of the user's folder that were shown but not applied."""
@@ -109,13 +109,13 @@ class Terminal:
         self._turn: RunDisplay | None = None
         self._saved = session is not None
         self._is_lost = False
-        """True once the user knows that the session cannot be saved."""
+        """True once the user has been told that the session cannot be saved."""
         self._command_of = command_of
         self.reader = reader(self)
 
     @property
     def alita(self) -> Alita:
-        """The open Alita. Available while the session runs."""
+        """The open Alita, which is available while the session runs."""
         assert self._alita is not None
         return self._alita
 
@@ -141,7 +141,7 @@ class Terminal:
         purpose: Purpose = Purpose.ANSWER,
         around: str = "",
     ) -> Answer:
-        """Ask a question, show the run and its answer, and keep the turn. `fresh` skips the cache."""
+        """Ask a question, show the run and its answer, and add the turn to the session. `fresh` skips the cache."""
         conversation = self.session.conversation
 
         def work(listen: Listener) -> Coroutine[Any, Any, Answer]:
@@ -152,7 +152,7 @@ class Terminal:
             return await self._take_turn(question, work)
 
     async def go_on(self, run_id: str, question: str) -> Answer:
-        """Continue a stopped run. Finished calls are not paid for again."""
+        """Continue a stopped run. Completed calls are not paid for again."""
         return await self._take_turn(question, lambda listen: self.alita.resume(run_id, on_event=listen))
 
     async def _take_turn(self, question: str, work: Callable[[Listener], Coroutine[Any, Any, Answer]]) -> Answer:
@@ -172,7 +172,7 @@ class Terminal:
             answer = answer or turn.answer_so_far() or Answer("", "failed")
             if (
                 answer.run_id or answer.status == "answered"
-            ):  # a question that was refused before its run began is not a turn
+            ):  # a question that was rejected before its run began does not become a turn
                 self.session.conversation.add(Turn.of(self.redactor.text(question), answer))
                 self.undone = None
                 self.save()
@@ -180,7 +180,7 @@ class Terminal:
         return answer
 
     async def _show_end(self, answer: Answer, turn: RunDisplay) -> None:
-        """Show the end of a turn."""
+        """Show the answer, files and changes of a finished turn."""
         if answer.text and answer.status in {"answered", "limit"}:
             if not turn.has_shown:
                 self.screen.answer(answer.text)
@@ -204,13 +204,13 @@ class Terminal:
             self._unapplied = await offer_changes(self.flags, answer, asks=True, known=self._unapplied)
 
     async def switch(self, settings: Settings) -> None:
-        """Use other settings from now on."""
+        """Reopen Alita with other settings."""
         alita = Alita.open(settings, streams=True, confirm=self._confirm)
         await self.alita.aclose()
         self._alita, self.settings = alita, settings
 
     def start(self, session: StoredSession) -> None:
-        """Switch to another session. The current one is already saved."""
+        """Switch to another session. The current session has already been saved."""
         self._discard_unsaved()
         self.session, self.undone = session, None
         self.attached.clear()
@@ -221,7 +221,7 @@ class Terminal:
             self.pastes.discard()
 
     def save(self) -> None:
-        """Save the session. If that fails, the session continues."""
+        """Save the session. If that fails, the error is shown once and the session continues."""
         try:
             saved = save_session(self.settings, self.session, self.redactor)
         except AlitaError as error:
@@ -287,7 +287,7 @@ class Terminal:
             await self._ask_as_typed(text)
 
     async def _run_shell(self, command: str, *, is_attached: bool) -> None:
-        """Run a shell command on this terminal, without API keys; with `is_attached`, attach its output."""
+        """Run a shell command on this terminal without API keys. If `is_attached` is true, attach its output."""
         keys = {variable for name in KEYS for variable in variables(name)}
         keys |= {model.key for model in self.settings.models.values()}
         environment = {name: value for name, value in os.environ.items() if name not in keys}
@@ -307,8 +307,8 @@ class Terminal:
     async def run_alita(self, *words: str) -> None:
         """Run an `alita` command on this terminal with the session's settings.
 
-        It runs as a separate process, since it may ask questions, open an editor or exit. After Ctrl-C it gets time to
-        clean up.
+        The command runs in a separate process, because it may ask questions, open an editor or exit. After Ctrl-C, it
+        is given time to clean up.
         """
         given = {**self.flags, "approval": self.mode}
         chosen = {f"ALITA_{name.upper()}": str(value) for name, value in given.items() if value is not None}
@@ -326,7 +326,7 @@ class Terminal:
             raise
 
     async def _attach_output(self, command: str, output: IO[bytes]) -> None:
-        """Show a command's output, and attach its first part to the next question as a file."""
+        """Show a command's output, and attach the beginning of it to the next question as a file."""
         kept, begun, decode = "", "", codecs.getincrementaldecoder("utf-8")("replace").decode
         with output:
             while data := await asyncio.to_thread(os.read, output.fileno(), 65_536):
@@ -389,12 +389,12 @@ def _started(
     """Start a command on this terminal, in the current folder.
 
     Raises:
-        UsageError: It cannot be started.
+        UsageError: The command cannot be started.
     """
     try:
         return child.popen(
             command, env=environment, cwd=Path.cwd(), stdin=None, stdout=stdout, stderr=stderr, on_terminal=True
         )
-    except (OSError, ValueError) as error:  # no such folder, or an argument that is too long or has invalid characters
+    except (OSError, ValueError) as error:  # missing folder, or an argument too long or invalid
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"The command cannot be started: {why}.") from None

@@ -35,7 +35,7 @@ EXAMPLES = """alita "What is the 57th Fibonacci number?"
 alita -c "And the 60th?"
 cat report.txt | alita "Sum this up in three lines" -o summary.txt"""
 STDIN = "-"
-"""Given instead of words to read the question from standard input."""
+"""Argument that stands for standard input, from which the question is then read."""
 
 
 @app.command(epilog=EXAMPLES)
@@ -185,7 +185,7 @@ def _read_question(words: Sequence[str]) -> str:
 
 
 def _piped(*, typed: bool) -> str:
-    """Return the text of standard input. From a keyboard, only if `typed`."""
+    """Return the text from standard input. Input from a keyboard is only read if `typed` is true."""
     if sys.stdin is None or sys.stdin.closed or (_at_keyboard() and not typed):
         return ""
     try:
@@ -199,7 +199,7 @@ def _piped(*, typed: bool) -> str:
     try:
         return read.decode()
     except UnicodeDecodeError as error:
-        if error.start > 4 * LONGEST_QUESTION:  # cut within a character; the text is too long anyway
+        if error.start > 4 * LONGEST_QUESTION:  # the input was cut within a character, but is too long anyway
             return read.decode(errors="ignore")
         raise UsageError(
             f"Standard input is not UTF-8 text (byte {error.start}).", remedy='Attach it as a file: alita -f FILE "…"'

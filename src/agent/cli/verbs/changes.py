@@ -1,4 +1,4 @@
-"""`alita changes [RUN]`: show and apply what programs changed in a copy of the user's folder."""
+"""`alita changes [RUN]`: shows and applies the changes that programs made in a copy of the user's folder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MAY_BE_RUN = re.compile(r"[\da-z-]+")
 _SEARCHED = 200
 _LISTED = 50
 _LONGEST_DIFF = 2_000
-"""Maximum lines shown of all differences together."""
+"""Maximum total number of diff lines shown."""
 
 
 @app.command()
@@ -68,10 +68,10 @@ def changes(
 
 
 def copy_of_run(settings: Settings, run_id: str | None) -> FolderCopy:
-    """Return the copy that a run worked on; without an id, the copy of the newest run that has one.
+    """Return the folder copy that a run worked on; if no id is given, that of the newest run with a copy.
 
     Raises:
-        RunError: There is no such run, it has no copy, or was not made here.
+        RunError: There is no such run, the run has no copy, or it was not made here.
     """
     runs, own = settings.runs_dir, OwnRuns(settings)
     if run_id is None:
@@ -93,7 +93,7 @@ def copy_of_run(settings: Settings, run_id: str | None) -> FolderCopy:
 
 
 def summary(files: Sequence[Change], found: Changes) -> list[str]:
-    """Return a line for each changed file, and for each that is never applied."""
+    """Return one line for each changed file, and one for each file that is never applied."""
     lines = [f"  {_line(one)}" for one in files[:_LISTED]]
     lines += [f"  … and {count_of(len(files) - _LISTED, 'more file')}"] if len(files) > _LISTED else []
     never = [f"  never applied: {shown_name(name)} ({why})" for name, why in found.never]
@@ -129,16 +129,16 @@ def _by_name(files: Any) -> list[str]:
 async def offer_changes(
     flags: Mapping[str, Any], answer: Answer, *, asks: bool, known: Changes | None = None
 ) -> Changes | None:
-    """Show the changes in the copy of the user's folder, and ask which to apply. Without a terminal, apply none.
+    """Show the changes in the copy of the user's folder, and ask which to apply. Without a terminal, none are applied.
 
     Args:
-        flags: The settings of the command.
-        answer: The answer of the run.
+        flags: The command's settings.
+        answer: The run's answer.
         asks: False if the user must not be asked.
-        known: The changes that the user has decided about already.
+        known: Changes about which the user has already decided.
 
     Returns:
-        The changes that are not applied.
+        The changes that were not applied; None if they cannot be read.
     """
     found = None
     try:

@@ -1,4 +1,4 @@
-"""Shell completion. `alita completion bash|zsh|fish` prints a script that calls alita at each Tab."""
+"""Shell completion. `alita completion bash|zsh|fish` prints a script that calls alita each time you press Tab."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from agent.cli.command_registry import COMMANDS, load
 app = options.App("Prints a shell's completion script; `source <(alita completion bash)` loads it.")
 
 VARIABLE = "_ALITA_COMPLETE"
-"""Environment variable in which the shell passes its request; `main` looks for it."""
+"""Environment variable in which the shell passes its request. It is checked by `main`."""
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
-"""Names that are safe to offer, since a shell would expand or run others."""
+"""Matches names that are safe to offer. A shell might expand or execute other names."""
 
 
 @app.command()
@@ -32,7 +32,7 @@ def completion(
 
 
 class _Verbs(TyperGroup):
-    """The whole command line. A command's module is imported when needed."""
+    """The whole command line. A command's module is only imported when it is needed."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [command.name for command in COMMANDS]
@@ -42,22 +42,22 @@ class _Verbs(TyperGroup):
 
 
 def complete(instruction: str) -> None:
-    """Prints the script of a shell (`source_zsh`), or what fits the words that it has set (`complete_zsh`)."""
-    get_completion_inspect_parameters()  # registers Typer's shells
+    """Print a shell's completion script (`source_zsh`) or completions for its command line (`complete_zsh`)."""
+    get_completion_inspect_parameters()  # registers the shells that Typer supports
     question = get_command(load("ask"))
     options_of_it = [each for each in question.params if each.param_type_name == "option"]
     sys.exit(shell_complete(_Verbs(name="alita", params=options_of_it), {}, "alita", VARIABLE, instruction))
 
 
 def tool_names(incomplete: str) -> list[str]:
-    """Return the names of tools with this prefix."""
+    """Return the tool names that start with this prefix."""
     from mcp_tools.library.tool_files import stamps
 
     return _beginning(incomplete, stamps(options.settings().tools_dir))
 
 
 def run_ids(incomplete: str) -> list[str]:
-    """Return the ids of runs with this prefix."""
+    """Return the run ids that start with this prefix."""
     folder = options.settings().runs_dir
     return _beginning(incomplete, (path.name for path in folder.iterdir()) if folder.is_dir() else ())
 

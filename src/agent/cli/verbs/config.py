@@ -47,7 +47,7 @@ def show(
 
 
 def shown(settings: Settings, name: str = "") -> Result:
-    """Return the settings, or the one with a name."""
+    """Return all settings, or the one with the given name."""
     lines = [line for line in settings.explain() if not name or line.name == name]
     if not lines:
         raise UsageError(f"There is no setting {one_line(name)}.", remedy="alita config show lists all settings.")
@@ -92,10 +92,10 @@ _FOR_AN_EDITOR = (
 
 
 def open_editor(file: Path) -> None:
-    """Open the user's editor on a file, without API keys in its environment, and wait until it exits.
+    """Open a file in the user's editor, without API keys in its environment, and wait until the editor exits.
 
     Raises:
-        UsageError: It cannot be started, or failed.
+        UsageError: The editor cannot be started, or exited with an error.
     """
     command = [*shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "nano"), str(file)]
     env = child.environment(*_FOR_AN_EDITOR)
@@ -155,7 +155,7 @@ def set_key(
         return _set_host_key(name, host)
     known = {variable for key in KEYS for variable in variables(key)}
     known |= {model.key for model in options.settings().models.values() if model.key}
-    if name not in known:  # no service would read it
+    if name not in known:  # no service uses a key with this name
         usual = ", ".join(sorted(name for name in known if not name.startswith("ALITA_")))
         raise UsageError(f"No service uses a key named {name!r}.", remedy=f"One of: {usual}")
     keys = _keys()
@@ -185,7 +185,7 @@ def _set_host_key(name: str, host: str) -> Result:
     if of.scheme != "https" and not of.is_local:
         raise UsageError(f"A key is sent over https only, and {of} is not.", remedy=f"Use --host {of.name}")
     value = _typed_key(name)
-    if len(value) < MIN_SECRET_CHARS:  # too short to be masked in output
+    if len(value) < MIN_SECRET_CHARS:  # too short to be redacted in output
         raise UsageError(f"A key for a host has at least {MIN_SECRET_CHARS} characters.")
     keys = _keys()
     place = keys.keep(f"{name}{OF_HOST}{of}", value)
@@ -199,7 +199,7 @@ def _set_host_key(name: str, host: str) -> Result:
 
 
 def _of_hosts(keys: StoredKeys, name: str) -> set[str]:
-    """Return the stored keys with this name that belong to a host."""
+    """Return the keys stored under this name for individual hosts."""
     return {kept for kept in keys.places() if kept.startswith(f"{name}{OF_HOST}")}
 
 

@@ -1,4 +1,4 @@
-"""`alita doctor`: checks the installation, and says how to fix each problem."""
+"""`alita doctor`: checks the installation and explains how to fix each problem."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Finding(NamedTuple):
 
 
 def diagnose(settings: Settings) -> list[Finding]:
-    """Run all checks. Problems become findings and are never raised."""
+    """Run all checks. Problems are returned as findings and never raised."""
     python = f"{platform.python_version()} on {platform.system()} {platform.release()}"
     looks = (
         _packages,
@@ -109,7 +109,7 @@ def _packages(settings: Settings) -> Iterator[Finding]:
 def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # its parent package is missing
+    except ModuleNotFoundError:  # the parent package is missing
         return False
 
 
@@ -166,7 +166,7 @@ def _speech(settings: Settings) -> Iterator[Finding]:
 
 
 def _isolation(settings: Settings) -> Iterator[Finding]:
-    """Check the isolation of tools, and of processes that read files and pages."""
+    """Check the isolation of tools and of the processes that read files and web pages."""
 
     async def opened() -> Isolation:
         async with aclosing(await open_for(settings)) as sandbox:
@@ -203,7 +203,7 @@ def _search(settings: Settings) -> Iterator[Finding]:
 
 
 def _addresses(settings: Settings) -> Iterator[Finding]:
-    """Report the private addresses that may be opened."""
+    """Report which private addresses may be opened."""
     if settings.allow_private:
         yield Finding("addresses", True, "all of this machine and its network may be opened (allow_private)")
         return
@@ -233,7 +233,7 @@ def _browser(settings: Settings) -> Iterator[Finding]:
 
 
 def _folders(settings: Settings) -> Iterator[Finding]:
-    """Check that files can be created in each folder. Permissions alone do not tell."""
+    """Check that files can be created in each folder by creating one, since permission bits are not conclusive."""
     remedy = "Fix its permissions, or set ALITA_HOME (or --tools-dir) to another folder."
     for name in ("tools_dir", "data_dir", "runs_dir", "cache_dir", "runtime_dir"):
         folder: Path = getattr(settings, name)
@@ -292,7 +292,7 @@ def _servers(settings: Settings) -> Iterator[Finding]:
 
 
 def verdict(settings: Settings, findings: Sequence[Finding]) -> str:
-    """Summarise the findings in a sentence."""
+    """Summarize the findings in one sentence."""
     if lacking := [finding.name for finding in findings if finding.needed and not finding.ok]:
         return f"Not ready: {', '.join(lacking)}."
     unlisted = ", which its endpoint does not list" if not all(f.ok for f in findings if f.name == "model") else ""

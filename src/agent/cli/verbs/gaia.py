@@ -1,4 +1,4 @@
-"""`alita gaia run|report|compare|learn`, also started by `gaia-benchmark` and `python src/gaia_benchmark.py`."""
+"""`alita gaia run|report|compare|learn`, also available as `gaia-benchmark` and `python src/gaia_benchmark.py`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class _Benchmark(options.Commands):
-    """Runs a benchmark if the first argument is a question file and not a command."""
+    """Runs a benchmark if the first argument is a question file instead of a command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the command `run` if none is named."""
@@ -192,7 +192,7 @@ def learn(
     settings = options.settings()
     digest = hashlib.sha256(os.fsencode(stem.resolve())).hexdigest()[
         :24
-    ]  # never opens a database from the results folder, which may be someone else's
+    ]  # never open a database from the results folder, which may come from someone else
     gaps_file = settings.data_dir / "learning" / f"{digest}.sqlite"
     ids = [task.task_id for task in load_questions(jsonl_file, settings).tasks]
     parts = split_questions(ids, split, seed, max_questions)
@@ -223,7 +223,7 @@ def learn(
 
 
 _CLOSING = 30.0
-"""Seconds from stopping all questions until the process is ended, even if something hangs."""
+"""Seconds after stopping all questions until the process is killed if something hangs."""
 _CODES = {"finished": 0, "limit": 124, "interrupted": exits.INTERRUPTED, "stopped": 1}
 
 
@@ -231,7 +231,7 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
     """Run a benchmark and return the exit code.
 
     Raises:
-        UserError: It cannot begin, or the ledger cannot be written.
+        UserError: The benchmark cannot start, or its ledger cannot be written.
     """
     if choices.executor == "ray" and flags.get("servers", "none") != "none":
         raise UsageError("MCP servers cannot be used on a cluster.", remedy="Remove --servers, or --executor ray.")
@@ -253,7 +253,7 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
         interrupt()
 
     def last_words() -> int:
-        """Report a benchmark that did not stop in time. Its ledger is already on disk."""
+        """Report that a benchmark did not stop in time. Its ledger is already on disk."""
         print_note(
             "alita: The benchmark did not stop in time and was ended. Continue with the same command and --resume."
         )
@@ -312,7 +312,7 @@ def compare(
 
 
 def _require_other(output: Path | None, *read: Path | None) -> None:
-    """Refuse to overwrite a file that the report is made from."""
+    """Raise an error if the output would overwrite a file that the report is made from."""
     if output is not None and output.resolve() in [path.resolve() for path in read if path is not None]:
         raise UsageError(f"{output} is the file that the report is made from.", remedy="Choose another --output.")
 
@@ -326,7 +326,7 @@ def _give(report: Report, form: str = "terminal", output: Path | None = None) ->
         "html": lambda: as_html(report),
         "terminal": lambda: as_terminal(report, width=width),
     }[form]()
-    text = redactor.text(printable(text))  # removing invisible characters may have completed a key
+    text = redactor.text(printable(text))  # removing invisible characters may have revealed a key
     if output is not None:
         write_file(output, text.rstrip("\n") + "\n")
     print_text(text if output is None else str(output))

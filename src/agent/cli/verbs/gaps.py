@@ -1,4 +1,4 @@
-"""`alita gaps …`: gap records, which describe what went wrong with a kind of question."""
+"""`alita gaps …`: gap records, which describe failures on a kind of question."""
 
 from __future__ import annotations
 

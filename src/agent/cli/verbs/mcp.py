@@ -1,4 +1,4 @@
-"""`alita mcp`: other MCP servers (`add`, `list`, `test` …), and alita in other programs (`install` …)."""
+"""`alita mcp`: MCP servers for alita (`add`, `list`, `test` …), and alita in MCP clients (`install` …)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _USAGE = "alita mcp add NAME COMMAND [ARGS]..., or: alita mcp add NAME --url URL
 
 
 class AddCommand(options.Command):
-    """Passes everything after the server's name and our own options on as the server's command."""
+    """Treats everything after the server's name and our own options as the server's command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert `--` before the server's command."""
@@ -110,7 +110,7 @@ def _pairs(given: Sequence[str] | None, option: str, signs: str) -> dict[str, st
 
 
 def _kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
-    """Add the server to one of our files. Adding a server also allows it."""
+    """Add a server to one of our files. Adding a server also allows it."""
     path = _file(settings, scope)
     placed = entry.model_copy(update={"scope": scope, "path": path})
     if any(known.name == entry.name for known in read_servers(path, scope).entries):
@@ -246,7 +246,7 @@ def enable(name: Name, yes: Yes = False, as_json: options.AsJson = False) -> Res
             raise typer.Exit(1)
         configured.decisions.decide(entry.digest, configured.project, "trusted")
     seen = ToolPins(options.settings().data_dir / PINS_FILE)
-    if changed := seen.pending(entry):  # tools with a changed definition
+    if changed := seen.pending(entry):  # tools whose definitions have changed
         if not yes and not is_terminal():
             raise UsageError(
                 f"{name} now defines {changed[0].tool} as: {visible(changed[0].definition)}",
@@ -290,7 +290,7 @@ def forget(
 
 
 def _require_ours(entry: ServerEntry, remedy: str) -> None:
-    """Raise an error if the file belongs to another program, since we only change our own."""
+    """Raise an error if a server's file belongs to another program, because we only change our own files."""
     if entry.path.name not in {PROJECT_FILE, USER_FILE} or entry.path.parent.name in {".cursor", ".vscode"}:
         raise UsageError(f"{entry.path} belongs to another program.", remedy=remedy)
 
@@ -391,7 +391,7 @@ def json_(name: AsName = "alita", tools: Tools = None, tools_dir: options.ToolsD
 
 
 def _server(tools: str | None) -> ServerCommand:
-    """Return the command that starts alita. It names this folder's library, since the client runs in another folder."""
+    """Return the command that starts alita. It names this folder's library, because clients run in other folders."""
     settings = options.settings()
     is_usual = settings.tools_dir == settings.data_dir / TOOLS_FOLDER
     return server_command(None if is_usual else settings.tools_dir, tools=tools)

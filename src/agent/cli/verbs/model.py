@@ -1,4 +1,4 @@
-"""`alita model`: list and test models; download, remove and serve the local ones."""
+"""`alita model`: lists and tests models, and downloads, removes and serves local models."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MB = 1_000_000
 
 
 class Name(StrEnum):
-    """Models with downloaded weights."""
+    """Names of models whose weights can be downloaded."""
 
     EMBEDDED = "embedded"
     SPEECH = "speech"
@@ -70,7 +70,7 @@ def pull(name: Which = Name.EMBEDDED, quiet: options.Quiet = False, as_json: opt
     else:
         path = weights.pull() if quiet else _pull(weights)
     if new:
-        with contextlib.suppress(ModelUnreachableError, StorageError):  # the first question reports this
+        with contextlib.suppress(ModelUnreachableError, StorageError):  # the first question reports the error
             _server(path).start()
     size = sum(stored.size for stored in weights.stored())
     return Result({"ok": True, "path": str(path), "bytes": size}, text=str(path))
@@ -133,7 +133,7 @@ def list_(
 
 
 def _model_rows(settings: Settings) -> list[dict[str, Any]]:
-    """Return a row for each configured model and the embedded one, with endpoint, dialect and roles."""
+    """Return a row with endpoint, dialect and roles for each configured model and the embedded model."""
     used: dict[str, list[str]] = {EMBEDDED: [], **{name: [] for name in settings.models}}
     for use in ("model", "fallback", *ROLES):
         for name in (settings.model,) if use == "model" else getattr(settings, use):
@@ -165,7 +165,7 @@ def _model_rows(settings: Settings) -> list[dict[str, Any]]:
 
 
 def _offered(settings: Settings) -> list[dict[str, Any]]:
-    """Return the models that each endpoint offers. Only endpoints with an address or a key are asked."""
+    """Return the models offered by each endpoint. Only endpoints with a URL or key are queried."""
     require_allowed(settings)
     names = [*settings.models, *([settings.model] if settings.base_url or settings.api_key else [])]
     asked = [endpoint_of(settings, name) for name in names if name != EMBEDDED and not name.startswith(SCRIPTED)]
@@ -281,11 +281,11 @@ async def _tested(settings: Settings, name: str) -> dict[str, Any]:
         model = models.named(name)
         if not isinstance(model, ChatModel):
             raise UsageError(f"{name} is a scripted model; only real models can be tested.")
-        model.forget()  # abilities learned earlier may be out of date
+        model.forget()  # previously detected abilities may be out of date
         called = await _outcome(model.complete(Request(_SUM, tools=[_ADD], tool_choice="required", max_tokens=_LENGTH)))
         wanted = _form(city="string", in_europe="boolean")
         formed = await _outcome(model.complete(Request(_CITY, wanted, max_tokens=_LENGTH)))
-        # Time only the last call: by then libraries are loaded and the connection is open.
+        # Only time the last call, when libraries are loaded and the connection is open.
         started, heard = time.perf_counter(), list[float]()
         greeting = await model.complete(
             Request(_GREETING, max_tokens=_LENGTH, on_delta=lambda _: heard.append(time.perf_counter()))

@@ -1,4 +1,4 @@
-"""Past questions: `alita runs`, `alita sessions`, `alita cache`, `alita stats` and `alita traces`."""
+"""Commands for past questions: `alita runs`, `alita sessions`, `alita cache`, `alita stats` and `alita traces`."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def show(run: RunId = None, as_json: options.AsJson = False) -> Result:
 
 
 def _elsewhere(settings: Settings, run: str) -> Result | None:
-    """Shows what the store has of a run that another machine made."""
+    """Return what the store knows about a run from another machine or folder, or None."""
     if not has_store(settings):
         return None
     with indexed(settings) as (index, _):
@@ -452,10 +452,10 @@ def open_(
 
 
 def _open_browser(address: str) -> bool:
-    """Start the user's browser, without our API keys and streams."""
+    """Open an address in the user's browser, which gets neither our API keys nor our streams."""
     code = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
     process = child.popen([sys.executable, "-I", "-c", code, address], env=child.environment(*_DESKTOP))
     try:
         return process.wait(5.0) == 0
     except subprocess.TimeoutExpired:
-        return True  # a browser that runs in the foreground
+        return True  # the browser runs in the foreground

@@ -71,7 +71,7 @@ def serve(
         print_note(
             "To add alita to a client: alita mcp install CLIENT. To serve over HTTP: alita serve --http HOST:PORT"
         )
-    gc.disable()  # collecting garbage from imports would take a tenth of the start-up time
+    gc.disable()  # garbage collection during imports would take a tenth of the start-up time
     settings = options.settings()
     if not tools.strip():
         raise UsageError("--tools is empty.", remedy="Use all, meta, or a pattern such as 'convert_*'.")
@@ -93,7 +93,7 @@ def serve(
 
 
 def _granted(settings: Settings, folder: Path | None, write: bool) -> FolderGrant | None:
-    """Return the folder that programs of clients may read. Programs of `ask` may change a copy of it."""
+    """Return the folder that clients' programs may read. Programs run by `ask` may also change a copy of it."""
     from agent.material.folder import checked_folder
     from agent.question import FolderGrant
 
@@ -106,7 +106,7 @@ def _granted(settings: Settings, folder: Path | None, write: bool) -> FolderGran
 
 
 class Own(NamedTuple):
-    """Tools to serve instead of the user's."""
+    """Tools that are served instead of the user's library."""
 
     library: Library
     extra: Extra
@@ -119,10 +119,10 @@ def run(
     own: Own | None = None,
     grant: FolderGrant | None = None,
 ) -> None:
-    """Serve the user's tools, or `own`, until the client leaves or a signal arrives.
+    """Serve the user's tools, or `own`, until the client disconnects or a signal arrives.
 
     Raises:
-        UserError: The machine offers no isolation, or the address is taken.
+        UserError: No isolation is available, or the address is in use.
     """
     exits.run_until_signal(_serve(settings, tools, listen, own, grant))
 
@@ -132,7 +132,7 @@ async def _serve(
 ) -> None:
     from agent.resources import open_for
 
-    # importing the protocol takes longest, so the sandbox starts meanwhile
+    # importing the protocol takes longest, so the sandbox starts in the meantime
     importing = asyncio.create_task(asyncio.to_thread(import_module, "mcp_tools.serving.server"))
     sandbox = await open_for(settings)
     try:
@@ -183,7 +183,7 @@ async def _serve(
 
 
 async def _shielded(ending: Coroutine[Any, Any, None]) -> None:
-    """Wait for a clean-up to finish, even if this task is cancelled."""
+    """Wait for a cleanup to finish, even if the current task is cancelled."""
     task = asyncio.create_task(ending)
     while not task.done():
         with contextlib.suppress(asyncio.CancelledError):

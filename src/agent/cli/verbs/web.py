@@ -1,4 +1,4 @@
-"""`alita web`: the page."""
+"""`alita web`: alita in a browser."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _SETTINGS = bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _SETTINGS
 _FRAME = len(_SETTINGS)
 _CHECK_SECONDS = 120.0
-"""A node needs this long to start a worker and import alita."""
+"""Time limit for checking a node, which has to start a worker and import alita."""
 _INSTALL = "pip install 'alita[ray]'"
 _NODE_PACKAGES = (
     "Install the same alita there, with the same extras and with `ray`, and start Ray there with its Python."
@@ -36,7 +36,7 @@ def require_ray() -> None:
     """Check that Ray can be imported.
 
     Raises:
-        UsageError: It is not installed.
+        UsageError: Ray is not installed.
     """
     try:
         import ray  # noqa: F401 - checks that it is installed
@@ -57,7 +57,7 @@ def private_ray_folder() -> Iterator[str]:
     with contextlib.suppress(OSError):
         (home / "auth_token").chmod(0o600)
     with tempfile.TemporaryDirectory(prefix="alita-ray-", ignore_cleanup_errors=True) as folder:
-        yield f"{folder}/ray"  # Ray makes its own folder accessible to everyone
+        yield f"{folder}/ray"  # a subfolder, because Ray makes its own folder accessible to everyone
 
 
 def connect(address: str, cpus: int, folder: str) -> None:
@@ -131,7 +131,7 @@ def _require_reachable(address: str) -> None:
 
 @contextlib.contextmanager
 def _outside_the_project() -> Iterator[None]:
-    """Leave the current folder while Ray starts: its workers import from there, and project files are not trusted."""
+    """Leave the current folder while Ray starts, because its workers would import untrusted project files from it."""
     before = Path.cwd()
     os.chdir("/")
     try:
@@ -141,16 +141,16 @@ def _outside_the_project() -> Iterator[None]:
 
 
 def check_nodes(settings: Settings) -> int:
-    """Check that every node can answer questions like this machine.
+    """Check that every node can answer questions in the same way as this machine.
 
     Args:
         settings: The settings of the questions.
 
     Returns:
-        Number of CPUs in the cluster, which is how many questions run in parallel.
+        The number of CPUs in the cluster, which is the number of questions to run in parallel.
 
     Raises:
-        RunError: A node lacks alita or a key, or has another version; or no node has a CPU.
+        RunError: A node lacks alita or a key, or has a different version of alita, or no node has a CPU.
     """
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy

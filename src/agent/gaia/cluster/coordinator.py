@@ -11,7 +11,7 @@ class Coordinator:
     """Limits model calls across all nodes. It runs as a Ray actor on the benchmark's machine.
 
     Args:
-        most: Model calls to run in parallel at each endpoint.
+        most: Maximum number of parallel model calls per endpoint.
     """
 
     def __init__(self, most: int) -> None:
@@ -37,7 +37,7 @@ class Coordinator:
             self._pass_on(endpoint)
 
     async def leave(self, holder: str) -> None:
-        """Release all slots of a question that ended or whose worker died."""
+        """Release all slots of a question that has ended or whose worker has died."""
         for waiting in self._waiting.values():
             for one in [one for one in waiting if one[0] == holder]:
                 waiting.remove(one)
@@ -79,7 +79,7 @@ class CoordinatedSlots:
         self._key = holder, endpoint
 
     def locked(self) -> bool:
-        """Return True, because questions on other nodes may hold all slots."""
+        """Return True, because questions on other nodes may be holding all slots."""
         return True
 
     async def acquire(self) -> None:

@@ -1,4 +1,4 @@
-"""Runs questions as Ray tasks. This process keeps the ledger, the library and the records; nodes only answer."""
+"""Runs questions as Ray tasks. Nodes only answer questions; this process writes the ledger, library and gap records."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from agent.gaia.configuration import RunOptions, Setup
 
 _LOST = (WorkerDiedError, NodeDiedError, ObjectLostError, OutOfMemoryError)
-"""Failures that are probably not the question's fault, so it is asked once more."""
+"""Failures that are probably not caused by the question, so the question is retried once."""
 _GRACE_SECONDS = 10.0
-"""Time for a cancelled question to end before its worker is killed."""
+"""Seconds that a cancelled question is given to end before its worker is killed."""
 _LOOK_SECONDS = 15.0
-"""Time between checks whether a waiting question still has a node to run on."""
+"""Seconds between checks that a waiting question still has a node to run on."""
 _RESOURCES = ("sandbox", "browser")
-"""Custom resources of nodes. A question takes one of each that the cluster has."""
+"""Custom resources of nodes. A question uses one unit of each resource in the cluster."""
 
 
 class RayExecutor:
@@ -80,8 +80,8 @@ class RayExecutor:
         Args:
         options: The questions and limits.
         settings: The settings of the questions.
-        most: Number of remaining questions.
-        usual: Questions to run in parallel on a local Ray if the user sets no number.
+        most: The number of remaining questions.
+        usual: Number of parallel questions on a local Ray unless the user sets one.
         tell: Shows a line to the user.
 
         Raises:
@@ -103,7 +103,7 @@ class RayExecutor:
         return RayQuestion(self, job, listen)
 
     def settings_of(self, job: AttemptJob) -> Settings:
-        """Return settings for the library and store that a question changes."""
+        """Return the settings that name the library and store that a question changes."""
         own = self.setup.settings
         if job.own_folder is None:
             return own
@@ -133,7 +133,7 @@ class RayExecutor:
         return self._task.remote(order, self.coordinator), shared
 
     def _shared(self) -> tuple[Files, str]:
-        """Return the files that questions share and their hash. They are packed again after a change."""
+        """Return the files that questions share, and their hash. The files are packed again after a change."""
         own = self.setup.settings
         state = open_library(own).state() if self._with_library else None
         if self._packed is None or self._learns or self._packed[0] != state:
@@ -183,7 +183,7 @@ class RayQuestion:
         self._work = asyncio.create_task(self._answer())
 
     def cancel(self) -> None:
-        """Cancel the question. A running one gets time to return what it reached."""
+        """Cancel the question. A running question is given time to return what it has reached."""
         self._is_cancelled = True
         if self._has_begun:
             self._executor.coordinator.stop.remote(self._holder)

@@ -1,4 +1,4 @@
-"""Transfers files between the benchmark's machine and the nodes, named by the hash of their content."""
+"""Transfers files, identified by content hashes, between the benchmark's machine and the nodes."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from mcp_tools.small_files import leads_out, read_small
 Files = dict[str, bytes]
 """File contents by relative POSIX path."""
 MOST_BYTES = 100_000_000
-"""Maximum total size of a run's files that are sent back."""
+"""Maximum total size in bytes of a run's files that are sent back."""
 WHOLE = 1 << 40
 """A limit larger than any folder that was sent here."""
 _GROWTH = 1_000_000
-"""Bytes that a file may grow while its folder is read."""
+"""Maximum number of bytes by which a file may grow while its folder is read."""
 _MOST_KEPT = 50
-"""Packed folders and attachments that a node keeps."""
+"""Maximum number of packed folders and attachments kept on a node."""
 _FIRST = (RUN_FILE, JOURNAL_FILE)
 
 
 def digest_of(files: Mapping[str, bytes]) -> str:
-    """Return the SHA-256 of files and their names."""
+    """Return a SHA-256 hash of the files' names and contents."""
     listed = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     return hashlib.sha256(json.dumps(listed, sort_keys=True).encode()).hexdigest()
 
 
 def read_folder(folder: Path, most: int = MOST_BYTES) -> tuple[Files, tuple[str, ...]]:
-    """Read the files of a folder: the run's records first, then from small to large. Links are left out.
+    """Read the files in a folder: first the run's records, then from small to large. Links are skipped.
 
     Returns:
         The files, and the names of files that are too large.
@@ -55,7 +55,7 @@ def read_folder(folder: Path, most: int = MOST_BYTES) -> tuple[Files, tuple[str,
         if size > most:
             left_out.append(name)
             continue
-        with contextlib.suppress(FileNotFoundError):  # a program that is still ending removed the file
+        with contextlib.suppress(FileNotFoundError):  # the file was removed by a program that is still exiting
             files[name] = read_small(folder / name, min(most, size + _GROWTH), follow=False)
             most -= len(files[name])
     return files, tuple(left_out)
@@ -65,7 +65,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files into a new folder, all or none.
 
     Raises:
-        RunError: The folder exists, or a name leads outside.
+        RunError: The folder already exists, or a file name leads out of it.
         OSError: The folder cannot be written.
     """
     for name in files:
@@ -115,14 +115,14 @@ class Cache:
         """Store files, and remove the least recently used ones.
 
         Raises:
-        RunError: The files have another hash.
+        RunError: The files do not match the hash.
         OSError: The files cannot be written.
         """
         if digest_of(files) != digest:
             raise RunError(f"The files that were sent as {digest[:12]} have another hash.")
         place = self._folder / digest
         shutil.rmtree(place, ignore_errors=True)
-        with contextlib.suppress(RunError, FileExistsError):  # another worker on this node was faster
+        with contextlib.suppress(RunError, FileExistsError):  # another worker on this node has stored the files
             write_folder(place, files)
         for old in self._oldest():
             shutil.rmtree(old, ignore_errors=True)

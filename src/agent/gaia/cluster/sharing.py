@@ -35,17 +35,17 @@ if TYPE_CHECKING:
 
 _TOOLS, _APPROVALS, _GAPS = "tools", "approvals.json", "gaps.json"
 _OF_DATA = (HOSTS, f"{ENVIRONMENTS}/allowed.json", f"{ENVIRONMENTS}/locks/*.toml", f"{ENVIRONMENTS}/{WRAPPED}/*.whl")
-"""Files of the data folder to send. Nodes build environments from the lock files."""
+"""Files in the data folder that are sent to nodes. Nodes build environments from the lock files."""
 _BUILT = ("built", "cache")
-"""Folders of environments that a node's questions share. Each environment there is named by the hash of its lock."""
+"""Environment folders shared by a node's questions. Each environment in them is named by the hash of its lock file."""
 
 
 class Call(NamedTuple):
-    """A call of a tool of the library."""
+    """A call of a tool in the library."""
 
     tool: str
     kind: str
-    """Kind of failure; empty for a success."""
+    """Kind of failure; an empty string if the call succeeded."""
     digest: str
     """Hash of the arguments if the tool itself failed."""
 
@@ -59,7 +59,7 @@ class Changes(NamedTuple):
     """Names of approved tools."""
     calls: tuple[Call, ...]
     shown: tuple[str, ...]
-    """Ids of the gap records that its planner saw."""
+    """Ids of the gap records that the question's planner saw."""
 
 
 def pack(settings: Settings, *, with_library: bool) -> Files:
@@ -200,12 +200,13 @@ def _take(library: Library, tool: Tool, before: Tool | None, *, is_draft: bool) 
     """Register a tool that a question created or changed. Return its name in the library."""
     if before is None:
         wanted = str(tool.provenance.get(WANTED_NAME, tool.name))
-        if wanted != tool.name:  # it was renamed because of a tool in its copy; another node may have done the same
+        # the tool was renamed because of a tool in the node's copy; another node may have done the same
+        if wanted != tool.name:
             record = {name: value for name, value in tool.provenance.items() if name != WANTED_NAME}
             tool = replace(tool, name=wanted, source=renamed(tool.source, tool.name, wanted), provenance=record)
         return library.register(tool, is_draft=is_draft).name
     if tool.source != before.source:
         return library.register(tool, replace=True, instead_of=before, is_draft=is_draft).name
-    for alias in tool.aliases:  # it was merged with another tool
+    for alias in tool.aliases:  # the tool was merged with another one
         library.merge(library.get(tool.name), alias)
     return tool.name

@@ -1,7 +1,7 @@
-"""Answers a question on a node, as one Ray task.
+"""Answers a question on a node as a single Ray task.
 
-The task gets the question, its file and the settings without keys. Keys come from the node: from its environment or
-from `alita keys set`. Results are returned as data. Apart from a cache, nothing of a question remains on the node.
+The task receives the question, its file, and the settings without keys. Keys come from the node's environment or its
+`alita keys set`. Results are returned as data. Except for a cache, nothing of a question remains on the node.
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ NODE_FOLDERS = ("cache_dir", "runtime_dir", "models_dir", "chrome", "logins")
 OWN_FOLDERS = ("tools_dir", "data_dir", "config_dir", "runs_dir", "gaps_file")
 """Settings that are set to places in the question's folder."""
 _NOT_FOR_NODES = ("database_url", "hf_token")
-"""Keys that only the benchmark's machine uses."""
+"""Keys that are only used on the benchmark's machine."""
 _FOLDER = "cluster"
 _TOLD = (events.RunStarted, events.StepStarted, events.Note, events.Warned, events.ModelStarting)
-"""Events that are sent back, to be shown or recorded."""
+"""Events that are sent back to be shown or recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A question sent to a node, without keys and without the true answer."""
+    """A question sent to a node, without keys or the reference answer."""
 
     holder: str
     """Identifies the question to `Coordinator`."""
     job: AttemptJob
-    """Without `file` and `own_folder`, which are paths on the benchmark's machine."""
+    """The job without `file` and `own_folder`, which are paths on the benchmark's machine."""
     file_name: str
     file: str
-    """Hash of the attachment; empty without one."""
+    """Hash of the attachment; an empty string if there is none."""
     shared: str
     """Hash of the shared files (`sharing.pack`)."""
     content: dict[str, list[ObjectRef[Files]]]
@@ -189,7 +189,7 @@ async def _answer(order: Order, coordinator: Any, messages: asyncio.Queue[Messag
             if isinstance(event, _TOLD):
                 messages.put_nowait(("event", event))
 
-        await asyncio.to_thread(import_ahead, settings)  # otherwise the import would count as time of the question
+        await asyncio.to_thread(import_ahead, settings)  # otherwise the question's time would include the import
         async with Alita.open(settings) as alita:
             run = QuestionRun(alita, job, setup, listen)
             stopping = asyncio.create_task(_stop(coordinator, order.holder, run))
@@ -219,7 +219,7 @@ def _scratch(order: Order) -> Iterator[tuple[Path, Settings]]:
     work, host = node.cache_dir / _FOLDER / "work", os.uname().nodename
     private_folder(work)
     for left in work.glob(f"*@{host}@*"):
-        if not _is_alive(left.name.partition("@")[0]):  # its worker was killed
+        if not _is_alive(left.name.partition("@")[0]):  # the folder's worker was killed
             shutil.rmtree(left, ignore_errors=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}@{host}@", dir=work))
     try:
@@ -236,6 +236,6 @@ def _is_alive(pid: str) -> bool:
         os.kill(int(pid), 0)
     except (ProcessLookupError, ValueError):
         return False
-    except PermissionError:  # another user's process
+    except PermissionError:  # the process belongs to another user
         return True
     return True

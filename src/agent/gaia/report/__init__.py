@@ -1,1 +1,1 @@
-"""Reports on a ledger: figures, tables, comparisons, and a web page."""
+"""Reports on a ledger, with figures, tables, comparisons and a web page."""

@@ -17,10 +17,10 @@ _NAMED = 20
 def compare(first: Results, second: Results) -> Report:
     """Compare two runs on the questions that both attempted. A failed attempt counts as wrong.
 
-    With several epochs, a question counts as right if more than half of its epochs are.
+    If there are several epochs, a question counts as right if it was answered correctly in more than half of them.
     """
     names = (first.name, second.name) if first.name != second.name else ("first run", "second run")
-    # Questions with an attempt in any epoch; their missing epochs count as not right.
+    # Questions attempted in at least one epoch. Missing epochs count as wrong.
     here, there = (
         {task_id: cells for task_id, cells in by(run.cells, "question").items() if any(cell.attempt for cell in cells)}
         for run in (first, second)
@@ -88,7 +88,7 @@ def _is_same_question(here: Sequence[Counted], there: Sequence[Counted]) -> bool
 
 
 def _is_scored(cells: Sequence[Counted]) -> bool:
-    """Return False if an attempt succeeded but has no score, because the true answer is unknown."""
+    """Return False if an attempt succeeded but has no score because the reference answer is unknown."""
     return not any(cell.status == "ok" and cell.attempt and cell.attempt.correct is None for cell in cells)
 
 

@@ -24,9 +24,9 @@ class Counted:
     task: Task
     epoch: int
     attempt: Attempt | None
-    """The last attempt; None if there is none."""
+    """The last attempt; None if the question was not attempted in this epoch."""
     tries: int = 0
-    """Number of attempts. More than one after a failure, but not after an interruption."""
+    """Number of attempts. A retry after a failure adds one, but resuming an interrupted attempt does not."""
 
     @property
     def right(self) -> bool:
@@ -79,7 +79,7 @@ class Effort:
     input_tokens: int
     output_tokens: int
     cost: float | None
-    """None if any price is unknown."""
+    """Total cost in US dollars; None if any price is unknown."""
     seconds: float
     """Working time, without queueing and rate-limit waits."""
     waited: float
@@ -88,7 +88,7 @@ class Effort:
 
 
 def effort_of(attempts: Sequence[Attempt]) -> Effort:
-    """Sum up tokens, cost and time."""
+    """Return the total tokens, cost and time of attempts."""
     costs = [attempt.cost for attempt in attempts if attempt.cost is not None]
     return Effort(
         attempts=len(attempts),
@@ -109,22 +109,22 @@ class Group:
     name: str
     right: int
     of: int
-    """Questions times epochs, including missing and failed ones."""
+    """Number of questions times epochs, including missing and failed attempts."""
     accuracy: float | None
-    """From 0 to 1; None for an empty group or without true answers."""
+    """Accuracy from 0 to 1; None if the group is empty or has no reference answers."""
     interval95: Interval | None
-    """Wilson interval, in which all epochs of a question count as one observation."""
+    """Wilson interval of the accuracy, in which all epochs of a question count as one observation."""
     attempted: int
     wrong: int
     errors: int
     interrupted: int
-    """Interrupted attempts, which `--resume` continues."""
+    """Number of interrupted attempts, which `--resume` continues."""
     effort: Effort
     """Totals over the last attempts."""
 
 
 def group_of(name: str, cells: Sequence[Counted], *, is_scored: bool = True, right: int | None = None) -> Group:
-    """Return the results of a group. If `right` is given, it counts questions that were right in most epochs."""
+    """Return the results of a group. `right`, if given, is the number of questions that were right in most epochs."""
     last = [cell.attempt for cell in cells if cell.attempt is not None]
     questions = len({cell.task.task_id for cell in cells})
     of = len(cells) if right is None else questions
@@ -154,7 +154,7 @@ class Results:
     """File name of the ledger."""
     header: Header = field(default_factory=Header)
     flaws: Sequence[str] = ()
-    """A sentence for each problem of the ledger."""
+    """A sentence for each problem in the ledger."""
     source: str = ""
     """Question file or folder, as recorded in the ledger."""
 
@@ -169,10 +169,10 @@ def open_results(path: Path, tasks: Sequence[Task] = ()) -> Results:
 
     Args:
         path: The ledger.
-        tasks: The selected questions. By default those recorded in the ledger, or else all attempted ones.
+        tasks: The selected questions; by default, those recorded in the ledger, or else all attempted questions.
 
     Raises:
-        RunError: The ledger is missing, or a later version wrote it.
+        RunError: The ledger is missing, or was written by a later version.
     """
     records = read_ledger(path)
     flaws = [one_line(problem, 300) for problem in records.problems[:_SHOWN_FLAWS]]

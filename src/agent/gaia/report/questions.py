@@ -1,4 +1,4 @@
-"""Adds the texts of questions to a report, since ledgers do not contain them."""
+"""Adds the texts of questions to a report, because ledgers do not contain them."""
 
 from __future__ import annotations
 

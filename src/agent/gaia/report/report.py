@@ -22,7 +22,7 @@ UNKNOWN = "unknown"
 
 
 class Fact(NamedTuple):
-    """A named fact: a value for JSON, and a text for people. A fact without text appears only in JSON."""
+    """A named fact, with a value for JSON and a text for people. A fact without a text only appears in JSON."""
 
     name: str
     value: Json
@@ -40,7 +40,7 @@ class Report:
     """Warnings about the figures, one sentence each."""
     facts: Sequence[Fact]
     tables: Sequence[Table]
-    """Tables without rows are left out."""
+    """The tables. Tables without rows are not rendered."""
     cells: Sequence[Counted] = ()
     """Every question in every epoch, for the page and for JSON."""
 
@@ -71,7 +71,7 @@ def report_of(results: Results) -> Report:
     questions = list(by(cells, "question").values())
     epochs = len(questions[0]) if questions else results.epochs
     ends = {(attempt.key, attempt.run_id): attempt for attempt in mine}
-    spent = [a for a in mine if not a.run_id or ends[a.key, a.run_id] is a]  # a resumed run counts once
+    spent = [a for a in mine if not a.run_id or ends[a.key, a.run_id] is a]  # a resumed run counts only once
     effort = effort_of(spent)
     leaked = list(dict.fromkeys(attempt.task_id for attempt in mine if attempt.leaks))
     leaked_right = sum(cell.right and bool(cell.attempt and cell.attempt.leaks) for cell in cells)
@@ -194,7 +194,7 @@ def of_groups(title: str, noun: str, groups: Sequence[Group]) -> Table:
 
 
 def table_of(title: str, values: Sequence[dict[str, Json]], note: str = "") -> Table:
-    """Return a table of objects with the same members as columns. Floats are shown as percentages."""
+    """Return a table of objects that have the same members, one column per member. Floats are shown as percentages."""
 
     def text(value: Json) -> str:
         return percent(value) if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,4 +1,4 @@
-"""The tab for the Agents Course: download its questions, answer them as a benchmark, and submit the answers."""
+"""The tab for the Agents Course, which downloads questions, answers them as a benchmark, and submits the answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def fetched(address: str) -> tuple[str, str]:
 
 
 def shown_first(settings: Settings, form: Profile) -> tuple[str, Submission | None]:
-    """Render a submission without sending it, and return it for sending later. It is logged too."""
+    """Render and log a submission without sending it, and return it so that it can be sent later."""
     without_keys = Redactor(settings.secrets).text
     try:
         made = form.submission()
@@ -47,7 +47,7 @@ def shown_first(settings: Settings, form: Profile) -> tuple[str, Submission | No
 
 
 def sent(settings: Settings, form: Profile, seen: Submission | None) -> tuple[str, Submission | None]:
-    """Send the submission that was shown, and render its score. A changed submission is not sent."""
+    """Send the submission that was shown, and render its score. If the submission has changed, it is not sent."""
     if seen is None:
         return _FIRST, None
     try:
@@ -62,7 +62,7 @@ def sent(settings: Settings, form: Profile, seen: Submission | None) -> tuple[st
 
 
 class Profile(NamedTuple):
-    """The submitter, the course's server, and the results file."""
+    """Form values: the submitter, the course's server, and the results file."""
 
     output: str
     course: str

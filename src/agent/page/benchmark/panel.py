@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 _EVERY = 1.5
 """Seconds between two checks for changes."""
 _RECENT = 600.0
-"""A ledger that changed within this time is watched, since another process may be writing it."""
+"""A ledger that changed within this many seconds is watched, because another process may be writing to it."""
 
 
 class View(NamedTuple):
-    """A benchmark as HTML."""
+    """A benchmark rendered as HTML."""
 
     figures: str = ""
     rows: str = ""
 
 
 def opened(benchmarks: PageBenchmarks, ledger: Path) -> Report:
-    """Return the report on a ledger, with the texts of questions and without keys.
+    """Return the report on a ledger, with the texts of the questions and with keys removed.
 
     Raises:
-        RunError: It is not a ledger.
+        RunError: The file is not a ledger.
     """
     settings = benchmarks.settings
     report = report_of(with_questions(open_results(ledger), ledger, settings))
@@ -71,7 +71,7 @@ def one_of(benchmarks: PageBenchmarks, ledger: Path | None, row: object) -> str:
 
 
 class State(NamedTuple):
-    """Changes when there is something new to show."""
+    """State of a ledger and its benchmark, which changes when there is something new to show."""
 
     size: int = 0
     changed: float = 0.0
@@ -80,7 +80,7 @@ class State(NamedTuple):
 
     @property
     def may_change(self) -> bool:
-        """True if this page or another process may be writing the ledger."""
+        """True if this page or another process may be writing to the ledger."""
         return self.is_busy or time.time() - self.changed < _RECENT
 
 

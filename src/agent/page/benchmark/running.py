@@ -1,4 +1,4 @@
-"""The benchmarks that the page runs. They belong to the page, so every tab can show them."""
+"""The benchmarks that the page runs. They belong to the page rather than a tab, so every tab can show them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _LINES = 200
 _CLOSING = 20.0
-"""Seconds that cancelled questions have to end when the page closes."""
+"""Seconds that cancelled questions are given to end when the page closes."""
 
 
 class ProgressLog(Display):
@@ -34,7 +34,7 @@ class ProgressLog(Display):
         self.planned = asyncio.Event()
 
     def plan(self, selected: Sequence[Task], done: Sequence[Attempt], todo: int, epochs: int = 1) -> None:
-        """Note that the benchmark has locked its ledger and begins."""
+        """Record that the benchmark has locked its ledger and is starting."""
         super().plan(selected, done, todo, epochs)
         self.planned.set()
 
@@ -45,18 +45,18 @@ class ProgressLog(Display):
 
 
 class Running:
-    """A benchmark that runs, or that ended while the page was open."""
+    """A benchmark that is running, or that ended while the page was open."""
 
     def __init__(self, prepared: Prepared, choices: Choices, log: ProgressLog) -> None:
         self._prepared, self._choices, self.log = prepared, choices, log
         self.ending = ""
-        """The outcome as text; empty while it runs."""
+        """The outcome as text; an empty string while the benchmark is running."""
         self.is_good = True
         self.task = asyncio.create_task(self._run())
 
     @property
     def is_busy(self) -> bool:
-        """True until its results are written."""
+        """True until the benchmark's results are written."""
         return not self.task.done()
 
     async def _run(self) -> None:
@@ -108,7 +108,7 @@ class PageBenchmarks:
         chosen: Settings from the form.
 
         Raises:
-        UserError: The benchmark cannot start, or another process is writing its ledger.
+        UserError: The benchmark cannot start, or another process is writing to its ledger.
         """
         ledger = choices.paths.ledger
         if (before := self._running.get(ledger)) and before.is_busy:

@@ -1,4 +1,4 @@
-"""The tab for benchmarks: run a question file, show its results, and compare them with others."""
+"""The tab for benchmarks, which runs question files, shows results, and compares benchmarks."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def choices_of(folder: Path, form: dict[str, Any], *, resume: bool) -> Choices:
     stem = plain_name(Path(sent or source).name).partition(":")[0].removesuffix(".jsonl") or "questions"
     output = (folder / (name or f"{stem}.results.json")).expanduser().absolute()
     questions = Path(source)
-    if sent:  # kept so that the benchmark can be continued
+    if sent:  # stored so that the benchmark can be continued
         questions = output.with_name(f"{output.stem}.questions.jsonl")
         write_questions(questions, read_small(Path(sent), JOURNAL))
     elif (folder / source).exists():

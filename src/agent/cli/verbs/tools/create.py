@@ -1,4 +1,4 @@
-"""`alita tools create|wrap`: make a tool from an example question."""
+"""`alita tools create|wrap`: makes a tool from an example question."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def wrap(
 
 
 def _made(task: str, files: tuple[Path, ...], around: str, output: Output) -> int:
-    """Ask the question to get its tool, report the tool, and return the exit code."""
+    """Ask the example question, report the tool that was created for it, and return the exit code."""
     made: list[Answer] = []
 
     async def work(alita: Alita, listen: Listener) -> Answer:
@@ -105,7 +105,7 @@ def wrapped(what: str, settings: Settings) -> tuple[str, str]:
     """Return the requirement to wrap and a line that describes it. The user's own code is stored first.
 
     Raises:
-        UsageError: It is neither a package nor pure Python code, or the model is too small.
+        UsageError: `what` is neither a package nor pure Python code, or the model is too small.
     """
     from agent.strategy import WRAPPING, require_large
     from mcp_tools.environments.lock import PackageError, normalised

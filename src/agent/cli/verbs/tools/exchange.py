@@ -145,7 +145,7 @@ def _exported(to: Path, names: Sequence[str], form: str | None, *, private: bool
 
 
 async def _locked(settings: Settings, file: Path) -> str:
-    """Let uv write the lock file of an exported server. Return the reason if that fails."""
+    """Write the lock file of an exported server with uv. Return the reason if that fails."""
     from mcp_tools.environments.lock import run_uv
 
     later = f"Without a lock, newer packages may be fetched. Later: uv lock --script {file}"
@@ -182,7 +182,7 @@ async def _take_all(settings: Settings, found: Sequence[Any], origin: str, repla
         for one in order(found):
             try:
                 taken.append(await importer.import_tool(one))
-            except LibraryError as error:  # such as a full disk; earlier results are still reported
+            except LibraryError as error:  # for example a full disk; earlier results are still reported
                 taken.append(ImportResult(one.name, "refused", error.message, error.remedy))
         return taken
 

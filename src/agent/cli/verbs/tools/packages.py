@@ -1,4 +1,4 @@
-"""`alita packages list|allow|forget|prune`: packages for programs and tools, apart from alita's own."""
+"""`alita packages list|allow|forget|prune`: packages for programs and tools, kept separate from alita's own."""
 
 from __future__ import annotations
 

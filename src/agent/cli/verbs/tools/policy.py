@@ -1,4 +1,4 @@
-"""`alita policy [TOOL]`: shows the rules of the policy file, or what they decide about a tool."""
+"""`alita policy [TOOL]`: shows the rules of the policy file, or their effect on a tool."""
 
 from __future__ import annotations
 

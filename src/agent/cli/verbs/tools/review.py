@@ -1,4 +1,4 @@
-"""`alita tools approve|review|edit`: lets a person look at tools and decide about them."""
+"""`alita tools approve|review|edit`: lets a person inspect tools and decide about them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Form = dict[str, Any]
 _WITH_NEW_TESTS = "correct your text, or drop the older tests: alita tools edit {name} --new-tests"
 _MOST_TESTS, _LONGEST_TEST = 12, 160
 _MOST_SHOWN = 3
-"""If more new tools than this are approved together, their code is not shown."""
+"""If more new tools than this are approved at once, their code is not shown."""
 
 
 def add_to(app: options.App) -> None:
@@ -132,7 +132,7 @@ def review(
 
 
 async def _reviewed(reviewer: _Reviewer, name: str, verdict: str, *, mutants: bool, asks: bool) -> Form:
-    """Show a tool, and ask for a verdict: `accepted`, `rejected`, `refused` or `open`."""
+    """Show a tool, and return the user's verdict: `accepted`, `rejected`, `refused` or `open`."""
     shown: Form = {"name": name}
     try:
         seen = None if verdict == "n" else await reviewer.look(name)
@@ -215,7 +215,7 @@ def edit(
 
 
 class _Reviewer:
-    """Shows tools to a person one after the other. All their tests share one sandbox."""
+    """Shows tools to a person one after another. The tests of all tools share one sandbox."""
 
     def __init__(
         self, settings: Settings, library: Library, read: Sequence[Path], stack: AsyncExitStack, *, only_reviews: bool
@@ -236,9 +236,9 @@ class _Reviewer:
     async def look(
         self, name: str, source: str | None = None, *, is_one_of_many: bool = False, only_examples: bool = False
     ) -> Review:
-        """Show a tool's capabilities, changes and test results, optionally with another source.
+        """Show a tool's capabilities, changes and test results. If `source` is given, it replaces the tool's source.
 
-        With `is_one_of_many`, the code of a new tool is not shown.
+        If `is_one_of_many` is true, the code of a new tool is not shown.
         """
         for use, decider in await self._uses(
             as_written(self.library, name) if source is None else edited(self.library, name, source)
@@ -251,7 +251,7 @@ class _Reviewer:
         return seen
 
     async def more(self, seen: Review, *, mutants: bool) -> Form:
-        """Shows what a review has beyond an approval: the code, the proof and the calls; all as JSON has it."""
+        """Show details that an approval omits, such as code, proof and calls. Return the complete review for JSON."""
         tool, stats = seen.tool, self.library.stats(seen.tool.name)
         if seen.is_approved or seen.quarantined:
             print_note("\n".join(f"  {escaped(line)}" for line in tool.source.split("\n")))
@@ -321,7 +321,7 @@ class _Reviewer:
 
 
 def _cases(seen: Review) -> list[tuple[str, str]]:
-    """Return each test with its result, failed ones first. Tests of an approved tool count as passed."""
+    """Return the result and text of each test, failed tests first. Tests of an approved tool count as passed."""
     tests, name = seen.tests, seen.tool.name
     kept = tests_of(seen.tool) if seen.is_approved else ()
     found = [("failed", failure) for failure in tests.failed] + [("not run", case) for case in tests.not_run]
@@ -347,10 +347,10 @@ async def _open_reviewer(
 
 
 def _refusal(name: str, error: UserError | NotPermittedError) -> Form:
-    """Report an error about one of several tools. An invalid policy file affects all of them, so it is raised.
+    """Report an error about one of several tools.
 
     Raises:
-        PolicyError: It is that.
+        PolicyError: The policy file is invalid, which affects all tools.
     """
     if isinstance(error, PolicyError):
         raise error
@@ -364,7 +364,7 @@ def _library() -> Library:
 
 
 def consent_of(settings: Settings) -> CallConsent:
-    """Return the consent for calls outside a run. At a terminal, the user is asked."""
+    """Return the consent for calls outside a run, which asks the user if there is a terminal."""
     ask = (lambda asked: ask_about_call(asked, print_note)) if has_keyboard() else None
     return call_consent(settings, ask, print_note)
 
@@ -373,7 +373,7 @@ def _needed_first(library: Library, names: Sequence[str]) -> Sequence[str]:
     """Sort the names so that imported tools come before the tools that import them."""
     needs: dict[str, set[str]] = {name: set() for name in names}
     for name in names:
-        with suppress(UserError):  # reported later
+        with suppress(UserError):  # the error is reported later
             needs[name] = {*module_names(library.source(name).decode(errors="replace"))} & needs.keys()
     try:
         return [*TopologicalSorter(needs).static_order()]
@@ -382,7 +382,7 @@ def _needed_first(library: Library, names: Sequence[str]) -> Sequence[str]:
 
 
 def _require_consent(seen: Review) -> None:
-    """Refuse a tool with warnings unless a person at a terminal has seen them and agrees."""
+    """Raise an error for a tool with warnings unless a person at a terminal has seen the warnings and agrees."""
     name, warnings = seen.tool.name, [flag for flag in seen.flags if flag.severity == "warning"]
     if not warnings or seen.obstacles or seen.is_approved:
         return

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 app = options.App("The library of created tools.")
 _MOST_NOTES = 3
-"""If more tools than this are withheld for the same reason, they are counted and not named."""
+"""If more tools than this are withheld for the same reason, they are counted instead of named."""
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The tool's name.", autocompletion=tool_names)]
 NameOrFile = Annotated[
@@ -83,7 +83,7 @@ def list_(tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -
 
 
 def _about_withheld(withheld: Sequence[Withheld]) -> list[str]:
-    """Return a note for each withheld tool, or one for many with the same reason."""
+    """Return one note for each withheld tool, or a single note for many tools with the same reason."""
     notes: list[str] = []
     by_reason: dict[str, list[Withheld]] = defaultdict(list)
     for one in withheld:
@@ -105,7 +105,7 @@ def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson
         name = library.get(name).name  # resolves an alias
     standing, path, warnings = library.tool_or_flaw(name), str(library.path(name)), []
     form: dict[str, Any]
-    if isinstance(standing, Flaw):  # the source may be the problem
+    if isinstance(standing, Flaw):  # the problem may be the source itself
         try:
             source = library.source(name).decode(errors="replace")
         except UserError:
@@ -139,7 +139,7 @@ def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson
 
 
 def _takes(schema: dict[str, Json]) -> str:
-    """List a schema's parameters, optional ones with their defaults. An edited file may hold any schema."""
+    """List a schema's parameters, optional ones with their defaults. The schema of an edited file may be invalid."""
     properties, required = schema.get("properties"), schema.get("required")
     needed = required if isinstance(required, list) else ()
     taken = []
@@ -191,9 +191,9 @@ def run(
 
 
 async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...], out: Path | None) -> dict[str, Json]:
-    """Run a tool of the library or a source file. Errors of the tool or its caller are part of the result.
+    """Run a tool from the library or a source file. Errors of the tool or its caller are part of the result.
 
-    The files that it makes are copied to the folder `out`.
+    Files made by the tool are copied to the folder `out`.
     """
     library = _library(settings)
     tool: Tool | str = _source(named) if _is_file(named) else library.get(named)

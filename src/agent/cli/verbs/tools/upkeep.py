@@ -37,7 +37,7 @@ def versions(name: Name, tools_dir: options.ToolsDir = None, as_json: options.As
     library = _library()
     kept, standing = library.versions(name), _standing(library, name)
     if not kept and standing is None:
-        library.tool_or_flaw(name)  # raises if the tool is unknown
+        library.tool_or_flaw(name)  # raises an error if the tool is unknown
     form, rows = [], []
     for version in kept:
         is_current = standing is not None and version.source_hash == standing.source_hash
@@ -117,7 +117,7 @@ def gc(
     before = time.time() - timedelta(days=days).total_seconds()
     form: list[dict[str, Any]] = []
     kept, waiting, is_less = list[str](), [*_unused(library, before)], True
-    while is_less:  # a tool can only retire after the tools that import it
+    while is_less:  # a tool can only be retired after the tools that import it
         count, kept = len(waiting), []
         for one in [*waiting]:
             name, version, since = one
@@ -138,7 +138,7 @@ def gc(
 
 
 def _unused(library: Library, before: float) -> Sequence[tuple[str, str, float]]:
-    """Return tools that were not used since `before`, with version and last use, oldest first."""
+    """Return tools that have not been used since `before`, with version and last use, oldest first."""
     found = []
     for tool in library.list():
         if (since := library.unused_since(tool.name)) < before and library.trust(tool.name) != "trusted":
