@@ -53,7 +53,7 @@ class CourseApi:
         self._waits = tuple(waits)
 
     def questions(self) -> Dataset:
-        """Download all questions. The server does not publish the reference answers."""
+        """Download all questions. The server does not publish the true answers."""
         found = self._json("GET", "/questions")
         if not isinstance(found, list):
             raise self._strange("/questions", "no list")

@@ -1,6 +1,6 @@
 """Runs one question of a benchmark and returns an attempt without a score.
 
-Several questions can run in one process, each with its own Alita. A run never sees reference answers.
+Several questions can run in one process, each with its own Alita. A run never sees true answers.
 """
 
 from __future__ import annotations

@@ -301,7 +301,7 @@ class Benchmark:
             question_sha256=hashlib.sha256(task.question.encode("utf-8", "surrogatepass")).hexdigest(),
         )
         if truth is not None and attempt.status != "interrupted":
-            # An empty answer must not match an empty reference answer or the word None.
+            # An empty answer must not match an empty true answer or the word None.
             correct, path, reason = score(attempt.answer, truth, self._options.mode)
             attempt = replace(attempt, correct=correct and bool(attempt.answer), score_path=path, reason=reason)
         return replace(attempt, resolution=resolution_of(attempt, truth))

@@ -1,6 +1,6 @@
 """Scores answers like GAIA's leaderboard or the Agents Course.
 
-The reference answer alone determines whether answers are compared as numbers, lists or strings. The rules were checked
+The true answer alone determines whether answers are compared as numbers, lists or strings. The rules were checked
 against six public
 copies of GAIA's scorer; see `docs/benchmark.md`.
 """
@@ -23,7 +23,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class Score(NamedTuple):
-    """The score of an answer, the rule that was applied, and a reason that never quotes the reference answer."""
+    """The score of an answer, the rule that was applied, and a reason that never quotes the true answer."""
 
     correct: bool
     path: Literal["number", "list", "string", "course"]
@@ -31,11 +31,11 @@ class Score(NamedTuple):
 
 
 def score(prediction: object, truth: object, mode: Mode = "gaia") -> Score:
-    """Compare an answer with the reference answer. Never raises.
+    """Compare an answer with the true answer. Never raises.
 
     Args:
         prediction: The answer. Other types are converted to text, None to `None`.
-        truth: The reference answer.
+        truth: The true answer.
         mode: `gaia` for the leaderboard's rules, `course` for the Agents Course's.
     """
     said, wanted = _safe_str(prediction), _safe_str(truth)

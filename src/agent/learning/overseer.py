@@ -109,7 +109,7 @@ _ALLOWED = frozenset(("python", "wikipedia", "arxiv", "youtube", "excel", "json"
 
 
 def particulars_in(record: str, question: str, truth: str) -> list[str]:
-    """Return the names, numbers, quotations and phrases in a record that come from its question or reference answer."""
+    """Return the names, numbers, quotations and phrases in a record that come from its question or true answer."""
     return list(dict.fromkeys(_particulars(record, question, truth)))
 
 

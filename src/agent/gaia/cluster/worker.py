@@ -51,7 +51,7 @@ _TOLD = (events.RunStarted, events.StepStarted, events.Note, events.Warned, even
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A question sent to a node, without keys or the reference answer."""
+    """A question sent to a node, without keys or the true answer."""
 
     holder: str
     """Identifies the question to `Coordinator`."""

@@ -111,7 +111,7 @@ class Group:
     of: int
     """Number of questions times epochs, including missing and failed attempts."""
     accuracy: float | None
-    """Accuracy from 0 to 1; None if the group is empty or has no reference answers."""
+    """Accuracy from 0 to 1; None if the group is empty or has no true answers."""
     interval95: Interval | None
     """Wilson interval of the accuracy, in which all epochs of a question count as one observation."""
     attempted: int
