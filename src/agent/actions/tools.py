@@ -153,7 +153,7 @@ async def call_external(context: Context, name: str, arguments: dict[str, Json],
 
 
 async def _transcript(file: ReplyFile, context: Context, question: str) -> str:
-    """Return the speech in a sound or film; empty for other files, or without a transcriber."""
+    """Return the transcript of an audio or video file; empty for other files, or without a transcriber."""
     if not file.kind.startswith(("audio/", "video/")):
         return ""
     path = Path(file.path)

@@ -44,7 +44,7 @@ _FOR_ALL = (SettingsError, ModelAuthError, ModelUnknownError, IsolationError, We
 
 @dataclass(frozen=True, slots=True)
 class AttemptJob:
-    """An attempt to make."""
+    """An attempt that is still to be made."""
 
     task_id: str
     epoch: int

@@ -162,7 +162,7 @@ def compared(
     try:
         with closing(open_library(settings)) as library:
             before, now, found = version_difference(library, name, old or "", new or "")
-        if not with_record and now.input_schema:  # if there is no definition, only the source is compared
+        if not with_record and now.input_schema:  # without a schema, the difference has no record to leave out
             labels = before.source_hash[:HASH_SHOWN], now.source_hash[:HASH_SHOWN] if new else "now"
             found = difference(_public(before), _public(now), labels)
     except AlitaError as error:

@@ -372,7 +372,7 @@ def _check_text(arguments: dict[str, Json]) -> None:
     except UnicodeEncodeError as error:
         half = error.object[error.start]
         raise ArgumentsError(
-            f"The arguments hold half a character, {half!r}.", remedy="Send whole characters."
+            f"The arguments contain a lone surrogate, {half!r}.", remedy="Send whole characters."
         ) from None
 
 

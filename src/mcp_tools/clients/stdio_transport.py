@@ -133,7 +133,7 @@ class StdioTransport:
         program = shutil.which(place, path=self._environment.get("PATH"))
         if program is None:
             missing = f"there is no command {server.entry.command!r}"
-            raise ServerError(missing, kind="start", remedy="Install it, or name its path.")
+            raise ServerError(missing, kind="start", remedy="Install it, or give its full path.")
         try:
             return await child.start(
                 [program, *server.arguments],
@@ -186,7 +186,7 @@ class StdioTransport:
                 await process.stdin.drain()
 
     async def _read_stderr(self, process: Process) -> None:
-        """Keep the last lines of stderr, which may be unbounded."""
+        """Keep only the last lines of stderr, because a server may write any amount."""
         assert process.stderr is not None
         rest = b""
         while chunk := await process.stderr.read(65_536):

@@ -313,7 +313,7 @@ async def test_half_a_character_is_not_sent(start):
     servers = start(parts=odd())
     reply = await call(servers, coin={"names": ["a\ud83db"]})
     assert (reply.ok, reply.kind) == (False, "arguments")
-    assert "The arguments hold half a character, '\\ud83d'." in reply.text
+    assert "The arguments contain a lone surrogate, '\\ud83d'." in reply.text
 
 
 async def test_a_picture_that_is_no_base64_is_said_to_be_none(start):

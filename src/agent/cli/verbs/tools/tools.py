@@ -356,7 +356,7 @@ def _arguments(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         problem = f"not JSON: {error}"
     if problem:
-        raise UsageError(f"The arguments are {problem}.", remedy="Write them as '{\"n\": 57}'.")
+        raise UsageError(f"The arguments are {problem}.", remedy="Write them as a JSON object, such as '{\"n\": 57}'.")
     return dict(arguments)
 
 
