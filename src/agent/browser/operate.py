@@ -53,7 +53,11 @@ async def operate(task: BrowserTask, ask: AskModel, tell: Tell, blocks: Blocks |
             remedy="Add its host to browser_hosts.",
         )
     if urlsplit(task.url).scheme.lower() not in ("http", "https"):
-        raise WebProblem("browser", f"{one_line(task.url)} is not a web address", remedy="Give an address that starts with http:// or https://.")
+        raise WebProblem(
+            "browser",
+            f"{one_line(task.url)} is not a web address",
+            remedy="Give an address that starts with http:// or https://.",
+        )
     if missing := next((name for name in ("browser_use", "playwright") if find_spec(name) is None), ""):
         raise WebProblem(
             "browser",

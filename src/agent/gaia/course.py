@@ -48,7 +48,9 @@ class CourseApi:
 
     def __init__(self, base: str = COURSE_URL, *, waits: Sequence[float] = WAITS) -> None:
         if urlsplit(base).scheme not in {"http", "https"} or not urlsplit(base).hostname:
-            raise CourseError(f"{base!r} is not a valid address of the course.", remedy=f"The usual URL is {COURSE_URL}.")
+            raise CourseError(
+                f"{base!r} is not a valid address of the course.", remedy=f"The usual URL is {COURSE_URL}."
+            )
         self.base = base.rstrip("/")
         self._waits = tuple(waits)
 
