@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from agent.answering.answer_format import answer_of
-from agent.state import Step
+from agent.state import Ending, Step
 from mcp_tools.sandbox.backends import BubblewrapSandbox
 from mcp_tools.sandbox.protocol import Limits
 from mcp_tools.sandbox.session import LiveSession
@@ -73,7 +73,7 @@ async def session() -> AsyncIterator[LiveSession]:
 
 
 def done(value: Any, form: str, **more: Any) -> Step:
-    step = Step(number=1, action="run_code", input="…", ok=True, finding="…", value=value, final=form)
+    step = Step(number=1, action="run_code", input="…", ok=True, finding="…", value=value, ending=Ending(form))
     return Step(**{**step, **more})  # type: ignore[typeddict-item]
 
 

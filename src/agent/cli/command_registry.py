@@ -29,7 +29,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("traces", "runs:traces_app", "show a run's steps and calls, in the terminal or as HTML"),
     Command("tools", "tools.tools:app", "list, show, search, run, create, review, edit and delete tools"),
     Command("packages", "tools.packages:app", "list, allow, forget and prune packages of programs and tools"),
-    Command("policy", "tools.policy:app", "show the rules for what tools may use, or what they decide about a tool"),
+    Command("policy", "tools.policy:app", "show what tools may use, or what applies to one tool"),
     Command("files", "files:app", "show a file as the agent reads it"),
     Command("mcp", "mcp:app", "connect to MCP servers; install alita in other programs"),
     Command("serve", "serve:app", "serve the tools to MCP clients"),
