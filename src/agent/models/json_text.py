@@ -50,16 +50,6 @@ def fitting_json(text: str, schema: dict[str, Any]) -> Any:
     raise NoJsonError(problem or f"this is no JSON: {one_line(text, 80)!r}", is_json=bool(problem))
 
 
-def all_fitting(text: str, schema: dict[str, Any]) -> list[Any]:
-    """Return all JSON objects in the text that match the schema, in order. Objects inside a match are skipped."""
-    found, end = [], 0
-    for start, value, after in _values_at(text, r"{"):
-        if start >= end and misfit(value, schema) is None:
-            found.append(value)
-            end = after
-    return found
-
-
 def misfit(value: Any, schema: dict[str, Any], *, lengths: bool = False) -> str | None:
     """Return up to five problems of a value, each with its location; None if the value matches the schema.
 
