@@ -63,6 +63,8 @@ class WatchedCall:
         self._unrecorded = ""
         self._error: Exception | None = None
         """An unexpected exception from `carry`."""
+        self._over = False
+        """True once the call has ended or reached its time limit. No further request is carried out."""
         request = {name: getattr(job, name) for name in ("source", "entry", "arguments", "modules")}
         request |= {"calls": job.calls, "call_seconds": job.call_seconds} if job.calls else {}
         data = json.dumps({**request, "what": what, "hosts": carry is not None, "limits": asdict(job.limits)}).encode()
@@ -85,10 +87,12 @@ class WatchedCall:
             async with asyncio.timeout(self._limits.wall_seconds) as self._clock:
                 await self._settled.wait()
         except TimeoutError:
+            self._over = True
             problem = Problem("wall_time", time_limit_message("wall_time", self._limits))
             self._zygote.kill(self._number)
             await asyncio.wait([self._gone])  # so that the next call is not sent to an interpreter that hangs
         finally:
+            self._over = True
             if self._report is not None and not self._forged:
                 self._zygote.release(self._number)
             else:
@@ -141,6 +145,8 @@ class WatchedCall:
             raise FrameError(_FORGED)
         if len(self._carrying) >= _MAX_PARALLEL_REQUESTS or self._pipes.messages.unsent > _MAX_UNREAD_BYTES:
             raise FrameError(_FORGED)
+        if self._over:
+            return
         if not self._carrying:
             self._left -= time.monotonic() - self._since
             self._set_clock(None)

@@ -250,6 +250,7 @@ class _Process:
 
     async def _finish(self, block: _Block) -> None:
         block.run_clock(run=False)
+        block.settled.set()  # from here on the process can start no call
         for timer in filter(None, (block.timer, block.watch)):
             timer.cancel()
         tasks, block.tasks = block.tasks, {}
@@ -350,6 +351,9 @@ class _Process:
         # twice as many, because an interrupted call stops waiting inside while the host still works on it
         if number in block.tasks or name not in self._names or len(block.tasks) >= 2 * CALLS_AT_ONCE:
             raise FrameError
+        if block.late or block.settled.is_set():
+            self._pipes.messages.send({"answer": number, "error": "the block was stopped before this call"})
+            return
         block.has_waited = True
         self._set_clock(block, run=False)
         block.tasks[number] = asyncio.create_task(self._answer(block, number, name, arguments))

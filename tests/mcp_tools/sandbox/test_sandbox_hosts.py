@@ -190,6 +190,33 @@ async def test_a_request_that_is_left_behind_ends_with_the_call(sandbox: WarmSan
     assert (outcome.value, outcome.requests, ended.is_set()) == (1, 0, True), outcome.problem
 
 
+async def test_a_call_that_was_cancelled_starts_no_further_request(sandbox: WarmSandbox) -> None:
+    several = asyncio.Event()
+
+    async def answer(request: HostRequest) -> Any:
+        if len(outside.requests) > 5:
+            several.set()
+        try:
+            if "slow" in request.url:
+                await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.3)  # the process may write further requests meanwhile
+            raise
+        return {**RESPONSE, "body": "x"}
+
+    outside = Outside(answer)
+    code = "frame({'ask': 0, 'request': {**GET, 'url': 'https://slow.example/'}})\n"
+    code += "for number in range(1, 10**6):\n    frame({'ask': number, 'request': GET})\n    time.sleep(0.001)"
+    running = asyncio.create_task(call(sandbox, code, outside, head=f"{FRAME}GET = {GET}\n"))
+    await several.wait()
+    before = len(outside.requests)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await asyncio.sleep(0.2)
+    assert len(outside.requests) == before
+
+
 async def test_a_bug_of_the_carrier_is_raised(sandbox: WarmSandbox) -> None:
     async def broken(_: HostRequest) -> Any:
         raise ZeroDivisionError

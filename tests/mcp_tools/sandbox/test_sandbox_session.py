@@ -32,6 +32,7 @@ class Desk:
     def __init__(self) -> None:
         self.calls: list[tuple[str, dict[str, Json]]] = []
         self.at_once = self.most_at_once = 0
+        self.asked_slow = asyncio.Event()
 
     async def __call__(self, name: str, arguments: dict[str, Json]) -> Json:
         self.calls.append((name, arguments))
@@ -45,6 +46,7 @@ class Desk:
     async def answer(self, name: str, arguments: dict[str, Json]) -> Json:
         match name, arguments:
             case "slow", {"seconds": float() | int() as seconds}:
+                self.asked_slow.set()
                 await asyncio.sleep(seconds)
             case "refuse", _:
                 raise ModelFixableError("nothing was found: use other words")
@@ -383,10 +385,11 @@ async def test_cancelling_a_block_ends_it(sandbox: WarmSandbox, code: str, kille
     async with opened(sandbox) as (session, desk):
         await run(session, "x = 1")
         running = asyncio.create_task(run(session, code))
-        await asyncio.sleep(0.3)
+        await desk.asked_slow.wait()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
+        assert len(desk.calls) == 1  # a stopped block starts no further call
         after = await run(session, "'x' in globals()")
         assert (after.value, after.fresh) == (str(not killed), killed)
         assert desk.at_once == 0
