@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
@@ -46,30 +47,36 @@ Colour = Annotated[
 ]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Show at most this many.")]
 
-Plain = Annotated[bool, opt("--plain", "Write whole sentences, for screen readers.", _OUTPUT)]
 Model = Annotated[str | None, opt("-m --model NAME", "Model name, embedded, or scripted:FILE.", _MODEL)]
-Agent = Annotated[str | None, opt("--agent NAME", "Ask a specialist: web, code, files, math or browser.", _MODEL)]
 BaseUrl = Annotated[str | None, opt("--base-url URL", "An OpenAI-compatible endpoint.", _MODEL)]
-MaxSteps = Annotated[int | None, opt("--max-steps N", "Stop after N steps (one model reply each).", _LIMITS)]
-MaxSeconds = Annotated[float | None, opt("--max-seconds S", "Stop after S seconds.", _LIMITS)]
-MaxCost = Annotated[float | None, opt("--max-cost USD", "Stop before the cost exceeds this many US dollars.", _LIMITS)]
-MaxTokens = Annotated[int | None, opt("--max-tokens N", "Stop after N tokens.", _LIMITS)]
 ToolsDir = Annotated[Path | None, opt("--tools-dir DIR", "Keep created tools in this folder.", _SAFETY)]
-Approval = Annotated[
-    Literal["ask", "auto", "never"] | None, opt("--approve MODE", "Keep new tools: ask, auto or never.", _SAFETY)
-]
-NoCache = Annotated[bool, opt("--no-cache", "Ask again even if the answer is cached.", _SAFETY)]
 NoIsolation = Annotated[bool, opt("--no-isolation", "Run tools even if no sandbox is available.", _SAFETY)]
-Yes = Annotated[bool, opt("-y --yes", "Download missing models and browsers without asking.", _SAFETY)]
-AllowPrivate = Annotated[bool, opt("--allow-private", "Also open pages on this machine and its network.", _SAFETY)]
+_Approval = Literal["ask", "auto", "never"]
 
 _NAMED = {"no_isolation": ("isolation", "none"), "no_cache": ("use_cache", False), "yes": ("download", "always")}
 """Options whose setting has a different name, with the setting's name and value."""
-SETTINGS = (
-    *("plain", "model", "agent", "base_url", "max_steps", "max_seconds", "max_cost", "max_tokens"),
-    *("tools_dir", "approval", "allow_private", *_NAMED),
-)
-"""Parameters that are settings. A command only declares them; their values are read with `settings` or `flags`."""
+SETTINGS: dict[str, Any] = {
+    "plain": Annotated[bool, opt("--plain", "Write whole sentences, for screen readers.", _OUTPUT)],
+    "model": Model,
+    "agent": Annotated[str | None, opt("--agent NAME", "Ask a specialist: web, code, files, math or browser.", _MODEL)],
+    "base_url": BaseUrl,
+    "max_steps": Annotated[int | None, opt("--max-steps N", "Stop after N steps (one model reply each).", _LIMITS)],
+    "max_seconds": Annotated[float | None, opt("--max-seconds S", "Stop after S seconds.", _LIMITS)],
+    "max_cost": Annotated[
+        float | None, opt("--max-cost USD", "Stop before the cost exceeds this many US dollars.", _LIMITS)
+    ],
+    "max_tokens": Annotated[int | None, opt("--max-tokens N", "Stop after N tokens.", _LIMITS)],
+    "tools_dir": ToolsDir,
+    "approval": Annotated[_Approval | None, opt("--approve MODE", "Keep new tools: ask, auto or never.", _SAFETY)],
+    "no_cache": Annotated[bool, opt("--no-cache", "Ask again even if the answer is cached.", _SAFETY)],
+    "no_isolation": NoIsolation,
+    "yes": Annotated[bool, opt("-y --yes", "Download missing models and browsers without asking.", _SAFETY)],
+    "allow_private": Annotated[
+        bool, opt("--allow-private", "Also open pages on this machine and its network.", _SAFETY)
+    ],
+}
+"""Options that are settings."""
+LIMITS = "max_steps max_seconds max_cost max_tokens"
 _EVERYWHERE = {*SETTINGS, "quiet", "verbose", "color"}
 """Options that may precede any command."""
 
@@ -217,6 +224,25 @@ class App(typer.Typer):
             context_settings={"help_option_names": ["-h", "--help"]},
         )
 
-    def command(self, name: str | None = None, **more: Any) -> Callable[[F], F]:
-        """Register a function as a command. If it returns a `Result`, it must accept `as_json: AsJson = False`."""
-        return super().command(name, **{"cls": Command, **more})
+    def command(self, name: str | None = None, *, settings: str = "", **more: Any) -> Callable[[F], F]:
+        """Register a function as a command. If it returns a `Result`, it must accept `as_json: AsJson = False`.
+
+        Args:
+            name: Name of the command (default: that of the function).
+            settings: Names of the `SETTINGS` that are options of the command, separated by spaces. They follow its own.
+                The function accepts them as `**_`, and reads their values with `flags` or `settings`.
+            **more: Other arguments of Typer.
+        """
+        register = super().command(name, **{"cls": Command, **more})
+
+        def add(function: F) -> F:
+            if settings:
+                *own, _ = signature(function, eval_str=True).parameters.values()
+                added = [
+                    Parameter(one, Parameter.KEYWORD_ONLY, default=None, annotation=SETTINGS[one])
+                    for one in settings.split()
+                ]
+                vars(function)["__signature__"] = Signature([*own, *added])
+            return register(function)
+
+        return add

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from agent.configuration.settings import Settings
     from mcp_tools.create.approve import Review
+    from mcp_tools.run import Carried
     from mcp_tools.sandbox.protocol import Sandbox
 
 
@@ -35,8 +36,6 @@ class ToolReviewer:
         if not name:
             return ""
         settings = self._settings()
-        consent = call_consent(settings, None, lambda _: None)
-        carrying = partial(carried, settings, consent, is_new=True, is_only_reviewed=True)
         try:
             with closing(open_library(settings)) as library:
                 async with AsyncExitStack() as opened:
@@ -44,7 +43,7 @@ class ToolReviewer:
                     async def sandbox() -> Sandbox:
                         return await opened.enter_async_context(aclosing(await open_for(settings)))
 
-                    seen = await approving.review(library, name, sandbox, (), carrying)
+                    seen = await approving.review(library, name, sandbox, (), _carried(settings))
         except AlitaError as error:
             return bad(error)
         self._seen = seen
@@ -55,14 +54,12 @@ class ToolReviewer:
         if not name:
             return ""
         settings = self._settings()
-        consent = call_consent(settings, None, lambda _: None)
-        carrying = partial(carried, settings, consent, is_new=True, is_only_reviewed=True)
         try:
             with closing(open_library(settings)) as library:
                 tool = approving.as_written(library, name)
                 needs = await approving.needed_by(library, tool)
                 async with aclosing(await open_for(settings)) as sandbox:
-                    tried, missed = await approving.surviving_mutants(tool, sandbox, needs, carried=carrying)
+                    tried, missed = await approving.surviving_mutants(tool, sandbox, needs, carried=_carried(settings))
         except AlitaError as error:
             return bad(error)
         if not tried:
@@ -94,6 +91,11 @@ class ToolReviewer:
             return bad(error)
         effect = "the approved version is restored" if back else "it is removed; its files are kept as an old version"
         return f'<p class="good">{text(f"{name} is rejected: {effect}.")}</p>'
+
+
+def _carried(settings: Settings) -> Carried:
+    consent = call_consent(settings, None, lambda _: None)
+    return partial(carried, settings, consent, is_new=True, is_only_reviewed=True)
 
 
 def _described(seen: Review) -> str:

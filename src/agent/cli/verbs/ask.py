@@ -38,7 +38,7 @@ STDIN = "-"
 """Argument that stands for standard input, from which the question is then read."""
 
 
-@app.command(epilog=EXAMPLES)
+@app.command(epilog=EXAMPLES, settings=" ".join(options.SETTINGS))
 def ask(
     question: Question = None,
     file: options.Files = None,
@@ -54,20 +54,7 @@ def ask(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     color: options.Colour = "auto",
-    plain: options.Plain = False,
-    model: options.Model = None,
-    agent: options.Agent = None,
-    base_url: options.BaseUrl = None,
-    max_steps: options.MaxSteps = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
-    max_tokens: options.MaxTokens = None,
-    tools_dir: options.ToolsDir = None,
-    approval: options.Approval = None,
-    no_cache: options.NoCache = False,
-    no_isolation: options.NoIsolation = False,
-    yes: options.Yes = False,
-    allow_private: options.AllowPrivate = False,
+    **_: object,
 ) -> None:
     """Answers a question. Text piped in is the question, or is appended to it. Without a question, opens a session."""
     if (as_json and json_stream) or (quiet and verbose):
@@ -149,7 +136,7 @@ def _schema(path: Path | None) -> dict[str, Any] | None:
         return checked_schema(read_small(path, RECORD).decode(), str(path))
 
 
-@resume_app.command()
+@resume_app.command(settings=f"{options.LIMITS} no_isolation yes allow_private")
 def resume(
     run: Annotated[
         str | None,
@@ -160,13 +147,7 @@ def resume(
     json_stream: options.JsonStream = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    max_steps: options.MaxSteps = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
-    max_tokens: options.MaxTokens = None,
-    no_isolation: options.NoIsolation = False,
-    yes: options.Yes = False,
-    allow_private: options.AllowPrivate = False,
+    **_: object,
 ) -> None:
     """Continues a run that was interrupted or hit a limit. Finished calls are not repeated."""
     shown = Output(as_json, json_stream, quiet, verbose, folder=out)

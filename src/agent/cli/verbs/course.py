@@ -54,7 +54,7 @@ def questions(
     return Result(form, rows)
 
 
-@app.command()
+@app.command(settings=f"model base_url {options.LIMITS} no_isolation")
 def run(
     output: Annotated[
         Path, opt("-o --output FILE", "Results file (default: course.json); questions and ledger go next to it.")
@@ -67,13 +67,7 @@ def run(
     agent_code: AgentCode = "",
     send: Submit = False,
     course: Address = COURSE_URL,
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    max_steps: options.MaxSteps = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
-    max_tokens: options.MaxTokens = None,
-    no_isolation: options.NoIsolation = False,
+    **_: object,
 ) -> None:
     """Answers the questions as a benchmark. Limits apply to each question. With --submit, also submits."""
     if send:

@@ -70,7 +70,7 @@ _LIBRARY = (
 )
 
 
-@app.command()
+@app.command(settings=f"model base_url {options.LIMITS} tools_dir no_isolation yes")
 def run(
     jsonl_file: Annotated[
         Path,
@@ -117,15 +117,7 @@ def run(
     mode: Annotated[Literal["gaia", "course"], opt("--mode MODE", "Scoring rules: gaia or course.")] = "gaia",
     learning: Annotated[Literal["off", "use", "grow"], opt("--learning MODE", _LEARNING)] = "off",
     servers: Annotated[str, opt("--servers NAMES", "Use these MCP servers, separated by commas, or all.")] = "",
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    max_steps: options.MaxSteps = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
-    max_tokens: options.MaxTokens = None,
-    tools_dir: options.ToolsDir = None,
-    no_isolation: options.NoIsolation = False,
-    yes: options.Yes = False,
+    **_: object,
 ) -> None:
     """Runs a question file and records every attempt in a ledger. Limits apply to each question (30 minutes).
 
@@ -157,7 +149,7 @@ def run(
     raise typer.Exit(benchmark({**options.flags(), **more, "leak_guard": leak_guard == "on"}, choices))
 
 
-@app.command()
+@app.command(settings=f"model base_url {options.LIMITS} no_isolation yes")
 def learn(
     jsonl_file: Annotated[Path, typer.Argument(metavar="JSONL_FILE", help="Question file with true answers.")],
     attached_files_dir: Annotated[Path | None, opt(_ATTACHED, "Folder with the questions' files.")] = None,
@@ -171,14 +163,7 @@ def learn(
     concurrency: Concurrency = None,
     resume: Resume = False,
     verbose: Verbose = False,
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    max_steps: options.MaxSteps = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
-    max_tokens: options.MaxTokens = None,
-    no_isolation: options.NoIsolation = False,
-    yes: options.Yes = False,
+    **_: object,
 ) -> None:
     """Measures how much learning helps: learns from some questions, answers the rest with and without what it learned.
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 app = options.App("Serves the tool library to MCP clients.")
 
 
-@app.command()
+@app.command(settings=f"model base_url {options.LIMITS} tools_dir no_isolation yes allow_private no_cache")
 def serve(
     http: Annotated[
         str | None, opt("--http HOST:PORT", "Serve over HTTP instead of stdio; port 0 picks a free one.")
@@ -47,17 +47,7 @@ def serve(
     ] = "all",
     folder: options.FolderOf = None,
     write: options.Write = False,
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    max_steps: options.MaxSteps = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
-    max_tokens: options.MaxTokens = None,
-    tools_dir: options.ToolsDir = None,
-    no_isolation: options.NoIsolation = False,
-    yes: options.Yes = False,
-    allow_private: options.AllowPrivate = False,
-    no_cache: options.NoCache = False,
+    **_: object,
 ) -> None:
     """Serves the tool library to MCP clients over stdin and stdout, or over HTTP with --http.
 

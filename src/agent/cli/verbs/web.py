@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 app = options.App("Serves a page for your browser.")
 
 
-@app.command()
+@app.command(
+    settings=f"model agent base_url {options.LIMITS} tools_dir approval no_isolation yes allow_private no_cache"
+)
 def web(
     http: Annotated[str, opt("--http HOST:PORT", "Address of the page; port 0 picks a free one.")] = "127.0.0.1:7860",
     token_file: Annotated[
@@ -27,19 +29,7 @@ def web(
     allow_host: Annotated[
         list[str] | None, opt("--allow-host NAME", "Host name that browsers use; may be repeated.")
     ] = None,
-    model: options.Model = None,
-    agent: options.Agent = None,
-    base_url: options.BaseUrl = None,
-    max_steps: options.MaxSteps = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
-    max_tokens: options.MaxTokens = None,
-    tools_dir: options.ToolsDir = None,
-    approval: options.Approval = None,
-    no_isolation: options.NoIsolation = False,
-    yes: options.Yes = False,
-    allow_private: options.AllowPrivate = False,
-    no_cache: options.NoCache = False,
+    **_: object,
 ) -> None:
     """Serves a page on which you ask questions, watch the steps and get answers and files.
 

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.events import Listener
 
+_SETTINGS = "model base_url max_steps max_seconds max_cost tools_dir approval no_isolation yes"
+
 
 def add_to(app: options.App) -> None:
     """Register the commands."""
-    app.command()(create)
-    app.command()(wrap)
+    app.command(settings=_SETTINGS)(create)
+    app.command(settings=_SETTINGS)(wrap)
 
 
 def create(
@@ -36,15 +38,7 @@ def create(
     file: options.Files = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    max_steps: options.MaxSteps = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
-    tools_dir: options.ToolsDir = None,
-    approval: options.Approval = None,
-    no_isolation: options.NoIsolation = False,
-    yes: options.Yes = False,
+    **_: object,
 ) -> None:
     """Makes a tool from an example question, unless the library already has one that answers it."""
     files = tuple(file or ())
@@ -57,15 +51,7 @@ def wrap(
     task: Annotated[str, opt("--task TASK", "One question with its values that the tool is to answer.")],
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    max_steps: options.MaxSteps = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
-    tools_dir: options.ToolsDir = None,
-    approval: options.Approval = None,
-    no_isolation: options.NoIsolation = False,
-    yes: options.Yes = False,
+    **_: object,
 ) -> None:
     """Makes a tool around a Python package or your own Python code, from an example question."""
     task = usable(task)
