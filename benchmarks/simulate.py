@@ -314,18 +314,18 @@ def _postgres(home: Path) -> float:
 
 CASES = {
     "no rate limit": {},
-    "500 requests a minute": {"requests_per_minute": 500.0},
-    "5,000 requests a minute": {"requests_per_minute": 5_000.0},
-    "no limit, 1 core for 16 workers": {"cores_per_worker": 1 / 16},
-    "no limit, a model of 0.2 s": {"model": 0.2, "program": 0.05},
-    "the same, SQLite in one place": {"model": 0.2, "program": 0.05, "connections": 1},
-    "the same, a tool from every question": {"model": 0.2, "program": 0.05, "tools": 1.0},
+    "500 model calls per minute": {"requests_per_minute": 500.0},
+    "5,000 model calls per minute": {"requests_per_minute": 5_000.0},
+    "no rate limit, 16 workers per core": {"cores_per_worker": 1 / 16},
+    "no rate limit, 0.2 seconds per model call": {"model": 0.2, "program": 0.05},
+    "the same, with one SQLite file for all": {"model": 0.2, "program": 0.05, "connections": 1},
+    "the same, with a new tool from every question": {"model": 0.2, "program": 0.05, "tools": 1.0},
 }
 
 
 def table(inputs: Inputs) -> str:
     """Return the outcomes as a Markdown table."""
-    lines = [f"| questions a minute with … workers | {' | '.join(f'{n:,}' for n in WORKERS)} | full at 1,000 |"]
+    lines = [f"| questions per minute with … workers | {' | '.join(f'{n:,}' for n in WORKERS)} | saturated |"]
     lines.append(f"|---|{'--:|' * len(WORKERS)}---|")
     for name, changes in CASES.items():
         case: dict[str, Any] = dict(changes)
