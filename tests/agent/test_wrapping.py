@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from agent.actions import wrapping
 from agent.events import ToolFound
+from mcp_tools.environments import package_api
 from mcp_tools.environments.wrapped import WrappedCode
 from mcp_tools.errors import UsageError, UserError
 from mcp_tools.exchange.local_code import read_code
@@ -76,7 +78,9 @@ async def test_what_code_prints_on_import_disturbs_nothing(desk: Any, wrapped: A
     assert (answer.text, answer.tools_created) == ("0.82", (NAME,))
 
 
-async def test_a_stopped_run_goes_on_around_the_same_code_and_is_replayed(desk: Any, wrapped: Any) -> None:
+async def test_a_stopped_run_goes_on_around_the_same_code_and_is_replayed(
+    desk: Any, wrapped: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     around = wrapped()
     stopped = await desk.plays(*made_by()).stop(
         TASK, lambda event: "read gauge" in getattr(event, "text", ""), purpose="create", around=around
@@ -86,6 +90,10 @@ async def test_a_stopped_run_goes_on_around_the_same_code_and_is_replayed(desk: 
     answer = await desk.plays(*made_by()).resume()
     assert (answer.text, answer.tools_created) == ("0.82", (NAME,))
     assert desk.library.get(NAME).provenance["wraps"].startswith("gauge 0.3.1 /")
+    # a later version of alita may reword the program that reads the package
+    reworded = tmp_path / "package_api.py"
+    reworded.write_text(inspect.getsource(package_api).replace('"""Describe', '"""Return'))
+    monkeypatch.setattr(package_api, "__file__", str(reworded))
     replayed = await desk.replay(answer.run_id)
     assert (replayed.text, replayed.tools_created) == ("0.82", (NAME,))
     # later questions need neither the model nor the code

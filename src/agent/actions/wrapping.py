@@ -8,6 +8,7 @@ from agent.consent.hosts import NEW_TOOL, HostToReach
 from agent.context import Context
 from agent.events import Note
 from agent.state import Wrapped
+from agent.store.journal import KeyedText
 from mcp_tools.environments import package_api
 from mcp_tools.environments.store import package_name
 from mcp_tools.environments.wrapped import is_wrapped, label_of
@@ -32,7 +33,7 @@ async def read_package(requirement: str, task: str, context: Context) -> Wrapped
     label = label_of(requirement) if is_wrapped(requirement) else name
     who = HostToReach(NEW_TOOL, "", "")
     arguments: dict[str, Json] = {"distribution": name, "task": task, "most": MOST_SHOWN}
-    job = Call(_source(), "surface", arguments, packages=(requirement,), limits=_LIMITS)
+    job = Call(_program(), "surface", arguments, packages=(requirement,), limits=_LIMITS)
     try:
         async with context.hosts.of_code(who, Capabilities(), [requirement]):
             outcome = await context.sandbox.run(job)
@@ -56,5 +57,11 @@ async def read_package(requirement: str, task: str, context: Context) -> Wrapped
     raise UserError(f"{label} cannot be wrapped: its import changed the result of reading it")
 
 
-def _source() -> str:
-    return Path(package_api.__file__).read_text(encoding="utf-8")
+class _Program(KeyedText):
+    """The source of `package_api`. Its key is the hash of its first version. Change it when the result changes."""
+
+    key = "8044d9d8162784ba3de0e27d"
+
+
+def _program() -> _Program:
+    return _Program(Path(package_api.__file__).read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from agent.errors import AlitaError, ModelOutputError, RunError, StoppedError
 from agent.models.protocol import Usage
@@ -36,6 +36,12 @@ def canonical(value: Json) -> str:
 def digest(text: str) -> str:
     """Return the first 96 bits of the SHA-256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+class KeyedText(str):
+    """A text that the journal refers to by a fixed key instead of its hash, so that it can be reworded."""
+
+    key: ClassVar[str]
 
 
 class Blobs:
@@ -69,7 +75,7 @@ class Blobs:
         return value
 
     def _store(self, value: Json, fresh: list[dict[str, Json]]) -> str:
-        name = digest(canonical(value))
+        name = value.key if isinstance(value, KeyedText) else digest(canonical(value))
         if name not in self._values:
             clean = self._redactor.json(value)
             fresh.append({"blob": name, "value": clean})
