@@ -209,10 +209,10 @@ async def test_a_call_that_was_cancelled_starts_no_further_request(sandbox: Warm
     code += "for number in range(1, 10**6):\n    frame({'ask': number, 'request': GET})\n    time.sleep(0.001)"
     running = asyncio.create_task(call(sandbox, code, outside, head=f"{FRAME}GET = {GET}\n"))
     await several.wait()
-    before = len(outside.requests)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
+    before = len(outside.requests)
     await asyncio.sleep(0.2)
     assert len(outside.requests) == before
 
