@@ -34,7 +34,7 @@ class Attachment:
     path: Path | None
     status: Literal["none", "found", "missing"]
     message: str = ""
-    """If the file is missing, where it was looked for and what to do."""
+    """For a missing file: the places that were searched, and a remedy."""
 
 
 class Attachments:
@@ -54,7 +54,7 @@ class Attachments:
         """The reason why the hub refuses all files. The hub is only asked once per run."""
 
     def resolve(self, task: Task) -> Attachment:
-        """Find the file of a task, over the network if needed. Never raises.
+        """Find the file of a task, over the network if necessary. This never raises an exception.
 
         A file name cannot lead out of the folders: with `..`, a drive or a root, the file counts as missing.
         """
@@ -71,7 +71,7 @@ class Attachments:
         return Attachment(None, "missing", message=message)
 
     def _places(self, task: Task, name: Path, reasons: list[str]) -> Iterator[Path]:
-        """Yield possible paths of a file, best first. Why other places lack the file is appended to `reasons`."""
+        """Yield possible paths of a file, best first. Append to `reasons` why the file is missing in other places."""
         for folder in self._folders:
             for place in (folder, *(folder / split for split in _SPLITS)):
                 if not os.path.isfile(place / name):  # noqa: PTH113 - unlike Path.is_file, False for a name that is too long

@@ -1,4 +1,4 @@
-"""Data types of the benchmark: questions, sets of questions with separate true answers, and attempts."""
+"""Data types of the benchmark: questions, sets of questions with separate reference answers, and attempts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mcp_tools.tool import Json
 
 AttemptStatus = Literal["ok", "error", "timeout", "limit", "missing-file", "interrupted"]
 """`ok`: the run ended, with or without an answer. `limit`: a limit ended it, possibly with a best guess. `timeout`: it
-did not stop in time and was killed. `error`: something broke. `missing-file`: its attachment was missing, so it was not
-asked. `interrupted`: it was stopped and can be resumed."""
+did not stop in time and was killed. `error`: something broke. `missing-file`: the attachment was missing, so the
+question was not asked. `interrupted`: it was stopped and can be resumed."""
 
 TAKEN = "submission file"
-"""Stands for the model in an attempt whose answer was read from a submission file."""
+"""Stored as the model of attempts whose answers were read from a submission file."""
 DONE: frozenset[AttemptStatus] = frozenset({"ok", "limit", "timeout"})
 """Statuses that count as a result. Reaching a limit counts, because another attempt would be a second chance."""
 T = TypeVar("T")
@@ -70,7 +70,7 @@ class Attempt(_Line):
     """The answer in the final form, which is scored."""
     raw_answer: str = ""
     correct: bool | None = None
-    """True if the answer was right; None if the true answer is unknown."""
+    """True if the answer was right; None if the reference answer is unknown."""
     score_path: str = ""
     reason: str = ""
     started: str = ""
@@ -92,7 +92,7 @@ class Attempt(_Line):
     tools_failed: tuple[str, ...] = ()
     servers_failed: tuple[str, ...] = ()
     confidence: str = ""
-    """Confidence in the answer, judged without the true answer: high, medium or low."""
+    """Confidence in the answer, judged without the reference answer: high, medium or low."""
     resolution: str = ""
     """One of correct, format_error, retrieval_failure, reasoning_gap, tool_limit and server_tool_use."""
     error: str = ""
@@ -121,7 +121,7 @@ class Begun(_Line):
 
 @dataclass(frozen=True, slots=True)
 class Lesson(_Line):
-    """A ledger line with what the overseer learned from a wrong attempt."""
+    """A ledger line with the overseer's lesson from a wrong attempt."""
 
     task_id: str
     epoch: int
@@ -139,7 +139,7 @@ class Lesson(_Line):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The part of a question that the agent may see, without the true answer."""
+    """The part of a question that the agent may see, without the reference answer."""
 
     task_id: str
     question: str = ""
@@ -149,7 +149,7 @@ class Task:
 
 
 class Truths(dict[str, str]):
-    """True answers by task id. `repr` and `str` hide them, so that they are not logged by accident."""
+    """Reference answers by task id. `repr` and `str` hide them, so that they are not logged by accident."""
 
     def __repr__(self) -> str:
         return f"<{len(self)} true answers>"
@@ -161,7 +161,7 @@ class Dataset:
 
     tasks: tuple[Task, ...]
     truths: Mapping[str, str] = field(repr=False)
-    """True answers by task id, for the scorer only. A task without a true answer cannot be scored."""
+    """Reference answers by task id, for the scorer only. A task without a reference answer cannot be scored."""
     origin: str
     """Human-readable source of the questions: a path, or the hub repository with split and revision."""
     fingerprint: str

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 LibraryMode = Literal["cold", "warm", "read-only"]
 """`cold`: each attempt starts with its own empty library, so the order of questions does not matter. `warm`: all
-attempts share a library that grows. `read-only`: all attempts share a library that does not change."""
+attempts share a library, to which new tools are added. `read-only`: all attempts share a library that does not
+change."""
 
 LearningMode = Literal["off", "use", "grow"]
 """`off`: the planner sees no gap records. `use`: it sees existing ones. `grow`: the overseer also adds new ones."""
@@ -83,7 +84,7 @@ def fingerprint_of(
 
 
 ExecutorName = Literal["local", "ray"]
-"""Where questions run: in this process or on a Ray cluster."""
+"""`local`: questions run in this process. `ray`: they run on a Ray cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +197,7 @@ class BenchmarkPaths:
 
     @property
     def library(self) -> Path:
-        """The library shared by all questions if they start without tools."""
+        """The library that all questions share if the benchmark starts without tools."""
         return self.output.with_name(f"{self.output.stem}.tools")
 
     def library_of(self, task_id: str, epoch: int) -> Path:

@@ -55,7 +55,7 @@ class CourseApi:
         self._waits = tuple(waits)
 
     def questions(self) -> Dataset:
-        """Download all questions. The server does not publish the true answers."""
+        """Download all questions. The server does not publish the reference answers."""
         found = self._json("GET", "/questions")
         if not isinstance(found, list):
             raise self._strange("/questions", "no list")

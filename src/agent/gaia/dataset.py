@@ -133,7 +133,7 @@ _NO_TRUTH = frozenset({"", "?"})
 """Placeholders for an answer that is not published."""
 Row = tuple[str, Mapping[str, Any] | str]
 """A record's position in words, and the record or the reason why it is invalid. The reason never quotes the record,
-which may contain a true answer."""
+which may contain a reference answer."""
 
 
 class _Unusable(ValueError):
@@ -223,7 +223,7 @@ def load_questions(source: Path, settings: Settings) -> Dataset:
 
 
 def local_copy(source: Path) -> tuple[Path, str, str] | None:
-    """Return folder, configuration and split (possibly empty) if a local copy of the dataset is named, else None."""
+    """Return the folder, configuration and split of a local copy of the dataset, or None if `source` names none."""
     if source.exists() and not source.is_dir():
         return None
     for number in range(3):
@@ -261,7 +261,7 @@ def _not_empty(dataset: Dataset, what: str) -> Dataset:
 
 
 def load_hub(split: str, hub: Hub) -> Dataset:
-    """Load a split from the hub: `validation`, which has true answers, or `test`, which has none.
+    """Load a split from the hub: `validation`, which has reference answers, or `test`, which has none.
 
     We download the table ourselves because `datasets` silently uses any cached revision if it cannot reach the hub.
 
@@ -308,7 +308,7 @@ def load_folder(folder: Path, config: str, split: str, cache: Path) -> Dataset:
 def _rows(source: Path, config: str, split: str, cache: Path, remedy: str) -> Iterator[Row]:
     """Yield the rows of a table or folder, without the columns that describe how people solved a question.
 
-    Error messages from `datasets` about a row are hidden, because they may contain a true answer.
+    Error messages from `datasets` about a row are hidden, because they may contain a reference answer.
     """
     try:
         import datasets  # type: ignore[import-untyped]

@@ -1,12 +1,12 @@
 """The ledger of a benchmark: an append-only file of JSON lines, from which all results are derived.
 
+It has these kinds of lines:
+
     {"kind": "header", "ledger": 1, "alita": "…", "created": "…", "fingerprint": "…", "dataset": "…", …}
     {"kind": "selection", "epochs": 1, "fingerprint": "…", "tasks": [{"task_id": "…", "level": 1, …}, …]}
     {"kind": "begun", "task_id": "…", "epoch": 1, "fingerprint": "…", "run_id": "…"}
     {"kind": "attempt", "task_id": "…", "epoch": 1, "fingerprint": "…", "status": "ok", …}
     {"kind": "lesson", "task_id": "…", "epoch": 1, "fingerprint": "…", "diagnosis": "…", "record": "…", …}
-
-Submission, results and report are derived.
 """
 
 from __future__ import annotations

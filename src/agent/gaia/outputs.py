@@ -31,7 +31,7 @@ _ERRORS = re.compile(
     re.IGNORECASE,
 )
 _ENDED = {"ok", "limit", "missing-file"}
-"""Statuses with which an attempt may have an answer."""
+"""Statuses of attempts that may have an answer."""
 RESULTS_SCHEMA = 1
 """Version of the results file. Within a version, members are only added."""
 _TRACED = 300
@@ -49,7 +49,7 @@ def results_of(
     epochs: int,
     wall: float | None = None,
 ) -> dict[str, Json]:
-    """Return the results as JSON, without questions or true answers. All selected questions count.
+    """Return the results as JSON, without questions or reference answers. All selected questions count.
 
     `seconds` is the sum over attempts, which may run in parallel. `wall_seconds` is the duration of the last command.
     """
@@ -108,7 +108,7 @@ class Steps:
 
 
 def write_details(path: Path, dataset: Dataset, attempts: Iterable[Attempt], steps: Steps) -> None:
-    """Write one line with all details for each attempt. No other output file contains true answers.
+    """Write one line with all details for each attempt. No other output file contains reference answers.
 
     Raises:
         StorageError: The file cannot be written; the old file is unchanged.

@@ -109,7 +109,7 @@ class Prepared:
         """Run the benchmark and write its results.
 
         Raises:
-        UserError: The benchmark cannot continue, or a file cannot be written.
+            UserError: The benchmark cannot continue, or a file cannot be written.
         """
         outcome = await self.benchmark.run()
         if warning := _derive(outcome, self._dataset, self._choices, self._redactor):

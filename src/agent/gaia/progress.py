@@ -79,7 +79,7 @@ class Display:
 
 
 def score_text(attempts: Iterable[Attempt], of: int) -> str:
-    """Return the number of right answers as text, or the number of answers if true answers are unknown."""
+    """Return the number of right answers as text, or the number of answers if reference answers are unknown."""
     latest = list(attempts)
     if any(attempt.correct is not None for attempt in latest):
         return f"{sum(attempt.correct is True for attempt in latest)} right of {of}"

@@ -1,6 +1,6 @@
 """Runs one question of a benchmark and returns an attempt without a score.
 
-Several questions can run in one process, each with its own Alita. A run never sees true answers.
+Several questions can run in one process, each with its own Alita. A run never sees reference answers.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class StartedQuestion(Protocol):
     """A question under way."""
 
     def cancel(self) -> None:
-        """Cancel the question. Its result is what it reached."""
+        """Cancel the question. `result` then returns the answer so far."""
         ...
 
     async def result(self) -> AttemptResult:
@@ -146,7 +146,7 @@ class QuestionRun:
         self._work = asyncio.create_task(self._answer())
 
     def cancel(self) -> None:
-        """Cancel the question. Its result is what it reached."""
+        """Cancel the question. `result` then returns the answer so far."""
         self._work.cancel()
 
     async def result(self) -> AttemptResult:

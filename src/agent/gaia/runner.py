@@ -69,8 +69,7 @@ def _lacks_file(attempt: Attempt | None) -> bool:
 
 How = Literal["finished", "limit", "interrupted", "stopped"]
 """`finished`: all selected questions are done. `limit`: a limit on the totals was reached. `interrupted`: the user
-pressed
-Ctrl-C. `stopped`: every further question would fail too."""
+pressed Ctrl-C. `stopped`: every further question would fail too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +136,7 @@ class Benchmark:
         """Stop after the running questions. On a second call, cancel them.
 
         Returns:
-        True on the first call.
+            True on the first call.
         """
         first = self._how != "interrupted"
         self._how = "interrupted"
@@ -151,9 +150,9 @@ class Benchmark:
         """Make every missing attempt.
 
         Raises:
-        RunError: The ledger exists but `resume` is off, or it cannot be continued.
-        StorageError: The ledger cannot be written. Its existing lines are safe.
-        UsageError: A selected question is not in the set.
+            RunError: The ledger exists but `resume` is off, or it cannot be continued.
+            StorageError: The ledger cannot be written. Its existing lines are safe.
+            UsageError: A selected question is not in the set.
         """
         options, selection, digest = self._options, self._options.selection, self._fingerprint.digest
         chosen = selection.tasks(self._dataset.tasks)
@@ -301,7 +300,7 @@ class Benchmark:
             question_sha256=hashlib.sha256(task.question.encode("utf-8", "surrogatepass")).hexdigest(),
         )
         if truth is not None and attempt.status != "interrupted":
-            # An empty answer must not match an empty true answer or the word None.
+            # An empty answer must not match an empty reference answer or the word None.
             correct, path, reason = score(attempt.answer, truth, self._options.mode)
             attempt = replace(attempt, correct=correct and bool(attempt.answer), score_path=path, reason=reason)
         return replace(attempt, resolution=resolution_of(attempt, truth))

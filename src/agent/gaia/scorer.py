@@ -1,8 +1,7 @@
 """Scores answers like GAIA's leaderboard or the Agents Course.
 
-The true answer alone determines whether answers are compared as numbers, lists or strings. The rules were checked
-against six public
-copies of GAIA's scorer; see `docs/benchmark.md`.
+The reference answer alone determines whether answers are compared as numbers, lists or strings. The rules were checked
+against six public copies of GAIA's scorer; see `docs/benchmark.md`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class Score(NamedTuple):
-    """The score of an answer, the rule that was applied, and a reason that never quotes the true answer."""
+    """The score of an answer, the rule that was applied, and a reason that never quotes the reference answer."""
 
     correct: bool
     path: Literal["number", "list", "string", "course"]
@@ -31,11 +30,11 @@ class Score(NamedTuple):
 
 
 def score(prediction: object, truth: object, mode: Mode = "gaia") -> Score:
-    """Compare an answer with the true answer. Never raises.
+    """Compare an answer with the reference answer. This never raises an exception.
 
     Args:
         prediction: The answer. Other types are converted to text, None to `None`.
-        truth: The true answer.
+        truth: The reference answer.
         mode: `gaia` for the leaderboard's rules, `course` for the Agents Course's.
     """
     said, wanted = _safe_str(prediction), _safe_str(truth)

@@ -146,11 +146,11 @@ def submission_from(api: CourseApi, answers: Path, username: str, agent_code: st
 
 
 def send_submission(api: CourseApi, submission: Submission, *, send: bool) -> SubmissionResult | None:
-    """Log a submission, send it if `send`, and log the server's reply.
+    """Log a submission, send it if `send` is true, and log the server's reply.
 
     Raises:
         CourseError: The server rejects the submission or cannot be reached.
-                StorageError: The log cannot be written, so nothing was sent.
+        StorageError: The log cannot be written, so nothing was sent.
     """
     log = Path(PAYLOAD_LOG)
     log_submission(log, url=f"{api.base}/submit", sent=send, payload=submission.payload)

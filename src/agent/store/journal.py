@@ -186,8 +186,8 @@ class Journal:
     ) -> Self:
         """Open the journal of an unfinished run. Recorded calls are not made or paid for again.
 
-        Calls that were stopped by a limit are retried. If `failed` is true, the failed calls that ended the run are
-        too.
+        Calls that were stopped by a limit are made again. If `failed` is true, so are the failed calls that ended the
+        run.
         """
         file = AppendedLines.open(path)
         try:

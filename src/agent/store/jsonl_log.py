@@ -45,7 +45,7 @@ class AppendedLines:
 
         Raises:
             RunError: Another process is writing to the file.
-                StorageError: The file cannot be written.
+            StorageError: The file cannot be written.
         """
         with writing(path):
             private_folder(path.parent)

@@ -12,8 +12,7 @@ from mcp_tools.tool import Json
 
 REDACTED = "[redacted]"
 MIN_SECRET_CHARS = 8
-"""Minimum length of a secret. Shorter values are placeholders such as `none`, and replacing them would damage other
-text."""
+"""Minimum length of a secret. Shorter values are placeholders such as `none`, which also occur in ordinary text."""
 
 _KEY_SHAPES = re.compile(
     r"(?:\b|(?<=\\[bfnrt])|(?<=\\u[0-9a-f]{4}))(?:"  # a JSON escape before a key ends in a letter or digit: \n

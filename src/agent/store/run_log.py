@@ -85,7 +85,7 @@ class RunLog:
 
 
 def _facts(event: Event) -> dict[str, Json]:
-    """Return an event's fields without questions and findings. Of an answer, only calls, tokens and time remain."""
+    """Return an event's fields without questions and findings. For an answer, only calls, tokens and time are kept."""
     if isinstance(event, Note | Warned | ModelStarting):
         return {"text": event.text}
     if isinstance(event, RunFinished):

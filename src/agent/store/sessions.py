@@ -184,7 +184,7 @@ def trust_session(settings: Settings, session_id: str) -> None:
 
 
 def load_session(settings: Settings, session_id: str) -> StoredSession:
-    """Load a session by its full id.
+    """Return the session with this full id.
 
     Raises:
         SessionError: There is no such session, or the session is damaged.

@@ -53,14 +53,14 @@ class ApprovedHashes:
 
     @classmethod
     def of(cls, tool: Tool) -> ApprovedHashes:
-        """Return the hashes of a tool in its present state."""
+        """Return the hashes of a tool's current contents."""
         others = {name: value for name, value in tool.provenance.items() if name != "capabilities"}
         record = hashlib.sha256(canonical(others)).hexdigest()
         moment = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(tool.source_hash, definition_hash(tool), _hash_of(tool.capabilities), moment, record)
 
     def differences(self, now: ApprovedHashes) -> list[str]:
-        """Return the names of the hashes that differ; `record` only if no other one does."""
+        """Return the names of the hashes that differ. `record` is included only if no other hash differs."""
         changed = [
             part for part in ("source", "definition", "capabilities") if getattr(self, part) != getattr(now, part)
         ]
@@ -105,7 +105,7 @@ class CurrentApprovals:
     before: Mapping[str, ApprovedHashes] = field(default_factory=dict)
     """The previous approvals of tools that are being replaced, because their old files may still be in place."""
     damage: str = ""
-    """The reason why the file cannot be used; no tool is approved then."""
+    """Reason why the file cannot be used, so that no tool is approved. Empty if the file is intact."""
 
     def approves(self, tool: Tool, now: ApprovedHashes) -> bool:
         """Return True if a tool with these hashes may be served."""
@@ -154,7 +154,7 @@ class ApprovalEntries(Protocol):
     """True if reading is slow, because the store is on another machine."""
 
     def stamp(self) -> tuple[int, ...]:
-        """Return a value that changes whenever the entries change; empty if there have never been any.
+        """Return a value that changes whenever the entries change. It is empty until the first entry is stored.
 
         Raises:
             OSError: The store cannot be reached.

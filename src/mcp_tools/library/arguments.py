@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 async def aside(value: Json, check: Callable[..., T], *given: Any) -> T:
-    """Run a check of a value; in a thread if the value is large, so that other calls can continue."""
+    """Run a check on a value. Large values are checked in a thread, so that other calls can continue."""
     if len(json.dumps(value, default=str)) <= _LARGE_CHARS:
         return check(*given)
     return await asyncio.to_thread(check, *given)
@@ -43,7 +43,7 @@ async def aside(value: Json, check: Callable[..., T], *given: Any) -> T:
 def surely_fits(value: Any, schema: Any, depth: int = 0) -> bool:
     """Return True if a value fits a schema. False may also mean that the schema uses an unsupported keyword.
 
-    For most calls this saves the import of jsonschema, which takes longer than the call.
+    For most calls, this avoids importing jsonschema, which takes longer than the call.
     """
     if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         return False
@@ -84,10 +84,10 @@ _EXACT = 2**53
 
 
 def read_arguments(name: str, schema: dict[str, Json], arguments: dict[str, Json]) -> dict[str, Json]:
-    """Correct harmless deviations of clients from a tool's schema. Other misfits are left for `validate_arguments`.
+    """Correct harmless deviations from a tool's schema. Other errors are left for `validate_arguments`.
 
     An optional argument that is null is dropped. A string is parsed as JSON if the schema does not allow strings and
-    the parsed value fits. A float without fraction (`2.0`) becomes an integer if the schema wants one.
+    the parsed value fits. A float without a fractional part (`2.0`) becomes an integer if the schema requires one.
 
     Raises:
         ArgumentsError: An integer was sent as a float that is too large to be exact.
@@ -182,7 +182,7 @@ def alternatives(
 
 
 def kinds_of(schema: Json, root: dict[str, Json]) -> set[str]:
-    """Return the JSON types that a schema allows; all types if it names none."""
+    """Return the JSON types that a schema allows. A schema that names no type allows all of them."""
     return {kind for one in alternatives(schema, root) for kind in _own_kinds(one)}
 
 
@@ -222,7 +222,7 @@ def validate_arguments(name: str, schema: dict[str, Json], arguments: dict[str, 
 
 
 def validate_result(tool: Tool, value: Json) -> list[str]:
-    """Return the errors of a result against the tool's outputSchema; empty if it fits."""
+    """Return the errors in a result according to the tool's outputSchema. The list is empty if the result is valid."""
     return _misfits(tool.output_schema, {"result": value})
 
 

@@ -115,7 +115,7 @@ class Calls(Protocol):
         ...
 
     def stats(self, name: str, version: str) -> Stats:
-        """Return the counts of a tool with this present version."""
+        """Return the counts of a tool. `version` is the source hash of its current version."""
         ...
 
     def close(self) -> None:

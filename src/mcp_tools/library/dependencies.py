@@ -102,7 +102,7 @@ async def tools_imported(
     Args:
         source: The source.
         get: Returns a tool.
-        declared: Names that the source declares as tools. They count even if the library lacks them.
+        declared: Names that the source declares as tools. They are included even if the library does not contain them.
         packages: Packages that the source declares.
 
     Raises:
@@ -112,7 +112,7 @@ async def tools_imported(
 
 
 async def tools_among(modules: Sequence[str], get: Get, *, declared: Sequence[str] = ()) -> list[str]:
-    """Return those modules of a source that are tools; see `module_names` and `tools_imported`.
+    """Return the modules of a source that are tools; see `module_names` and `tools_imported`.
 
     Raises:
         LibraryError: There are too many modules.

@@ -53,7 +53,7 @@ def require_own_place(folder: Path) -> None:
 
 
 def derived_folder(folder: Path, data: Path) -> Path:
-    """Return the user's folder for the databases of a library. Inside the library, others could plant them."""
+    """Return the folder for a library's databases. In the library itself, other people could plant them."""
     return data_folder_of(folder, data / "libraries")
 
 

@@ -29,8 +29,8 @@ class Library(LibraryReader):
     """The tools of one folder.
 
     Each tool has two files (see `mcp_tools.library.tool_files`). The subfolder `.alita/` holds the lock and old
-    versions. Approvals, the search index and call counts are kept in the user's data folder, under the path of the
-    library. So a folder from someone else cannot bring its own approvals.
+    versions. Approvals, the search index and call counts are kept in the user's data folder, keyed by the path of the
+    library, so that a folder from someone else cannot bring its own approvals.
 
     Args:
         folder: Folder of the tools. It is created with the first tool.
@@ -51,8 +51,9 @@ class Library(LibraryReader):
     ) -> Tool:
         """Add a proved tool and approve it.
 
-        If the name is taken by another source, the tool and its function get the next free name. A draft by alita is
-        replaced instead. Registering the same source twice changes nothing. A definition with errors is not approved.
+        If a tool with different source code has the name, the new tool and its function get the next free name. A draft
+        that alita wrote is replaced instead. Registering the same source twice changes nothing. A definition with
+        errors is not approved.
 
         Args:
             tool: The tool.
@@ -147,7 +148,7 @@ class Library(LibraryReader):
             raise LibraryError(f"{name} is imported by {listed}", remedy=f"first: alita tools delete {importing[0]}")
 
     def approve(self, name: str, *, seen: Tool | None = None) -> Tool:
-        """Approve a tool in its present state, so that it is served.
+        """Approve the current contents of a tool, so that it is served.
 
         Args:
             name: The tool.
@@ -175,7 +176,7 @@ class Library(LibraryReader):
         return whole.tool
 
     def restore(self, name: str, source_hash: str) -> Tool:
-        """Replace a tool by one of its old versions. The present files become an old version in turn.
+        """Replace a tool with one of its old versions. The current files are kept as an old version.
 
         The result is a draft unless exactly this version was approved on this machine.
 

@@ -1,4 +1,4 @@
-"""Word vectors, which find a tool that has the meaning of a question but none of its words.
+"""Word vectors, which find a tool that matches the meaning of a question but shares none of its words.
 
 The vector of a text is the mean of its word vectors, which come with the package WordLlama. This module reads the
 package's two data files itself, because importing the package takes half a second and a search a few milliseconds.
@@ -99,12 +99,12 @@ def packed(vector: Vector) -> bytes:
 
 
 def similarity(vector: Vector, kept: bytes) -> float:
-    """Return the cosine similarity of a vector and a packed vector: 1 for the same meaning, about 0 for unrelated."""
+    """Return the cosine similarity to a packed vector: 1 for the same meaning, about 0 for unrelated texts."""
     return float(sum(map(mul, vector, _ROW.unpack(kept))))
 
 
 def signs(vector: Vector) -> int:
-    """Return one bit per component, 1 if it is positive. Similar vectors share most bits, and bits compare fast."""
+    """Return one bit per component, set if it is positive. Similar vectors share most bits, which compare fast."""
     return int("".join("1" if value > 0 else "0" for value in vector), 2)
 
 

@@ -65,7 +65,7 @@ def numbers_in(text: str) -> frozenset[Decimal]:
 
 
 def as_number(text: str) -> Decimal | None:
-    """Return the number that a text consists of, with optional thousands separators; None for other texts."""
+    """Return a text as a number, or None if it is not one. Thousands separators are allowed."""
     if not _WRITTEN_NUMBER.fullmatch(text):
         return None
     return Decimal(text.replace(",", "").replace("−", "-"))

@@ -40,8 +40,8 @@ class Search:
     def ranked(self, query: str, most: int) -> list[Match]:
         """Return the tools that share words or meaning with a text, best first.
 
-        A score adds the share of the words' weight that a tool has, and the similarity of meaning. Each is at most
-        about 1.
+        A score is the sum of two parts: the weight of the query's words that the tool shares, relative to the weight of
+        all of them, and the similarity of meaning. Each part is at most about 1.
         """
         units = self._units(query)
         total = sum(unit.weight for unit in units if not unit.is_extra) or 1.0

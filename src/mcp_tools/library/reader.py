@@ -242,7 +242,7 @@ class LibraryReader:
         return not errors_of(version) and self.approvals.was_approved(version.name, ApprovedHashes.of(version))
 
     def trust(self, name: str) -> Trust:
-        """Return the trust in a tool, from its approval and its calls.
+        """Return a tool's trust level, derived from its approval and its calls.
 
         Raises:
             UnknownToolError: There is no such tool.

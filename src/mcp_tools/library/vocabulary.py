@@ -133,7 +133,7 @@ def acronyms(row: Sequence[str], *, most: int = _MAX_ACRONYM_CHARS) -> list[str]
 
 
 def joined(row: Sequence[str]) -> Iterator[str]:
-    """Yield each two consecutive words as one: `timezone` for time zone, `sha256` for SHA-256."""
+    """Yield each pair of consecutive words as one word: `timezone` for time zone, `sha256` for SHA-256."""
     for first, second in pairwise(row):
         if 4 <= len(first + second) <= 24:
             yield first + second

@@ -56,7 +56,7 @@ class Catalogue:
         self._renewing = asyncio.Lock()
 
     async def renew(self) -> None:
-        """Read the library again if it has changed. If it has not, this is cheap.
+        """Read the library again if it has changed. This is cheap for an unchanged library.
 
         Raises:
             LibraryError: The folder or the approvals cannot be read. The old snapshot is kept.
@@ -118,7 +118,7 @@ class Catalogue:
     async def tool(self, name: str) -> Tool | None:
         """Return the approved version of an offered tool, or None.
 
-        To run it, use its `source`, which is the text that was hashed. Never read the file again.
+        Run the tool's `source`, which has the approved hash. Do not read the file again, because it may have changed.
 
         Raises:
             LibraryError: The folder or the approvals cannot be read.
@@ -141,7 +141,10 @@ class Catalogue:
 
 
 def page_of(names: Sequence[str], cursor: str | None, size: int) -> tuple[Sequence[str], dict[str, str]]:
-    """Return the sorted names after a cursor, which is a name, and the `nextCursor` member if there are more."""
+    """Return one page of the sorted names, and the `nextCursor` member unless it is the last page.
+
+    A cursor is the last name of the previous page.
+    """
     start = 0 if cursor is None else bisect_right(names, cursor)
     page = names[start : start + size]
     return page, {"nextCursor": page[-1]} if start + size < len(names) else {}

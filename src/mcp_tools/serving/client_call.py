@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 COMPLETE: dict[str, Json] = {"resultType": "complete"}
 FRESH: dict[str, Json] = {**COMPLETE, "ttlMs": 0, "cacheScope": "private"}
-"""Fields of a result that clients must not cache, because the library can change while it is served."""
+"""Fields that tell clients not to cache a result, because the library can change while it is served."""
 FIXED: dict[str, Json] = {**COMPLETE, "ttlMs": 3_600_000, "cacheScope": "public"}
 
 META_SANDBOX = "alita/sandbox"
@@ -63,7 +63,7 @@ class ServerLimits:
 
 
 MAX_MARKERS = 2_000
-"""Maximum number of markers. Beyond it, those that expire first are dropped."""
+"""Maximum number of markers. If there are more, those that expire first are dropped."""
 
 
 class Markers(Protocol):
@@ -106,7 +106,7 @@ class InMemoryMarkers:
 
 
 def digest(*parts: str) -> str:
-    """Return a short hash of texts of any length."""
+    """Return a short hash of one or more texts."""
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:32]
 
 
@@ -166,7 +166,7 @@ def value_reply(
     meta: dict[str, Json] | None = None,
     files: Sequence[dict[str, Json]] = (),
 ) -> ClientReply:
-    """Return a result with structured content, the same JSON as text for clients that show only text, and files."""
+    """Return a result with structured content and files. Clients that show only text get the JSON as text, too."""
     try:
         text = json.dumps(content, ensure_ascii=False, allow_nan=False)
         size = len(text.encode())

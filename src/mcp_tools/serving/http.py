@@ -209,7 +209,7 @@ class AccessCheck:
 
 
 class HealthCheck:
-    """Reports whether this replica can handle calls, that is, read the library and the approvals."""
+    """Reports whether this replica can read the library and the approvals, and so can handle calls."""
 
     def __init__(self, ready: Callable[[], Awaitable[None]]) -> None:
         self._ready = ready
@@ -289,7 +289,7 @@ HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
 MAX_UNFINISHED = 512
 MAX_UNFINISHED_PER_PEER = 256
-"""Maximum number of unfinished requests per client address. Beyond it, that client's oldest one is closed."""
+"""Maximum number of unfinished requests per client address. If a client has more, its oldest one is closed."""
 
 _unfinished: dict[DeadlineProtocol, str] = {}
 """Connections with an incomplete request, oldest first, mapped to the peer's address."""

@@ -24,7 +24,7 @@ IDLE_SECONDS = 3600.0
 """Seconds without a request after which a process drops a session. Longer than the longest call."""
 MAX_SESSIONS = 500
 MAX_SESSIONS_PER_PEER = 200
-"""Maximum number of sessions per client address. Beyond it, the least recently used idle session is dropped."""
+"""Maximum number of sessions per client address. If there are more, the least recently used idle session is dropped."""
 _MAX_ENDED = 10_000
 _MAX_INITIALIZE_BYTES = 65_536
 _MAX_NAME_CHARS = 100

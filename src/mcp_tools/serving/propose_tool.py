@@ -240,7 +240,7 @@ class ToolProposals:
         return problems
 
     async def _ask_to_keep(self, tool: Tool, call: ClientCall, who: str, turn: _Turn) -> bool | None:
-        """Ask whether to keep the tool. None if the user could not be asked. Meanwhile, other proposals proceed.
+        """Ask whether to keep the tool. Return None if the user could not be asked. Other proposals proceed meanwhile.
 
         Raises:
             _UserInputRequiredError: The client must repeat the call with the answer.

@@ -303,7 +303,9 @@ class Completions:
         self._prompts = prompts
 
     async def complete(self, _: ServerRequestContext[Any, Any], params: CompleteRequestParams) -> dict[str, Json]:
-        """Return tool names that start with the typed text, then those that contain it. Empty for free-text arguments.
+        """Return the tool names that start with the typed text, then those that contain it.
+
+        The list is empty for free-text arguments.
 
         Raises:
             MCPError: There is no such prompt, template or argument.

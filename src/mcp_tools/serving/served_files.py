@@ -31,7 +31,7 @@ class ServedOutputs:
     """The folder that served tools write into. Only one call at a time uses it, so each result gets its own files.
 
     Args:
-        folder: Storage for files too large to embed. They are kept for a week, up to 4 GB; the oldest go first.
+        folder: Storage for files too large to embed. They are kept for a week. Above 4 GB, the oldest are deleted.
     """
 
     def __init__(self, folder: Path) -> None:

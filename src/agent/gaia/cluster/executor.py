@@ -78,14 +78,14 @@ class RayExecutor:
         """Connect to the cluster, and check its nodes.
 
         Args:
-        options: The questions and limits.
-        settings: The settings of the questions.
-        most: The number of remaining questions.
-        usual: Number of parallel questions on a local Ray unless the user sets one.
-        tell: Shows a line to the user.
+            options: The questions and limits.
+            settings: The settings of the questions.
+            most: The number of remaining questions.
+            usual: Number of parallel questions on a local Ray unless the user sets one.
+            tell: Shows a line to the user.
 
         Raises:
-        UsageError, RunError: The cluster cannot be used.
+            UsageError, RunError: The cluster cannot be used.
         """
         address, here = options.ray_address, min(options.concurrency or usual, most)
         with contextlib.nullcontext("") if address else private_ray_folder() as folder:
@@ -151,7 +151,7 @@ class RayExecutor:
         """Store the results of a question before it is written to the ledger.
 
         Raises:
-        StorageError: The disk is full.
+            StorageError: The disk is full.
         """
         result, runs = delivery.result, self.setup.settings.runs_dir
         run_id = result.attempt.run_id

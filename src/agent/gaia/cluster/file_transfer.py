@@ -115,8 +115,8 @@ class Cache:
         """Store files, and remove the least recently used ones.
 
         Raises:
-        RunError: The files do not match the hash.
-        OSError: The files cannot be written.
+            RunError: The files do not match the hash.
+            OSError: The files cannot be written.
         """
         if digest_of(files) != digest:
             raise RunError(f"The files that were sent as {digest[:12]} have another hash.")

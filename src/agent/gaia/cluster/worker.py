@@ -1,7 +1,7 @@
 """Answers a question on a node as a single Ray task.
 
 The task receives the question, its file, and the settings without keys. Keys come from the node's environment or its
-`alita keys set`. Results are returned as data. Except for a cache, nothing of a question remains on the node.
+`alita keys set`. Results are returned as data. Apart from a cache, no data of a question remains on the node.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _TOLD = (events.RunStarted, events.StepStarted, events.Note, events.Warned, even
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A question sent to a node, without keys or the true answer."""
+    """A question sent to a node, without keys or the reference answer."""
 
     holder: str
     """Identifies the question to `Coordinator`."""

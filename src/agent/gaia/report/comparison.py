@@ -88,7 +88,7 @@ def _is_same_question(here: Sequence[Counted], there: Sequence[Counted]) -> bool
 
 
 def _is_scored(cells: Sequence[Counted]) -> bool:
-    """Return False if an attempt succeeded but has no score because the true answer is unknown."""
+    """Return False if an attempt succeeded but has no score because the reference answer is unknown."""
     return not any(cell.status == "ok" and cell.attempt and cell.attempt.correct is None for cell in cells)
 
 

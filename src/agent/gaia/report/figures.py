@@ -39,7 +39,7 @@ class Counted:
         return self.attempt.status if self.attempt else "missing"
 
     def part(self, noun: str) -> str:
-        """Return its group by `question`, `level`, `file type` or `route` (the distinct actions, in order)."""
+        """Return its group by `question`, `level`, `file type` or `route`, which is the distinct actions in order."""
         made = self.attempt
         if noun == "question":
             return self.task.task_id
@@ -111,7 +111,7 @@ class Group:
     of: int
     """Number of questions times epochs, including missing and failed attempts."""
     accuracy: float | None
-    """Accuracy from 0 to 1; None if the group is empty or has no true answers."""
+    """Accuracy from 0 to 1; None if the group is empty or has no reference answers."""
     interval95: Interval | None
     """Wilson interval of the accuracy, in which all epochs of a question count as one observation."""
     attempted: int
