@@ -58,7 +58,6 @@ class Display:
             print(text.encode(encoding, "replace").decode(encoding), file=sys.stderr, flush=True)
 
     def _left(self) -> str:
-        """Estimate the remaining time from the average so far."""
         left = (time.monotonic() - self._began) / self._made * (self._todo - self._made) if self._made else 0
         return f", about {seconds_text(left)} left" if left >= 1 else ""
 

@@ -211,7 +211,6 @@ def _in_file(settings: Settings, path: Path) -> StoredSession:
 def _session_of(
     settings: Settings, session_id: str, record: str, changed: float, path: Path | None = None
 ) -> StoredSession:
-    """Parse a session from a row or a file."""
     place, signer = str(path or f"The session {session_id}"), Signer(settings.data_dir) if path else signer_of(settings)
     try:
         data = json_of(record.encode())

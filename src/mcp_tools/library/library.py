@@ -288,7 +288,6 @@ class Library(LibraryReader):
             taken.add(name)
 
     def _importing(self, name: str) -> Names:
-        """Return the names of the tools that import a tool."""
         found = []
         for other in self._names():
             with contextlib.suppress(OSError):

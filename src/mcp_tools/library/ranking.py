@@ -122,8 +122,6 @@ class Search:
 
 
 class _Entry(NamedTuple):
-    """A tool in the index."""
-
     name: str
     weights: dict[str, float]
     """The weight of each word in the tool: the highest weight among the fields with this word."""
