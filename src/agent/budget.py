@@ -15,7 +15,7 @@ from agent.models.protocol import Usage
 
 T = TypeVar("T")
 
-Limit = Literal["steps", "tokens", "seconds", "cost"]
+LimitKind = Literal["steps", "tokens", "seconds", "cost"]
 
 
 _LAST_CALL_SECONDS = 15.0
@@ -171,10 +171,10 @@ class Budget:
         left = self.seconds_left
         return None if left is None or self._pauses.open else asyncio.get_running_loop().time() + left
 
-    def exceeded(self, steps: int, actions: int = 0) -> Limit | None:
+    def exceeded(self, steps: int, actions: int = 0) -> LimitKind | None:
         """Return the limit that is reached, if any. All calls of one reply count as one step."""
         if self.ended is not None:
-            return cast(Limit, self.ended[0]) if actions >= self.ended[1] else None
+            return cast(LimitKind, self.ended[0]) if actions >= self.ended[1] else None
         if steps >= self.limits.steps:
             return "steps"
         tokens = self.usage.input_tokens + self.usage.output_tokens

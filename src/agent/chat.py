@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agent.question import FolderGrant
 
 
-class Agent(Protocol):
+class ChatAgent(Protocol):
     """Answers the questions of a conversation. Implemented by `Alita`."""
 
     @property
@@ -50,7 +50,7 @@ class Chat:
                 print(event)
     """
 
-    def __init__(self, alita: Agent, conversation: Conversation | None = None) -> None:
+    def __init__(self, alita: ChatAgent, conversation: Conversation | None = None) -> None:
         self._alita = alita
         self.conversation = conversation or Conversation()
 

@@ -9,9 +9,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from mcp_tools.checks.check import Report, check
+from mcp_tools.checks.check import CheckReport, check
 from mcp_tools.checks.header import declared
-from mcp_tools.checks.source import Source
+from mcp_tools.checks.source import CheckedSource
 from mcp_tools.errors import ModelFixableError
 from mcp_tools.hosts import Carry
 from mcp_tools.library.arguments import aside, validate_arguments, validate_result
@@ -33,7 +33,7 @@ It raises an `AlitaError` if the user does not permit the call.
 class RefusedSourceError(ModelFixableError):
     """The source does not pass the checks and is not run."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: CheckReport) -> None:
         super().__init__("\n".join(["The source does not pass the checks:", *map(str, report.findings)]))
         self.report = report
 
@@ -157,7 +157,7 @@ async def run_source(
     report = check(source, capabilities=capabilities)
     if not report.ok:
         raise RefusedSourceError(report)
-    entry = Source(source).entry
+    entry = CheckedSource(source).entry
     assert entry is not None, "the checks let only sources with a public function pass"
     packages = needs.and_packages(imported(source, capabilities.packages))
     draft = Tool(entry.name, "", {}, {}, source, provenance={"capabilities": asdict(capabilities)})

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from agent.configuration.specialists import SPECIALISTS
+from agent.actions.registry import ACTIONS
+from agent.configuration.specialists import SPECIALISTS, forbidden_actions
 from agent.events import ActionRefused, StepStarted
 from agent.store.journal import Journal
 from agent.store.runs import load_run
@@ -59,6 +60,12 @@ def agents(desk: Any, openai_server: OpenAIServer) -> Agents:
 
 def functions(body: dict[str, Any]) -> list[str]:
     return [one["function"]["name"] for one in body["tools"]]
+
+
+def test_the_actions_of_specialists_exist() -> None:
+    assert {action for one in SPECIALISTS.values() for action in one.actions} < ACTIONS.keys()
+    assert {*forbidden_actions("math")} == {"search", "browse", "read_file", "ask"}
+    assert forbidden_actions("") == ["ask"]
 
 
 async def test_a_specialist_answers_a_question_of_the_run_with_its_own_prompt_and_functions(agents, site):

@@ -12,7 +12,7 @@ from mcp_types import ElicitResult, InputRequiredResult
 from mcp_tools.serving.builtin_tools import definition
 from mcp_tools.serving.client_call import COMPLETE, BuiltinTool, ClientCall, ClientReply, error_reply, value_reply
 from mcp_tools.serving.elicitation import ask_user, can_ask
-from mcp_tools.serving.resources import Prompt, ToolResources
+from mcp_tools.serving.resources import ClientPrompt, ToolResources
 from mcp_tools.serving.server import Extra
 from mcp_tools.tool import Json
 
@@ -170,14 +170,14 @@ def conformance_extra() -> Extra:
     return Extra(
         tools=[*asking_tools(), *giving_tools()],
         prompts={
-            "test_simple_prompt": Prompt("Simple", "No arguments.", {}, "This is a simple prompt for testing."),
-            "test_prompt_with_arguments": Prompt(
+            "test_simple_prompt": ClientPrompt("Simple", "No arguments.", {}, "This is a simple prompt for testing."),
+            "test_prompt_with_arguments": ClientPrompt(
                 "Arguments",
                 "Two arguments.",
                 {"arg1": "First test argument", "arg2": "Second test argument"},
                 "Prompt with arguments: arg1='{arg1}', arg2='{arg2}'",
             ),
-            "test_prompt_with_embedded_resource": Prompt(
+            "test_prompt_with_embedded_resource": ClientPrompt(
                 "Embedded resource",
                 "A resource and a text.",
                 {"resourceUri": "Address of the resource to embed"},

@@ -160,6 +160,19 @@ def test_no_file_name_occurs_in_three_folders() -> None:
     assert [name for name, count in names.items() if count > 2] == []
 
 
+def test_no_class_name_occurs_twice() -> None:
+    classes = Counter(
+        node.name
+        for module, tree in trees().items()
+        if not module.startswith(
+            ("mcp_tools.exchange.starter", "mcp_tools.exchange.standalone")
+        )  # code that is exported
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, count in classes.items() if count > 1] == []
+
+
 STARTERS = {
     "subprocess": {"Popen", "run", "call", "check_call", "check_output", "getoutput", "getstatusoutput"},
     "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},

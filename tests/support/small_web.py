@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from agent.web.page import Page, Result, WebProblem
+from agent.web.page import Page, SearchHit, WebProblem
 
-Find = Callable[[str], list[Result]]
+Find = Callable[[str], list[SearchHit]]
 
 
 class Pages:
@@ -23,7 +23,7 @@ class Pages:
 
     def __init__(
         self,
-        found: list[Result] | Find | WebProblem,
+        found: list[SearchHit] | Find | WebProblem,
         pages: dict[str, Page | WebProblem] | None = None,
         *,
         seconds: float = 0.0,
@@ -36,7 +36,7 @@ class Pages:
 
     async def search(
         self, query: str, tell: object = None, *, limit: int = 8, freshness: str = "", source: str = ""
-    ) -> list[Result]:
+    ) -> list[SearchHit]:
         self.asked.append(query)
         if isinstance(self.found, WebProblem):
             raise self.found

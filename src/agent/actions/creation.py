@@ -10,7 +10,7 @@ from agent.context import Context
 from agent.events import CodeChecked, Note, SpecWritten, TrialFinished
 from agent.models.protocol import Role
 from agent.steps import value_text
-from mcp_tools.checks.check import Report
+from mcp_tools.checks.check import CheckReport
 from mcp_tools.create.examiner import ModelExaminer
 from mcp_tools.create.interfaces import Progress
 from mcp_tools.sandbox.protocol import Outcome
@@ -37,7 +37,7 @@ def show_creation(context: Context, progress: Progress) -> None:
     match progress:
         case ToolSpec():
             context.emit(SpecWritten(progress.signature, progress.purpose))
-        case Report():
+        case CheckReport():
             findings = tuple(f"{f.rule}, line {f.line}: {f.message}" for f in progress.findings)
             context.emit(CodeChecked(progress.ok, findings))
         case Outcome():  # the trial call with the question's arguments

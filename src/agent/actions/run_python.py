@@ -34,7 +34,7 @@ from mcp_tools.errors import (
 )
 from mcp_tools.library.dependencies import Needs, needs_of, tools_imported
 from mcp_tools.packages import is_provided
-from mcp_tools.sandbox.protocol import Result, SessionOutcome
+from mcp_tools.sandbox.protocol import BlockResult, SessionOutcome
 from mcp_tools.text import middle_left_out, one_line
 from mcp_tools.tool import Capabilities
 
@@ -155,7 +155,7 @@ def _unseen(code: str, state: State, context: Context) -> str:
     return f"Programs cannot see {unseen}: call a server's function for it." if unseen else ""
 
 
-async def _of_variables(done: Step, state: State, context: Context) -> Result | None:
+async def _of_variables(done: Step, state: State, context: Context) -> BlockResult | None:
     """Return the variables named in the form of the answer, if the result lacks them."""
     if not (names := variables_in(done["ending"].form)):
         return None

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.browser.browser_use_model import PASSWORD_SECRET, USER_SECRET, GuardedModel, action_line
-from agent.browser.driver_process import Host, drive_with
+from agent.browser.driver_process import DriverHost, drive_with
 from agent.browser.logins import hidden
 from agent.browser.tabs import LARGEST, TabInUse, Tabs, keep_picture, largest_in, text_on
 from agent.browser.tasks import BrowserOutcome, BrowserTask
@@ -54,7 +54,9 @@ _STOP_SECONDS = 5.0
 def main() -> None:
     """Carry out the task on stdin."""
 
-    async def drive(context: BrowserContext, task: BrowserTask, host: Host, proxy: GuardedProxy) -> BrowserOutcome:
+    async def drive(
+        context: BrowserContext, task: BrowserTask, host: DriverHost, proxy: GuardedProxy
+    ) -> BrowserOutcome:
         return await BrowserUse(context, task, host, proxy).run()
 
     drive_with(drive, args=["--remote-debugging-port=0"])  # browser-use connects to it
@@ -63,7 +65,7 @@ def main() -> None:
 class BrowserUse:
     """Carries out one task in a browser that the caller opened with a debugging port."""
 
-    def __init__(self, context: BrowserContext, task: BrowserTask, host: Host, proxy: GuardedProxy) -> None:
+    def __init__(self, context: BrowserContext, task: BrowserTask, host: DriverHost, proxy: GuardedProxy) -> None:
         self._task = task
         self._profile = Path.cwd()
         self._downloads = self._profile / "downloads"

@@ -20,7 +20,7 @@ from mcp_tools.prompt import data_block
 from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
-    from agent.browser.driver_process import Host
+    from agent.browser.driver_process import DriverHost
     from agent.browser.tasks import BrowserTask
 
 USER_SECRET, PASSWORD_SECRET = "login_user", "login_password"
@@ -50,7 +50,7 @@ class GuardedModel:
     _verified_api_keys = True
     model = provider = name = model_name = "alita"
 
-    def __init__(self, task: BrowserTask, host: Host, tab: TabInUse) -> None:
+    def __init__(self, task: BrowserTask, host: DriverHost, tab: TabInUse) -> None:
         self.stopped = ""
         """The reason why the task must stop; empty while it may continue."""
         self.refused: list[ActionRefused] = []

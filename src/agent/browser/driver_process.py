@@ -13,7 +13,7 @@ from agent.errors import ModelOutputError, StoppedError
 from agent.events import BrowserStepped
 from agent.models.protocol import Completion, Message
 from agent.records import as_plain, from_plain
-from agent.web.browser_process import Connection, launched, serve
+from agent.web.browser_process import ParentConnection, launched, serve
 from agent.web.guard import AddressGuard
 from agent.web.proxy import GuardedProxy
 from mcp_tools.tool import Json
@@ -21,7 +21,7 @@ from mcp_tools.tool import Json
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Route
 
-    Drive = Callable[[BrowserContext, BrowserTask, "Host", GuardedProxy], Awaitable[BrowserOutcome]]
+    Drive = Callable[[BrowserContext, BrowserTask, "DriverHost", GuardedProxy], Awaitable[BrowserOutcome]]
     """Carries out a task in a browser with the current folder as its profile."""
 
 _STAYS = """(() => {
@@ -46,7 +46,7 @@ def drive_with(drive: Drive, **options: Any) -> None:
         options: Options for `launched`.
     """
 
-    async def work(connection: Connection) -> None:
+    async def work(connection: ParentConnection) -> None:
         request = await connection.receive()
         task = from_plain(BrowserTask, request["task"])
         guard = AddressGuard(allow_private=task.allow_private, allow_addresses=task.allow_addresses)
@@ -57,7 +57,7 @@ def drive_with(drive: Drive, **options: Any) -> None:
             await context.add_init_script(_STAYS)
             if task.hosts:
                 await context.route("**/*", lambda route: _let_through(route, task))
-            outcome = await drive(context, task, Host(connection), proxy)
+            outcome = await drive(context, task, DriverHost(connection), proxy)
         connection.say({"outcome": as_plain(outcome)})
 
     serve(work)
@@ -71,10 +71,10 @@ async def _let_through(route: Route, task: BrowserTask) -> None:
         await route.continue_()
 
 
-class Host:
+class DriverHost:
     """The browser process's connection to alita."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ParentConnection) -> None:
         self._connection = connection
         self._ids = itertools.count(1)
         self._turn = asyncio.Lock()

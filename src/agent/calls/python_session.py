@@ -19,7 +19,7 @@ from agent.records import as_plain, from_plain
 from mcp_tools.errors import AlitaError, ModelFixableError
 from mcp_tools.hosts import Carry, HostRequest
 from mcp_tools.sandbox.inside.scratch import is_full
-from mcp_tools.sandbox.protocol import Limits, Result, Sandbox, Session, SessionOutcome, Writable
+from mcp_tools.sandbox.protocol import BlockResult, Limits, Sandbox, Session, SessionOutcome, Writable
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ class PythonSession:
         outputs = [Writable(self._outputs.make())] if self._outputs is not None else []
         return [*outputs, *([self._copy] if self._copy is not None else [])]
 
-    async def variables(self, names: Sequence[str]) -> Result | None:
+    async def variables(self, names: Sequence[str]) -> BlockResult | None:
         """Return the programs' variables as an object; None if one is missing or is not a JSON value.
 
         Raises:

@@ -16,7 +16,7 @@ from agent.store.journal import Journal
 from mcp_tools.tool import Json
 
 T = TypeVar("T")
-Limit = Literal["none", "time", "model"]
+CallLimit = Literal["none", "time", "model"]
 """Limits on a call. `time`: it ends when the run's time is over. `model`: it also counts against tokens and money."""
 
 
@@ -35,7 +35,7 @@ class Recorder:
         work: Callable[[], Awaitable[T]],
         *,
         form: Any = Any,
-        limit: Limit = "none",
+        limit: CallLimit = "none",
         consent: Callable[[], Awaitable[T | None]] | None = None,
         cost: Callable[[T | ModelOutputError], Usage] | None = None,
         events: Callable[[T], Iterable[Event]] | None = None,
@@ -82,7 +82,7 @@ class Recorder:
             self.emit(event)
         return result
 
-    def _limited(self, limit: Limit) -> AbstractAsyncContextManager[None]:
+    def _limited(self, limit: CallLimit) -> AbstractAsyncContextManager[None]:
         if limit == "none":
             return nullcontext()
         return self.budget.within() if limit == "time" else self.budget.asking()

@@ -20,7 +20,7 @@ from agent.models.protocol import Role, Usage
 from agent.records import as_plain, from_plain
 from agent.user_files import numbered_folder
 from agent.web.address import links_by_form
-from agent.web.page import LEAK_REMEDY, Page, PageReader, Result, WebProblem
+from agent.web.page import LEAK_REMEDY, Page, PageReader, SearchHit, WebProblem
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class RecordedWeb:
             for one in self._opened or ():
                 closing.push_async_callback(one.aclose)
 
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "", source: str = "") -> list[Result]:
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "", source: str = "") -> list[SearchHit]:
         """Return the best results of the first engine that has any, or of one source, without known leaks.
 
         Raises:
@@ -110,7 +110,7 @@ class RecordedWeb:
             StoppedError: The run's time is over.
         """
         if (begun := self._begun(f"search {source} {freshness} {query}")) is not None:
-            hits: list[Result] = await begun
+            hits: list[SearchHit] = await begun
             return hits
         if self._guard is not None and self._guard.blocks_query(query):
             raise WebProblem("leak", f"{query!r} is not searched for.", remedy=LEAK_REMEDY)
@@ -137,7 +137,7 @@ class RecordedWeb:
             reports_itself=True,
         )
         _raise_problem(output)
-        results = from_plain(list[Result], output["results"])
+        results = from_plain(list[SearchHit], output["results"])
         shown = [found for found in results if not self._leaks(found.url, f"{found.title}\n{found.snippet}")]
         by = ", ".join(dict.fromkeys(result.source for result in shown)) or source or "all engines"
         found = [result.url for result in shown]

@@ -45,7 +45,7 @@ Verbose = Annotated[bool, opt("-v --verbose", "Also show model calls and the con
 Colour = Annotated[
     Literal["auto", "always", "never"], opt("--color WHEN", "Use colour: auto, always or never.", _OUTPUT)
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Show at most this many.")]
+MaxRows = Annotated[int, typer.Option("--limit", "-n", min=1, help="Show at most this many.")]
 
 Model = Annotated[str | None, opt("-m --model NAME", "Model name, embedded, or scripted:FILE.", _MODEL)]
 BaseUrl = Annotated[str | None, opt("--base-url URL", "An OpenAI-compatible endpoint.", _MODEL)]

@@ -11,7 +11,7 @@ class Engine:
 
     Args:
         name: Its name in settings and events.
-        search: Its class, as `module:Class`. It implements `agent.web.page.Search` and is built with
+        search: Its class, as `module:Class`. It implements `agent.web.page.SearchEngine` and is built with
             `Class(http, url, key=key)`.
         about: Description in docs/web.md.
         key: Setting that holds its API key. The environment variable has the same name in capitals.

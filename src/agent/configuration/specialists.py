@@ -63,7 +63,7 @@ SPECIALISTS = {
 }
 SHARE = 0.5
 """Fraction of the run's step limit that applies to a question handed over without a specialist."""
-_ACTIONS = ("search", "browse", "read_file", "create_tool", "run_code", "ask")
+_ACTIONS = dict.fromkeys(action for one in SPECIALISTS.values() for action in one.actions)
 
 
 def prompt_of(agent: str) -> str:
@@ -73,5 +73,5 @@ def prompt_of(agent: str) -> str:
 
 def forbidden_actions(agent: str) -> list[str]:
     """Return the actions that an agent may not use. Agents that were handed a question cannot hand over questions."""
-    own = SPECIALISTS[agent].actions if agent else _ACTIONS[:-1]
-    return [action for action in _ACTIONS if action not in own]
+    own = SPECIALISTS[agent].actions if agent else _ACTIONS
+    return [*(action for action in _ACTIONS if action not in own), "ask"]

@@ -15,7 +15,7 @@ from mcp_tools.clients.trust import FILE, PINS_FILE, Contact, Decisions, ServerS
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from mcp_tools.clients.config_parser import Problem
+    from mcp_tools.clients.config_parser import ConfigProblem
     from mcp_tools.clients.servers import Servers
 
 
@@ -32,7 +32,7 @@ class ConfiguredServers:
         self.choice = ProjectChoice.of(settings)
         self.project = project
         self._data = settings.data_dir
-        self.problems: tuple[Problem, ...] = found.problems
+        self.problems: tuple[ConfigProblem, ...] = found.problems
         self.standings = [
             status_of(entry, self.decisions, os.environ, project)
             for entry in found.entries

@@ -27,7 +27,7 @@ class ToolGrant(BaseModel):
     """Digest of the server's entry. If the entry changes, the user is asked again."""
 
 
-class FolderGrant(BaseModel):
+class ServerFolderGrant(BaseModel):
     """Permission for one server's tools to read and write below a folder."""
 
     folder: str
@@ -37,10 +37,10 @@ class FolderGrant(BaseModel):
     """Digest of the server's entry."""
 
 
-class _Document(BaseModel):
+class _GrantsDocument(BaseModel):
     form: Literal[1] = Field(1, alias="schema")
     tools: list[ToolGrant] = []
-    folders: list[FolderGrant] = []
+    folders: list[ServerFolderGrant] = []
 
 
 class Grants:
@@ -53,7 +53,7 @@ class Grants:
 
     def __init__(self, path: Path, servers: Sequence[tuple[str, str]] = ()) -> None:
         self.path = path
-        self._file = JsonFile(path, _Document, empty={"schema": 1})
+        self._file = JsonFile(path, _GrantsDocument, empty={"schema": 1})
         self._servers = servers
 
     @property
@@ -62,7 +62,7 @@ class Grants:
         return self._file.remembered().tools
 
     @property
-    def folders(self) -> list[FolderGrant]:
+    def folders(self) -> list[ServerFolderGrant]:
         """The folders that may be used."""
         return self._file.remembered().folders
 
@@ -89,7 +89,7 @@ class Grants:
                 document.tools.append(self._grant(call))
             elif scope == "folder":
                 name, server = call.tool.partition("__")[0], self._server(call.tool)
-                new = [FolderGrant(folder=one, name=name, server=server) for one in call.folders]
+                new = [ServerFolderGrant(folder=one, name=name, server=server) for one in call.folders]
                 document.folders += [one for one in new if one not in document.folders]
 
     def forget(self, what: str) -> int:

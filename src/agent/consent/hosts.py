@@ -67,7 +67,7 @@ class HostGrant(BaseModel):
     writes: bool = False
 
 
-class _Document(BaseModel):
+class _HostsDocument(BaseModel):
     form: Literal[1] = Field(1, alias="schema")
     grants: list[HostGrant] = []
 
@@ -79,8 +79,8 @@ class HostGrants:
         self._folder = folder
 
     @cached_property
-    def _file(self) -> JsonFile[_Document]:
-        return JsonFile(self._folder / FILE, _Document, empty={"schema": 1})
+    def _file(self) -> JsonFile[_HostsDocument]:
+        return JsonFile(self._folder / FILE, _HostsDocument, empty={"schema": 1})
 
     @property
     def all(self) -> list[HostGrant]:

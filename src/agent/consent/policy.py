@@ -93,7 +93,7 @@ class PolicyRule(BaseModel):
 CAPABILITIES = ("packages", "hosts", "keys", "read", "write", "seconds", "memory_mb")
 
 
-class _Document(BaseModel):
+class _PolicyDocument(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
     rules: list[PolicyRule] = Field([], max_length=_MAX_RULES)
 
@@ -125,7 +125,7 @@ class Policy:
         """
         path = folder / FILE
         try:
-            document = _Document.model_validate(toml_of(read_small(path, SETTINGS, follow=False)))
+            document = _PolicyDocument.model_validate(toml_of(read_small(path, SETTINGS, follow=False)))
         except FileNotFoundError:
             return cls(path)
         except OSError as error:

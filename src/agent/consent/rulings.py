@@ -114,7 +114,7 @@ class ActionFacts:
 
 
 @dataclass(frozen=True)
-class Rule:
+class ConsentRule:
     """A rule. The first rule that applies to an action decides."""
 
     name: str
@@ -125,23 +125,23 @@ class Rule:
     """True if the user may allow such calls permanently."""
 
 
-RULES: dict[str, tuple[Rule, ...]] = {
+RULES: dict[str, tuple[ConsentRule, ...]] = {
     "address": (
-        Rule("secret", "refused", "the address carries a secret", lambda a: a.origins.secret_in(a.text)),
-        Rule("wanted", "fine", "", lambda a: a.text in a.origins.wanted or a.origins.is_link(a.text)),
-        Rule(
+        ConsentRule("secret", "refused", "the address carries a secret", lambda a: a.origins.secret_in(a.text)),
+        ConsentRule("wanted", "fine", "", lambda a: a.text in a.origins.wanted or a.origins.is_link(a.text)),
+        ConsentRule(
             "file",
             "refused",
             "the file was neither named by the user nor found by a search",
             lambda a: a.text[:5].lower() == "file:",
         ),
-        Rule(
+        ConsentRule(
             "passage",
             "refused",
             "the address carries a piece of the user's data",
             lambda a: a.origins.carries(beyond_host(a.text)),
         ),
-        Rule(
+        ConsentRule(
             "value",
             "doubtful",
             "the address takes a value out of the user's data to a site that the user does not name",
@@ -150,19 +150,19 @@ RULES: dict[str, tuple[Rule, ...]] = {
                 and (a.origins.holds_value(a.text) or a.origins.names_private(beyond_host(a.text)))
             ),
         ),
-        Rule(
+        ConsentRule(
             "pieces",
             "doubtful",
             "the address carries a piece of the user's data, after other pieces",
             lambda a: not a.origins.names_site(a.text) and a.origins.completes_key(address_parts(a.text)),
         ),
-        Rule(
+        ConsentRule(
             "query of a named site",
             "doubtful",
             "the request comes only from text that others wrote, and not from a link",
             lambda a: a.origins.names_site(a.text) and a.origins.has_request_of(canonical(a.text)),
         ),
-        Rule(
+        ConsentRule(
             "page of a known site",
             "doubtful",
             "the address comes only from text that others wrote, and not from a link",
@@ -172,7 +172,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
                 and any(canonical(a.text).startswith(other) for other in a.origins.foreign_addresses)
             ),
         ),
-        Rule(
+        ConsentRule(
             "site",
             "doubtful",
             "the site comes only from text that others wrote, and not from a link",
@@ -180,26 +180,26 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
     ),
     "query": (
-        Rule("secret", "refused", "the query carries a secret", lambda a: a.origins.secret_in(a.text)),
-        Rule(
+        ConsentRule("secret", "refused", "the query carries a secret", lambda a: a.origins.secret_in(a.text)),
+        ConsentRule(
             "passage",
             "refused",
             "the query carries a piece of the user's data",
             lambda a: a.origins.carries(a.text, PASSAGE_CHARS),
         ),
-        Rule(
+        ConsentRule(
             "name",
             "doubtful",
             "the query names something out of the user's data that the question does not name",
             lambda a: a.origins.names_private(a.text),
         ),
-        Rule(
+        ConsentRule(
             "value",
             "doubtful",
             "the query holds a value out of the user's data",
             lambda a: a.origins.holds_value(a.text),
         ),
-        Rule(
+        ConsentRule(
             "pieces",
             "doubtful",
             "the query carries a piece of the user's data, after other pieces",
@@ -207,20 +207,20 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
     ),
     "task": (
-        Rule("secret", "refused", "the task carries a secret", lambda a: a.origins.secret_in(a.text)),
-        Rule(
+        ConsentRule("secret", "refused", "the task carries a secret", lambda a: a.origins.secret_in(a.text)),
+        ConsentRule(
             "passage",
             "doubtful",
             "the task takes the user's data to a site that the user does not name",
             lambda a: not a.origins.names_site(a.url) and a.origins.carries(a.text),
         ),
-        Rule(
+        ConsentRule(
             "value",
             "doubtful",
             "the task takes a value out of the user's data to a site that the user does not name",
             lambda a: not a.origins.names_site(a.url) and a.origins.holds_value(a.text),
         ),
-        Rule(
+        ConsentRule(
             "wording",
             "doubtful",
             "the task is worded as in text that others wrote",
@@ -228,19 +228,19 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
     ),
     "typed": (
-        Rule(
+        ConsentRule(
             "secret",
             "refused",
             "a secret may only be typed into the login fields of its site",
             lambda a: a.origins.secret_in(a.text),
         ),
-        Rule(
+        ConsentRule(
             "passage",
             "refused",
             "the user's data is not typed at a site that the user does not name",
             lambda a: not a.origins.names_site(a.url) and a.origins.carries(a.text),
         ),
-        Rule(
+        ConsentRule(
             "value",
             "refused",
             "a value out of the user's data is not typed at a site that the user does not name",
@@ -248,64 +248,64 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
     ),
     "call": (
-        Rule(
+        ConsentRule(
             "secret",
             "refused",
             "an argument carries a secret",
             lambda a: any(map(a.origins.secret_in, (*a.values, *a.names))),
         ),
-        Rule(
+        ConsentRule(
             "path",
             "asked",
             "the user did not name this file",
             lambda a: bool(a.paths),
             may_be_permanent=True,
         ),
-        Rule(
+        ConsentRule(
             "passage",
             "doubtful",
             "an argument carries a piece of the user's data",
             lambda a: any(map(a.origins.carries, (*a.others, *a.names, *a.joined))),
         ),
-        Rule(
+        ConsentRule(
             "value",
             "doubtful",
             "an argument carries a value out of the user's data",
             lambda a: any(map(a.origins.holds_value, (*a.new_values, *a.names))),
         ),
-        Rule(
+        ConsentRule(
             "pieces",
             "doubtful",
             "the arguments carry pieces of the user's data",
             lambda a: a.origins.completes_key(argument_parts(a.pieces)) or any(map(a.origins.holds_key, a.joined)),
         ),
-        Rule(
+        ConsentRule(
             "small parts",
             "doubtful",
             "the arguments are many small values, and may spell the user's data",
             lambda a: a.small > MAX_SMALL_VALUES and bool(a.origins.private or a.origins.answers),
         ),
-        Rule(
+        ConsentRule(
             "address",
             "doubtful",
             "an argument is an address that comes only from text that others wrote",
             lambda a: any(judge_address(value, a.origins) != FINE for value in a.others if is_address(value)),
         ),
-        Rule("reading", "fine", "", lambda a: a.read_only),
-        Rule(
+        ConsentRule("reading", "fine", "", lambda a: a.read_only),
+        ConsentRule(
             "mail",
             "doubtful",
             "an argument is a mail address that the user does not name",
             lambda a: any(not a.origins.in_user_text(mail) for value in a.others for mail in _MAIL.findall(value)),
         ),
-        Rule(
+        ConsentRule(
             "argument of others",
             "doubtful",
             "an argument comes only from text that others wrote",
             lambda a: any(map(a.origins.is_in_foreign_text, a.others)),
             may_be_permanent=True,
         ),
-        Rule(
+        ConsentRule(
             "unwanted",
             "doubtful",
             "the user's words do not ask for what the tool does, and text of others may",
@@ -317,13 +317,13 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
     ),
     "program": (
-        Rule(
+        ConsentRule(
             "code in data",
             "doubtful",
             "the program loads something that may contain code",
             lambda a: a.program is not None and bool(a.program.runs_data),
         ),
-        Rule(
+        ConsentRule(
             "made up",
             "doubtful",
             "it is neither in the program nor in what was shown: the program made it up",

@@ -111,7 +111,7 @@ _ROWS = (
         "sqlite sqlite3 db",
         rb"SQLite format 3\0",
         group="table",
-        open="tables.database:Database",
+        open="tables.database:DatabaseContents",
         for_programs="the file",
     ),
     _workbook("xlsb", "xlsb", zip_member="xl/workbook.bin"),

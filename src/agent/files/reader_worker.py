@@ -77,13 +77,13 @@ def confine(limits: ReadLimits, granted: dict[str, list[str]]) -> None:
     if sys.platform != "linux":
         return
     from mcp_tools.sandbox.inside import seccomp
-    from mcp_tools.sandbox.inside.confinement import Grants, landlock_abi, platform_machine
+    from mcp_tools.sandbox.inside.confinement import PathGrants, landlock_abi, platform_machine
 
     try:
         if len(list(Path("/proc/self/task").iterdir())) > 1:
             raise OSError("a thread was started before, which would stay outside")
         if landlock_abi() > 0:
-            Grants(granted["read"], _DEVICES, []).confine(*granted["write"])
+            PathGrants(granted["read"], _DEVICES, []).confine(*granted["write"])
         if platform_machine() in seccomp.AUDIT_ARCH:
             seccomp.Filter(seccomp.template(platform_machine(), metadata=True)).install()
     except OSError as error:

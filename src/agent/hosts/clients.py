@@ -37,7 +37,7 @@ class ServerCommand:
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class ClientProgram:
     """A program that uses MCP servers."""
 
     name: str
@@ -116,9 +116,9 @@ _CLAUDE = "Claude/claude_desktop_config.json"
 _START = "run “MCP: List Servers” in VS Code and start it"
 _GOOSE = ("start a new session", "XDG_CONFIG_HOME")
 _SERVERS = "mcpServers"
-HOSTS: tuple[Host, ...] = (
-    Host("claude-desktop", "Claude Desktop", "json", _SERVERS, None, _CLAUDE, None, _standard_entry, _QUIT),
-    Host(
+HOSTS: tuple[ClientProgram, ...] = (
+    ClientProgram("claude-desktop", "Claude Desktop", "json", _SERVERS, None, _CLAUDE, None, _standard_entry, _QUIT),
+    ClientProgram(
         "claude-code",
         "Claude Code",
         "json",
@@ -130,9 +130,13 @@ HOSTS: tuple[Host, ...] = (
         _SESSION,
         "CLAUDE_CONFIG_DIR",
     ),
-    Host("cursor", "Cursor", "json", _SERVERS, ".cursor", "mcp.json", ".cursor/mcp.json", _with_type, "restart Cursor"),
-    Host("vscode", "VS Code", "json", "servers", None, "Code/User/mcp.json", ".vscode/mcp.json", _with_type, _START),
-    Host(
+    ClientProgram(
+        "cursor", "Cursor", "json", _SERVERS, ".cursor", "mcp.json", ".cursor/mcp.json", _with_type, "restart Cursor"
+    ),
+    ClientProgram(
+        "vscode", "VS Code", "json", "servers", None, "Code/User/mcp.json", ".vscode/mcp.json", _with_type, _START
+    ),
+    ClientProgram(
         "gemini",
         "Gemini CLI",
         "json",
@@ -143,7 +147,7 @@ HOSTS: tuple[Host, ...] = (
         _standard_entry,
         _SESSION,
     ),
-    Host(
+    ClientProgram(
         "codex",
         "Codex",
         "toml",
@@ -155,13 +159,13 @@ HOSTS: tuple[Host, ...] = (
         _SESSION,
         "CODEX_HOME",
     ),
-    Host("goose", "Goose", "yaml", "extensions", ".config", "goose/config.yaml", None, _goose, *_GOOSE),
+    ClientProgram("goose", "Goose", "yaml", "extensions", ".config", "goose/config.yaml", None, _goose, *_GOOSE),
 )
 """The registry of clients. Commands, help and documentation are derived from it."""
 NAMES = tuple(host.name for host in HOSTS)
 
 
-def find_host(name: str) -> Host:
+def find_host(name: str) -> ClientProgram:
     """Return the client with the given name.
 
     Raises:

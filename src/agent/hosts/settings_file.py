@@ -16,7 +16,7 @@ import yaml  # type: ignore[import-untyped]  # its types are a package of their 
 from tomlkit.exceptions import TOMLKitError
 
 from agent.errors import SettingsError, StorageError
-from agent.hosts.clients import FormatName, Host
+from agent.hosts.clients import ClientProgram, FormatName
 from mcp_tools.atomic import backup_of, write_whole
 from mcp_tools.clients.config_parser import has_comments, load_jsonc
 from mcp_tools.errors import os_errors_as
@@ -32,7 +32,7 @@ class _UneditableError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SettingsChange:
     """A planned change to a settings file."""
 
     path: Path
@@ -108,12 +108,12 @@ def _edited_yaml(text: str, key: str, name: str, entry: dict[str, Any] | None) -
     return str(yaml.serialize(root, allow_unicode=True, width=4096))
 
 
-def snippet(host: Host, name: str, entry: dict[str, Any]) -> str:
+def snippet(host: ClientProgram, name: str, entry: dict[str, Any]) -> str:
     """Return only the entry, to be pasted into the client's settings."""
     return edited(host.format, "", host.key, name, entry)
 
 
-def planned(host: Host, path: Path, name: str, entry: dict[str, Any] | None) -> Change:
+def planned(host: ClientProgram, path: Path, name: str, entry: dict[str, Any] | None) -> SettingsChange:
     """Plan to add or replace alita's entry, or to remove it if `entry` is None.
 
     Raises:
@@ -130,7 +130,7 @@ def planned(host: Host, path: Path, name: str, entry: dict[str, Any] | None) -> 
         ) from None
     servers = settings.get(host.key) or {}
     if isinstance(servers, dict) and servers.get(name) == entry:
-        return Change(path.resolve(), before, before or "")
+        return SettingsChange(path.resolve(), before, before or "")
     try:
         if not isinstance(servers, dict):
             raise _UneditableError(f"{host.key!r} is not an object of named servers")
@@ -142,10 +142,10 @@ def planned(host: Host, path: Path, name: str, entry: dict[str, Any] | None) -> 
     except (_UneditableError, TOMLKitError) as problem:
         what = f"Add this yourself:\n{snippet(host, name, entry)}" if entry else f"Remove {name!r} yourself."
         raise SettingsError(f"{path} was not edited: {problem}.", remedy=what) from None
-    return Change(path.resolve(), before, after)
+    return SettingsChange(path.resolve(), before, after)
 
 
-def write(change: Change) -> Path | None:
+def write(change: SettingsChange) -> Path | None:
     """Write the planned change.
 
     Returns:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agent.answering.arithmetic import compute
 from agent.errors import ModelError, ModelOutputError, StoppedError
 from agent.events import Note, Planned
+from agent.files.kinds import BY_SUFFIX
 from agent.models.protocol import Role
 from agent.state import NewPlan, State, Step
 from agent.steps import evidence_text
@@ -127,14 +128,16 @@ KINDS = (
     "table", "document", "picture", "sound or film", "archive", "program", "data file",
     "film on the web", "web page", "calculation", "lookup",
 )  # fmt: skip
-_BY_ENDING = {
-    **dict.fromkeys(("xlsx", "xls", "ods", "csv", "tsv", "parquet", "sqlite", "db"), "table"),
-    **dict.fromkeys(("pdf", "docx", "pptx", "odt", "epub", "txt", "md", "html", "eml"), "document"),
-    **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp", "svg"), "picture"),
-    **dict.fromkeys(("mp3", "m4a", "wav", "flac", "ogg", "aac", "mov", "mp4", "webm", "mkv"), "sound or film"),
-    **dict.fromkeys(("zip", "tar", "gz", "tgz", "7z"), "archive"),
-    **dict.fromkeys(("py", "ipynb", "js", "c", "java", "sh", "r"), "program"),
+_BY_GROUP = {
+    "table": "table",
+    **dict.fromkeys(("text", "document", "mail"), "document"),
+    "picture": "picture",
+    **dict.fromkeys(("sound", "film"), "sound or film"),
+    "archive": "archive",
 }
+"""Kinds of questions by the group of their first file."""
+_BY_SUFFIX = {"parquet": "table", "svg": "picture", "7z": "archive", "ipynb": "program"}
+"""Suffixes that `files/kinds.py` does not have, or not in this group."""
 _COMPUTES = re.compile(
     r"\b(?:calculat|comput|how (?:many|much|long|far)|sum|total|average|mean|median|product|percent|probabilit|convert"
     r"|solve|equation|integral|distance|area|volume|ratio|round(?:ed)?|decimal)",
@@ -145,7 +148,7 @@ _COMPUTES = re.compile(
 def kind_of(question: str, files: Iterable[str] = ()) -> str:
     """Determine the kind of a question from its first file, a URL in it, or its words."""
     for name in files:
-        return _BY_ENDING.get(PurePath(name).suffix.lower().lstrip("."), "data file")
+        return _kind_of_file(PurePath(name).suffix.lower().lstrip("."))
     addresses = addresses_in(question)
     if any(map(video_id, addresses)):
         return "film on the web"
@@ -153,3 +156,10 @@ def kind_of(question: str, files: Iterable[str] = ()) -> str:
         return "web page"
     computes = compute(question) is not None or (_COMPUTES.search(question) and re.search(r"\d", question))
     return "calculation" if computes else "lookup"
+
+
+def _kind_of_file(suffix: str) -> str:
+    row = BY_SUFFIX.get(suffix)
+    if suffix in _BY_SUFFIX or row is None:
+        return _BY_SUFFIX.get(suffix, "data file")
+    return "program" if row.name == "source" else _BY_GROUP.get(row.group, "data file")

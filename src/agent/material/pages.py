@@ -80,13 +80,13 @@ def shown_page(
         WebProblem: The page has no such part.
     """
     from agent.material.attached import DATA
-    from agent.web.reading.paged import Screen, screen_of
+    from agent.web.reading.paged import PagePart, screen_of
 
     page, links = _renumbered(page, known)
     is_found = bool(decision.find.strip())
     screen = screen_of(page, decision.page, decision.find, size=reading)
     if is_previewed and addresses and page.kind in DATA and not is_found and decision.page == 1:
-        screen = Screen("", "the preview of the file, which is kept unchanged")
+        screen = PagePart("", "the preview of the file, which is kept unchanged")
     text = printable(screen.text)
     about, files = _kept(page, links, source, workspace if is_new and page.path is None else None)
     finding = [

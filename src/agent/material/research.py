@@ -14,8 +14,8 @@ from agent.consent.rulings import judge_query
 from agent.errors import StoppedError
 from agent.material.research_request import ResearchRequest
 from agent.web.address import canonical, source_of
-from agent.web.evidence import LEVELS, Evidence, Quote, Source, credibility_of, relevance_of
-from agent.web.page import Page, Result, WebProblem
+from agent.web.evidence import LEVELS, Evidence, Quote, QuotedPage, credibility_of, relevance_of
+from agent.web.page import Page, SearchHit, WebProblem
 from agent.web.queries import Terms, broader, freshness_of, stems_of, terms_of, usable, words_of
 from agent.web.quoting import ReadPage, read_closely
 from mcp_tools.text import one_line
@@ -38,7 +38,7 @@ _MOST_MISSING = 3
 
 @dataclass(slots=True)
 class _Hit:
-    result: Result
+    result: SearchHit
     words: float  # share of the question's words in the result, plus the weight of its source
     place: float = 0.0  # weight of the result's places in the lists
     tried: bool = False
@@ -53,7 +53,7 @@ class Hits:
     def __len__(self) -> int:
         return len(self._hits)
 
-    def add(self, results: Sequence[Result], terms: Terms) -> None:
+    def add(self, results: Sequence[SearchHit], terms: Terms) -> None:
         """Add the results of a search, best first. A page that is found again ranks higher."""
         for place, result in enumerate(results):
             if (hit := self._hits.get(canonical(result.url))) is None:
@@ -63,7 +63,7 @@ class Hits:
                 self._hits[canonical(result.url)] = hit
             hit.place += _LATE / (_LATE + place)
 
-    def take(self, count: int) -> list[Result]:
+    def take(self, count: int) -> list[SearchHit]:
         """Return at most this many of the best untried pages, and mark them as tried."""
         left = [hit for hit in self._hits.values() if not hit.tried]
         left.sort(key=lambda hit: -(0.5 * hit.place + hit.words))
@@ -148,7 +148,7 @@ class _Inquiry:
             self._hits.add(results, terms)
         return await self._read(pages, terms)
 
-    async def _search(self, query: str, freshness: str) -> list[Result]:
+    async def _search(self, query: str, freshness: str) -> list[SearchHit]:
         origins = self._wanted.origins
         is_ruled = query == self._wanted.query
         if not is_ruled and await refusal_of_action(
@@ -164,7 +164,7 @@ class _Inquiry:
     async def _read(self, count: int, terms: Terms) -> bool:
         """Read this many of the best pages, replacing unreadable ones. Return True if any page was read."""
         before = len(self.pages)
-        summaries: list[Result] = []
+        summaries: list[SearchHit] = []
         for _ in range(_BATCHES):
             batch = self._hits.take(count - (len(self.pages) - before))
             for result, page in zip(batch, await _all(*map(self._page, batch)), strict=True):
@@ -180,7 +180,7 @@ class _Inquiry:
                     self.pages.append(read_closely(page, terms, self._wanted.question))
         return len(self.pages) > before
 
-    async def _page(self, result: Result) -> Page | None:
+    async def _page(self, result: SearchHit) -> Page | None:
         try:
             return await self._context.web.read(result.url)
         except WebProblem as problem:
@@ -223,7 +223,9 @@ class _Inquiry:
             number = numbers.setdefault(canonical(page.url), max(numbers.values(), default=0) + 1)
             quotes = sorted(self.quotes[page.url], key=lambda quote: not has_words(quote.text, self.evidence.answer))
             self.evidence.sources.append(
-                Source(number, page.url, page.title, relevance, credibility, tuple(quotes), page.published, page.via)
+                QuotedPage(
+                    number, page.url, page.title, relevance, credibility, tuple(quotes), page.published, page.via
+                )
             )
 
 

@@ -13,7 +13,7 @@ from agent.errors import ModelDeclinedError, PicturesRefusedError
 from agent.models.failures import PAUSE, Endpoint, Failure, Kind, Notify, Retry, Slots, retrying
 from agent.models.functions import FunctionRequest, without_native_calls
 from agent.models.json_text import NoJsonError
-from agent.models.ladder import RUNGS, Ladder, RungRequest, Traits, TraitsCache, climb, structured_request
+from agent.models.ladder import RUNGS, Ladder, ModelTraits, RungRequest, TraitsCache, climb, structured_request
 from agent.models.openai import list_models
 from agent.models.protocol import FIRST_LISTED, Completion, Finish, Price, Request, ToolCall, Usage
 from agent.models.refusals import Restrictions, fitted_body, restrictions_after
@@ -158,14 +158,14 @@ class ChatModel:
         await self.wire.aclose()
 
     @property
-    def known(self) -> Traits:
+    def known(self) -> ModelTraits:
         """Known features and limits of the endpoint."""
         known = self.traits.get(self.wire.endpoint)
         return replace(known, rung="schema") if self.enforced else known
 
     def forget(self) -> None:
         """Forget the endpoint's traits, so that they are tested again."""
-        self.traits.set(self.wire.endpoint, Traits())
+        self.traits.set(self.wire.endpoint, ModelTraits())
 
     def _learn(self, **changes: Any) -> None:
         endpoint = self.wire.endpoint

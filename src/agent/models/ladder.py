@@ -34,7 +34,7 @@ TRAITS = "endpoints.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
+class ModelTraits:
     """Known features and limits of one model at one endpoint."""
 
     rung: Rung | None = None
@@ -68,19 +68,19 @@ class TraitsCache:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._file = JsonFile(path, dict[str, Traits], empty={}) if path else None
-        self._known: dict[str, Traits] | None = None
+        self._file = JsonFile(path, dict[str, ModelTraits], empty={}) if path else None
+        self._known: dict[str, ModelTraits] | None = None
 
-    def get(self, endpoint: Endpoint) -> Traits:
+    def get(self, endpoint: Endpoint) -> ModelTraits:
         """Return the known traits; default traits if nothing is known."""
         if self._known is None:
             known = self._file.remembered() if self._file else {}
             self._known = {
                 key: traits for key, traits in known.items() if 0 <= time.time() - traits.at < _MAX_AGE_SECONDS
             }
-        return self._known.get(_key(endpoint), Traits())
+        return self._known.get(_key(endpoint), ModelTraits())
 
-    def all(self) -> dict[str, Traits]:
+    def all(self) -> dict[str, ModelTraits]:
         """Return all known traits, by URL and model name."""
         self.get(Endpoint("", ""))
         return dict(self._known or {})
@@ -94,7 +94,7 @@ class TraitsCache:
                 known.clear()
         return forgotten
 
-    def set(self, endpoint: Endpoint, traits: Traits) -> None:
+    def set(self, endpoint: Endpoint, traits: ModelTraits) -> None:
         """Store the traits, without overwriting those of other models that another process has stored."""
         if traits == self.get(endpoint):
             return

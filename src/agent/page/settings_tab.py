@@ -14,11 +14,11 @@ from agent.store.redact import Redactor
 from mcp_tools.errors import AlitaError
 
 if TYPE_CHECKING:
-    from agent.cli.verbs.doctor import Finding
+    from agent.cli.verbs.doctor import DoctorFinding
     from agent.page.visits import Visits
 
     Read = Callable[..., Settings]
-    Check = Callable[[Settings], tuple[Sequence[Finding], str]]
+    Check = Callable[[Settings], tuple[Sequence[DoctorFinding], str]]
 
 CHANGEABLE = (
     *("model", "fallback", "agent", "strategy", "planner", "writer", "examiner", "vision"),

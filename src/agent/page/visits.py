@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.consent.consent import Asked
     from agent.consent.questions import Scope
-    from agent.conversation import Turn as StoredTurn
+    from agent.conversation import Turn
     from agent.page.visitors import Visitor, Visitors
     from agent.store.sessions import StoredSession
 
@@ -47,7 +47,7 @@ AWAY = 60.0
 """Seconds after which a conversation without a tab is closed and its run stopped."""
 
 
-class Turn:
+class PageTurn:
     """A question on the page and its result so far."""
 
     def __init__(self, question: str) -> None:
@@ -110,7 +110,7 @@ class Visit:
         self._chat: Chat | None = None
         self._opened_with: Settings | None = None
         self._earlier = ""
-        self._turns: list[Turn] = []
+        self._turns: list[PageTurn] = []
         self._task: asyncio.Task[None] | None = None
         self._changes = 0
         """Number of changes so far; tabs update when it increases."""
@@ -135,7 +135,7 @@ class Visit:
         turns = [await asyncio.to_thread(self._recalled, turn) for turn in self._session.turns]
         self._earlier = "".join(turns)
 
-    def _recalled(self, turn: StoredTurn) -> str:
+    def _recalled(self, turn: Turn) -> str:
         run = None
         with contextlib.suppress(RunError):  # arithmetic needs no run, and old runs are removed
             run = load_run(self._visits.settings.runs_dir, turn.run_id) if turn.run_id else None
@@ -154,7 +154,7 @@ class Visit:
     def ask(self, question: str, files: Sequence[Path], *, model: str, agent: str) -> None:
         """Ask a question. `watch` reports its progress."""
         question = self._redactor.text(question)  # a key is never shown again, even to its owner
-        turn = Turn(html.question(question, [path.name for path in files]))
+        turn = PageTurn(html.question(question, [path.name for path in files]))
         self._turns.append(turn)
         self._task = asyncio.create_task(self._answer(turn, question, files, {"model": model, "agent": agent}))
 
@@ -168,7 +168,7 @@ class Visit:
             await asyncio.sleep(_PAUSE)
         yield
 
-    async def _answer(self, turn: Turn, question: str, files: Sequence[Path], choice: dict[str, str]) -> None:
+    async def _answer(self, turn: PageTurn, question: str, files: Sequence[Path], choice: dict[str, str]) -> None:
         def hear(event: Event) -> None:
             if isinstance(event, RunStarted):
                 self._visitor.runs.add(event.run_id)

@@ -90,7 +90,7 @@ def answer_in(printed: str, question: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ProgramTask:
     """A request for a program."""
 
     messages: list[Message]
@@ -144,7 +144,7 @@ async def run_script(state: State, context: Context) -> Update:
     return {"steps": [step(state, ok=outcome.ok and bool(printed), finding=finding, value=value)]}
 
 
-async def program_task(state: State, context: Context) -> Task:
+async def program_task(state: State, context: Context) -> ProgramTask:
     """Return the task for the attached files, the texts that were read, or only the question."""
     texts = [done for done in state.get("steps", []) if done["ok"] and done["action"] in LOOKING_ACTIONS]
     room = _MAX_TEXT_CHARS // max(len(texts), 1)
@@ -158,7 +158,7 @@ async def program_task(state: State, context: Context) -> Task:
             return await context.sandbox.run(Job(source, None))
 
         prompt = "program_over_texts" if texts else "program"
-        return Task(_messages(prompt, shown, state), run, is_general=not texts)
+        return ProgramTask(_messages(prompt, shown, state), run, is_general=not texts)
     read, modules, installed = granted(state, context), _modules(opened), file_packages()
 
     async def run_with(source: str) -> Outcome:
@@ -177,7 +177,7 @@ async def program_task(state: State, context: Context) -> Task:
     *messages, last = _messages("program_over_files", [*material, *shown], state)
     head = f"from {MODULE} import {names}\n" if names else ""
     begun = {**last, "content": f"{last['content']}\n{head}"}
-    return Task([*messages, begun], run_with, is_general=False, head=head)
+    return ProgramTask([*messages, begun], run_with, is_general=False, head=head)
 
 
 def _messages(prompt: str, material: list[DataText], state: State) -> list[Message]:

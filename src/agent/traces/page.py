@@ -59,7 +59,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PageSection:
     """A titled list of items."""
 
     title: str
@@ -69,12 +69,12 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class StaticPage:
     """A page. `facts` are pairs of name and value. `notices` are warnings at the top."""
 
     title: str
     facts: Sequence[tuple[str, str]]
-    sections: Sequence[Section]
+    sections: Sequence[PageSection]
     lead: str = ""
     notices: Sequence[str] = ()
     tables: Sequence[Table] = ()

@@ -9,7 +9,7 @@ from agent.errors import UsageError
 from agent.learning.planner import brief_text
 from agent.models.protocol import Usage
 from agent.steps import preview
-from agent.traces.page import Fold, Item, Page, Section
+from agent.traces.page import Fold, Item, PageSection, StaticPage
 from agent.traces.trace import RecordedCall, Trace, TraceStep
 from mcp_tools.text import count_of, duration, one_line, printable
 
@@ -161,8 +161,8 @@ def render_page(trace: Trace, *, full: bool = False) -> str:
             return text
         return f"{preview(text, LONGEST_TEXT)}\n\n(alita traces open {trace.run.run_id} --full has it whole)"
 
-    def section(step: TraceStep) -> Section:
-        return Section(f"Step {step.number} {step.action} {step.why}", _step_facts(step), [*map(item, step.calls)])
+    def section(step: TraceStep) -> PageSection:
+        return PageSection(f"Step {step.number} {step.action} {step.why}", _step_facts(step), [*map(item, step.calls)])
 
     def item(call: RecordedCall) -> Item:
         folds = []
@@ -176,8 +176,8 @@ def render_page(trace: Trace, *, full: bool = False) -> str:
         mood = "" if call.ok else "bad"
         return Item(call.kind, call.title, _call_facts(call), brief, mood, f"call-{call.number}", passages=folds)
 
-    sections = [*map(section, trace.steps)] or [Section("The journal of this run holds no call.")]
+    sections = [*map(section, trace.steps)] or [PageSection("The journal of this run holds no call.")]
     if trace.traceback:
-        sections.append(Section("Where it broke", texts=[trace.traceback]))
+        sections.append(PageSection("Where it broke", texts=[trace.traceback]))
     facts = [(name, sized(value)) for name, value in trace_facts(trace)]
-    return Page(trace.run.question, facts, sections, notices=trace.flaws).as_html()
+    return StaticPage(trace.run.question, facts, sections, notices=trace.flaws).as_html()

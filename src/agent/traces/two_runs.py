@@ -14,7 +14,7 @@ _LINE_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RunComparison:
     """The comparison of two runs."""
 
     facts: tuple[tuple[str, str, str], ...]
@@ -23,14 +23,14 @@ class Comparison:
     """Unified diff of the steps and calls, without times; an empty string if there are no differences."""
 
 
-def compare(one: Trace, other: Trace) -> Comparison:
+def compare(one: Trace, other: Trace) -> RunComparison:
     """Compare two runs."""
     first, second = _joined(one), _joined(other)
     facts = tuple((name, first.get(name, ""), second.get(name, "")) for name in dict.fromkeys([*first, *second]))
     lines = difflib.unified_diff(
         [*_outline(one)], [*_outline(other)], one.run.run_id, other.run.run_id, lineterm="", n=3
     )
-    return Comparison(facts, "\n".join(lines))
+    return RunComparison(facts, "\n".join(lines))
 
 
 def _joined(trace: Trace) -> dict[str, str]:

@@ -86,7 +86,7 @@ async def driver(module: str, *variables: str) -> AsyncIterator[Driver]:
         await asyncio.shield(asyncio.to_thread(end_all, profile))
 
 
-class Connection:
+class ParentConnection:
     """The process's connection to alita."""
 
     def __init__(self, reader: asyncio.StreamReader, say: Callable[[dict[str, Json]], None]) -> None:
@@ -102,14 +102,14 @@ class Connection:
         return await receive(self._reader) or os._exit(1)
 
 
-def serve(work: Callable[[Connection], Awaitable[None]]) -> None:
+def serve(work: Callable[[ParentConnection], Awaitable[None]]) -> None:
     """Run `work` with the connection on stdin and stdout, then exit."""
     say = begin()
 
     async def run() -> None:
         reader = asyncio.StreamReader(limit=MAX_MESSAGE_BYTES)
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-        connection = Connection(reader, say)
+        connection = ParentConnection(reader, say)
         try:
             await work(connection)
         except WebProblem as problem:

@@ -45,7 +45,7 @@ class Quote(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class QuotedPage:
     """A page that was read, with its quotations."""
 
     number: int
@@ -74,7 +74,7 @@ class Evidence:
     """The results so far. Research adds to them as it goes, so that it can be stopped early."""
 
     queries: list[str] = field(default_factory=list)
-    sources: list[Source] = field(default_factory=list)
+    sources: list[QuotedPage] = field(default_factory=list)
     hits: int = 0  # number of different pages found
     read: int = 0  # number of pages read
     answer: str = ""  # the answer copied from the quotations; empty if they do not state it

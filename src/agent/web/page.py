@@ -65,7 +65,7 @@ class WebProblem(ModelFixableError):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class SearchHit:
     """One search hit."""
 
     url: str
@@ -99,13 +99,13 @@ class Page:
         return "\n\n".join(filter(None, (self.markdown, self.around)))
 
 
-class Search(Protocol):
+class SearchEngine(Protocol):
     """A search engine."""
 
     name: str
     """Name in settings and events."""
 
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[SearchHit]:
         """Return the best hits, best first; empty if there are none.
 
         Args:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_tools.checks import names, structure
-from mcp_tools.checks.source import Remark, Source
+from mcp_tools.checks.source import CheckedSource, Remark
 from mcp_tools.tool import Capabilities
 
 
@@ -27,7 +27,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckReport:
     """The findings in one source."""
 
     findings: tuple[Finding, ...] = ()
@@ -49,7 +49,7 @@ class Report:
 class Rule:
     """A rule of the checks, defined by a function. Its name is the id, and its docstring the description."""
 
-    find: Callable[[Source], Iterator[Remark]]
+    find: Callable[[CheckedSource], Iterator[Remark]]
 
     @property
     def id(self) -> str:
@@ -95,7 +95,7 @@ def check(
     *,
     capabilities: Capabilities = Capabilities(),  # noqa: B008 - frozen
     function: str | None = None,
-) -> Report:
+) -> CheckReport:
     r"""Check a source without running it. No stage is applied after the first one with findings.
 
     Args:
@@ -107,10 +107,10 @@ def check(
         >>> print(check("def area(w: float, h: float) -> float:\n    return w * h").findings[0])
         line 1: docstring: 'area' has no docstring; say in one sentence what it returns, then `Args:`
     """
-    checked = Source(source, capabilities, function)
+    checked = CheckedSource(source, capabilities, function)
     findings: set[Finding] = set()
     for stage in STAGES:
         findings |= {Finding(remark.line, rule.id, remark.message) for rule in stage for remark in rule.find(checked)}
         if findings:
             break
-    return Report(tuple(sorted(findings)))
+    return CheckReport(tuple(sorted(findings)))

@@ -7,7 +7,7 @@ import builtins
 import sys
 from collections.abc import Iterator
 
-from mcp_tools.checks.source import Remark, Source
+from mcp_tools.checks.source import CheckedSource, Remark
 from mcp_tools.hosts import read_host, read_key_name
 from mcp_tools.packages import BASE_PACKAGES, import_name, imports, unplaced
 from mcp_tools.text import words
@@ -40,7 +40,7 @@ def refusal(module: str) -> str:
     return next((reason for reason, refused in _REFUSED.items() if names & refused), "")
 
 
-def allowed_imports(source: Source) -> Iterator[Remark]:
+def allowed_imports(source: CheckedSource) -> Iterator[Remark]:
     """Imports only the standard library, base packages, and declared packages and tools; no network or processes."""
     packages = {import_name(requirement) for requirement in (*BASE_PACKAGES, *source.capabilities.packages)}
     packages |= {*source.capabilities.tools} - {source.entry.name if source.entry else ""}
@@ -68,7 +68,7 @@ def allowed_imports(source: Source) -> Iterator[Remark]:
                 )
 
 
-def _with_fallback(source: Source) -> set[tuple[int, str]]:
+def _with_fallback(source: CheckedSource) -> set[tuple[int, str]]:
     """Return the line and the top-level module of each import inside a `try` that handles its failure."""
     return {
         (line, module.partition(".")[0])
@@ -79,7 +79,7 @@ def _with_fallback(source: Source) -> set[tuple[int, str]]:
     }
 
 
-def exact_hosts(source: Source) -> Iterator[Remark]:
+def exact_hosts(source: CheckedSource) -> Iterator[Remark]:
     """Each declared host is one exact name, if necessary with a port or `http://`; keys require a host."""
     capabilities = source.capabilities
     for read, names in ((read_host, capabilities.hosts), (read_key_name, capabilities.keys)):
@@ -104,7 +104,7 @@ _FORBIDDEN = {
 }
 
 
-def undefined_name(source: Source) -> Iterator[Remark]:
+def undefined_name(source: CheckedSource) -> Iterator[Remark]:
     """Each name is a builtin, imported, or defined."""
     if "*" in source.origins:
         return  # `import *` may define anything
@@ -119,7 +119,7 @@ def undefined_name(source: Source) -> Iterator[Remark]:
         yield Remark(line, f"name {name!r} is not defined; {remedy}")
 
 
-def forbidden_builtin(source: Source) -> Iterator[Remark]:
+def forbidden_builtin(source: CheckedSource) -> Iterator[Remark]:
     """Does not use `eval`, `exec`, `compile`, `__import__` or `input`."""
     for node in source.all_of(ast.Name):
         if node.id in _FORBIDDEN and node.id in source.free_names:

@@ -26,7 +26,7 @@ class Remark(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Source:
+class CheckedSource:
     """A source to check. Its properties are computed when they are first used."""
 
     raw: str | bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from mcp_tools.checks.source import Function, Remark, Source, annotation_nodes, parameters
+from mcp_tools.checks.source import CheckedSource, Function, Remark, annotation_nodes, parameters
 from mcp_tools.definition import find_hidden
 from mcp_tools.library.tool_files import valid_name
 from mcp_tools.text import words
@@ -17,7 +17,7 @@ MAX_DEPTH = 150
 """Limit of the syntax tree's depth, because it is walked recursively."""
 
 
-def size(source: Source) -> Iterator[Remark]:
+def size(source: CheckedSource) -> Iterator[Remark]:
     """Has at most 64 kB."""
     if len(source.data) > MAX_SOURCE_BYTES:
         yield Remark(
@@ -25,7 +25,7 @@ def size(source: Source) -> Iterator[Remark]:
         )
 
 
-def encoding(source: Source) -> Iterator[Remark]:
+def encoding(source: CheckedSource) -> Iterator[Remark]:
     """Is encoded in UTF-8."""
     data = source.data
     try:
@@ -35,14 +35,14 @@ def encoding(source: Source) -> Iterator[Remark]:
         yield Remark(line, f"byte {error.start} (0x{data[error.start]:02x}) is not UTF-8; save the file as UTF-8")
 
 
-def hidden_characters(source: Source) -> Iterator[Remark]:
+def hidden_characters(source: CheckedSource) -> Iterator[Remark]:
     """Contains no invisible characters, and none that change the direction of text."""
     for number, line in enumerate(source.text.replace("\r\n", "\n").split("\n"), start=1):
         for character in dict.fromkeys(find_hidden(line, lines=True)):
             yield Remark(number, f"hidden character {character}; remove it or write it as an escape")
 
 
-def parses(source: Source) -> Iterator[Remark]:
+def parses(source: CheckedSource) -> Iterator[Remark]:
     """Can be parsed and compiled."""
     try:
         _ = source.tree
@@ -60,7 +60,7 @@ def parses(source: Source) -> Iterator[Remark]:
                 yield Remark(node.lineno, "Python cannot print a number with that many digits; compute it")
 
 
-def nesting(source: Source) -> Iterator[Remark]:
+def nesting(source: CheckedSource) -> Iterator[Remark]:
     """Has a syntax tree of at most 150 levels."""
     level: list[ast.AST] = [source.tree]
     for _ in range(MAX_DEPTH):
@@ -71,7 +71,7 @@ def nesting(source: Source) -> Iterator[Remark]:
     yield Remark(line, f"nested more than {MAX_DEPTH} levels deep; split the expression or use a table")
 
 
-def one_public_function(source: Source) -> Iterator[Remark]:
+def one_public_function(source: CheckedSource) -> Iterator[Remark]:
     """Has one public function that is the tool: the one with the requested name, or the one that uses the others."""
     public = [function.name for function in source.public_functions]
     wanted = source.function
@@ -89,7 +89,7 @@ def one_public_function(source: Source) -> Iterator[Remark]:
         )
 
 
-def function_name(source: Source) -> Iterator[Remark]:
+def function_name(source: CheckedSource) -> Iterator[Remark]:
     """Has a function name in snake_case, with at most 64 characters, that is not a keyword or builtin."""
     if source.entry and not valid_name(source.entry.name):
         yield Remark(
@@ -99,13 +99,13 @@ def function_name(source: Source) -> Iterator[Remark]:
         )
 
 
-def plain_function(source: Source) -> Iterator[Remark]:
+def plain_function(source: CheckedSource) -> Iterator[Remark]:
     """Is a plain function, not async, because callers have no event loop."""
     if isinstance(source.entry, ast.AsyncFunctionDef):
         yield Remark(source.entry.lineno, f"{source.entry.name!r} is async; make it a plain `def`")
 
 
-def named_parameters(source: Source) -> Iterator[Remark]:
+def named_parameters(source: CheckedSource) -> Iterator[Remark]:
     """Has no *args or **kwargs, because arguments are named JSON values."""
     if not source.entry:
         return
@@ -115,7 +115,7 @@ def named_parameters(source: Source) -> Iterator[Remark]:
             yield Remark(extra.lineno, f"{stars}{extra.arg} hides what the tool takes; name each parameter")
 
 
-def typed(source: Source) -> Iterator[Remark]:
+def typed(source: CheckedSource) -> Iterator[Remark]:
     """Has annotations for each parameter and for the result of the public function."""
     if not source.entry:
         return
@@ -128,7 +128,7 @@ def typed(source: Source) -> Iterator[Remark]:
         yield Remark(source.entry.lineno, message)
 
 
-def docstring(source: Source) -> Iterator[Remark]:
+def docstring(source: CheckedSource) -> Iterator[Remark]:
     """Has a docstring. Its first line says when to use the tool."""
     if source.entry and not (ast.get_docstring(source.entry) or "").strip():
         yield Remark(
@@ -137,7 +137,7 @@ def docstring(source: Source) -> Iterator[Remark]:
         )
 
 
-def returns_value(source: Source) -> Iterator[Remark]:
+def returns_value(source: CheckedSource) -> Iterator[Remark]:
     """Returns its result, and does not only print it."""
     if not source.entry or isinstance(source.entry, ast.AsyncFunctionDef):
         return
@@ -168,7 +168,7 @@ _ACTING_BUILTINS = words("print input open")
 _ACTING_METHODS = words("read_text read_bytes write_text write_bytes unlink rmdir mkdir touch rename iterdir")
 
 
-def nothing_on_import(source: Source) -> Iterator[Remark]:
+def nothing_on_import(source: CheckedSource) -> Iterator[Remark]:
     """Does not print, read input, open files or wait when it is imported."""
     waiting: list[ast.AST] = [statement for statement in source.tree.body if statement not in source.guards]
     for node in waiting:
@@ -186,7 +186,7 @@ def nothing_on_import(source: Source) -> Iterator[Remark]:
         waiting += ast.iter_child_nodes(node)
 
 
-def _acts(source: Source, function: ast.expr) -> bool:
+def _acts(source: CheckedSource, function: ast.expr) -> bool:
     """Return True if a call has effects."""
     match function:
         case ast.Name(id=name) if name in source.names:

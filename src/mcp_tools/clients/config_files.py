@@ -12,8 +12,8 @@ from mcp_tools.atomic import backup_of, private_folder, write_whole
 from mcp_tools.child import NEUTRAL_FOLDER
 from mcp_tools.clients.config_parser import (
     FORM_KEYS,
+    ConfigProblem,
     Parsed,
-    Problem,
     Scope,
     ServerEntry,
     as_form,
@@ -46,7 +46,7 @@ def configured_servers(user_folder: Path, project: Path) -> Parsed:
         first = entries.setdefault(entry.name, entry)
         if first is not entry and first.model_copy(update={"path": entry.path, "scope": entry.scope}) != entry:
             problems.append(
-                Problem(
+                ConfigProblem(
                     f"{entry.path}: {one_line(entry.name, 60)}", f"{first.path} already defines a server of that name"
                 )
             )
@@ -58,7 +58,7 @@ def read_servers(path: Path, scope: Scope) -> Parsed:
     try:
         text = _file_text(path)
     except ServersFileError as error:
-        return Parsed(problems=(Problem(str(path), error.message),))
+        return Parsed(problems=(ConfigProblem(str(path), error.message),))
     return Parsed() if text is None else parse(text, path, scope)
 
 

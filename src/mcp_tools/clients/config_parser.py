@@ -187,7 +187,7 @@ REFUSED_VARIABLE = "its variable {} would change which code runs, which a projec
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ConfigProblem:
     """An invalid entry or file."""
 
     where: str
@@ -199,7 +199,7 @@ class Parsed:
     """The servers and problems in a file."""
 
     entries: tuple[ServerEntry, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ConfigProblem, ...] = ()
 
 
 def parse(text: str, path: Path, scope: Scope) -> Parsed:
@@ -207,7 +207,7 @@ def parse(text: str, path: Path, scope: Scope) -> Parsed:
     try:
         document = load_jsonc(text)
     except ValueError as error:
-        return Parsed(problems=(Problem(str(path), f"it is not JSON: {one_line(str(error))}"),))
+        return Parsed(problems=(ConfigProblem(str(path), f"it is not JSON: {one_line(str(error))}"),))
     return parse_document(document, path, scope)
 
 
@@ -216,7 +216,7 @@ def parse_document(document: Json, path: Path, scope: Scope) -> Parsed:
     objects = [document.get(key) for key in ("mcpServers", "servers")] if isinstance(document, dict) else []
     servers = next((one for one in objects if isinstance(one, dict)), None)
     if servers is None:
-        return Parsed(problems=(Problem(str(path), "it has no object `mcpServers` or `servers`"),))
+        return Parsed(problems=(ConfigProblem(str(path), "it has no object `mcpServers` or `servers`"),))
     entries, problems = [], []
     for name, form in list(servers.items())[:MAX_SERVERS]:
         try:
@@ -225,9 +225,9 @@ def parse_document(document: Json, path: Path, scope: Scope) -> Parsed:
                 raise ValueError(f"{REFUSED_VARIABLE.format(steering[0])}; put the server into your own file instead")
             entries.append(entry)
         except ValueError as wrong:
-            problems.append(Problem(f"{path}: {one_line(name, 60)}", _first_error(wrong)))
+            problems.append(ConfigProblem(f"{path}: {one_line(name, 60)}", _first_error(wrong)))
     if len(servers) > MAX_SERVERS:
-        problems.append(Problem(str(path), f"it has {len(servers)} servers; the first {MAX_SERVERS} count"))
+        problems.append(ConfigProblem(str(path), f"it has {len(servers)} servers; the first {MAX_SERVERS} count"))
     return Parsed(tuple(entries), tuple(problems))
 
 

@@ -32,7 +32,7 @@ class _Project(BaseModel):
     off: list[str] = []
 
 
-class _Document(BaseModel):
+class _TrustDocument(BaseModel):
     form: Literal[1] = Field(1, alias="schema")
     projects: dict[str, _Project] = {}
 
@@ -50,7 +50,7 @@ class Decisions:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = JsonFile(path, _Document, empty={"schema": 1})
+        self._file = JsonFile(path, _TrustDocument, empty={"schema": 1})
 
     def of(self, digest: str, project: Path) -> Verdict | None:
         """Return the decision about the content with this digest in a project, or None if there is none."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mcp_tools.checks.source import Function, Source, annotation_nodes, parameters
+from mcp_tools.checks.source import CheckedSource, Function, annotation_nodes, parameters
 from mcp_tools.create.interfaces import Test
 from mcp_tools.create.result_part import FUNCTIONS, RESULT, read_part
 from mcp_tools.sandbox.inside.docstring import parse_docstring
@@ -25,7 +25,7 @@ class DocumentedFunction:
     """The public function of a source, with its documentation."""
 
     spec: ToolSpec
-    source: Source
+    source: CheckedSource
     docstring: str
     definition: str
     """Types, signature and docstring, without the body. The examiner sees nothing else."""
@@ -46,7 +46,7 @@ def read_function(source: str, name: str, capabilities: Capabilities) -> Documen
     Returns:
         The function; None if the source has no such function.
     """
-    checked = Source(source, capabilities, name or None)
+    checked = CheckedSource(source, capabilities, name or None)
     entry = checked.entry
     if entry is None:
         return None
@@ -212,7 +212,7 @@ def _annotated(annotation: ast.expr | None) -> str:
     return ""
 
 
-def _types_of(source: Source, entry: Function) -> list[str]:
+def _types_of(source: CheckedSource, entry: Function) -> list[str]:
     """Return the code of all classes and aliases that the function's annotations use, without methods."""
     texts = {name: _without_methods(node) for node in source.tree.body for name in _bound(node)}
     wanted: set[str] = set()

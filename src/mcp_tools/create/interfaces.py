@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from mcp_tools.checks.check import Report
+from mcp_tools.checks.check import CheckReport
 from mcp_tools.create.result_part import part_of, with_call
 from mcp_tools.errors import LibraryError
 from mcp_tools.library.dependencies import Needs
@@ -275,6 +275,6 @@ class Creation:
         return self.outcome.value if self.outcome is not None else None
 
 
-Progress = ToolSpec | Report | Outcome | str
+Progress = ToolSpec | CheckReport | Outcome | str
 """A step of tool creation: the spec, the report of the checks, the outcome of the question's own call, or a message."""
 Notify = Callable[[Progress], None]

@@ -41,7 +41,7 @@ def archived(parcels: Sequence[Parcel], target: str) -> Members:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ExportForm:
     """An export format."""
 
     about: str
@@ -56,9 +56,9 @@ class Form:
 
 
 FORMS = {
-    "zip": Form("an archive with a manifest and hashes, for another alita", archived, "zip", ".zip"),
-    "folder": Form("a folder of .py and .json files, as a library has them", flat, "folder", ""),
-    "skill": Form(
+    "zip": ExportForm("an archive with a manifest and hashes, for another alita", archived, "zip", ".zip"),
+    "folder": ExportForm("a folder of .py and .json files, as a library has them", flat, "folder", ""),
+    "skill": ExportForm(
         "a folder with SKILL.md (Agent Skills), as Claude Code or codex load it",
         skill.files,
         "folder",
@@ -67,7 +67,7 @@ FORMS = {
         example="town-tools",
         name=skill.NAME,
     ),
-    "server": Form(
+    "server": ExportForm(
         "one .py file, which `uv run` starts as an MCP server",
         server_file.files,
         "file",
@@ -76,7 +76,7 @@ FORMS = {
         example="town_tools.py",
         name=server_file.NAME,
     ),
-    "wheel": Form(
+    "wheel": ExportForm(
         "a package that pip or uv installs",
         wheel.files,
         "zip",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from mcp_tools.checks.source import Source
+from mcp_tools.checks.source import CheckedSource
 
 MAX_TOOLS = 1_000
 _MAX_MODULE_CHARS = 1_000_000
@@ -18,7 +18,7 @@ def functions_of(text: str, wanted: str = "") -> list[tuple[str, str]]:
     only one public function is returned whole.
     """
     try:
-        source = Source(text if len(text) <= _MAX_MODULE_CHARS else "")
+        source = CheckedSource(text if len(text) <= _MAX_MODULE_CHARS else "")
         public = [node for node in source.public_functions if node.name != "main"]
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the checks will report the error
         return []
@@ -31,7 +31,7 @@ def functions_of(text: str, wanted: str = "") -> list[tuple[str, str]]:
     return [(name, _part(source, bound, {name, *source.used_by(name)})) for name in chosen]
 
 
-def _part(source: Source, bound: Sequence[tuple[ast.stmt, set[str]]], wanted: set[str]) -> str:
+def _part(source: CheckedSource, bound: Sequence[tuple[ast.stmt, set[str]]], wanted: set[str]) -> str:
     """Return the statements of a module that bind these names."""
     lines = source.text.split("\n")
     parts = []

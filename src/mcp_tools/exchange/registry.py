@@ -12,7 +12,7 @@ import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 
-from mcp_tools.checks.source import Function, Source, parameters
+from mcp_tools.checks.source import CheckedSource, Function, parameters
 from mcp_tools.checks.structure import MAX_SOURCE_BYTES
 from mcp_tools.create.variations import without_parameter
 from mcp_tools.text import one_line
@@ -65,7 +65,7 @@ def repaired(text: str, name: str, about: Mapping[str, str]) -> tuple[str, list[
 
 def _entry(text: str, name: str) -> ast.FunctionDef | None:
     try:
-        tree = Source(text).tree
+        tree = CheckedSource(text).tree
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return next((node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name), None)

@@ -16,7 +16,7 @@ from mcp_tools.errors import LibraryError
 from mcp_tools.library import tool_files
 from mcp_tools.library.folder import PENDING, note_owner, writing
 from mcp_tools.library.meaning import packed, signs, word_vectors
-from mcp_tools.library.ranking import MAX_RANKED, MAX_RANKED_PER_PART, SHOWN_PER_PART, Match, Search
+from mcp_tools.library.ranking import MAX_RANKED, MAX_RANKED_PER_PART, SHOWN_PER_PART, Match, RankedSearch
 from mcp_tools.library.tool_files import Flaw, Stamps
 from mcp_tools.library.vocabulary import (
     acronyms,
@@ -147,7 +147,7 @@ class Index:
         """
         if limit < 1:
             return []
-        search = Search(self._database, self._current_signs())
+        search = RankedSearch(self._database, self._current_signs())
         whole = search.ranked(query, max(MAX_RANKED, limit))
         rows = [[one for one in search.ranked(part, MAX_RANKED_PER_PART) if one.fits] for part in parts_of(query)]
         best, more = (

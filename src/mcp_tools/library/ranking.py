@@ -22,7 +22,7 @@ class Match(NamedTuple):
     """True if the score is high enough, and not far below the best."""
 
 
-class Search:
+class RankedSearch:
     """One search. It caches the rows that it reads, because the parts of a question are searched one by one.
 
     Args:

@@ -19,7 +19,7 @@ from mcp_tools.sandbox.inside.result import MAXIMUM_DEPTH, is_shallow
 from mcp_tools.sandbox.inside.scratch import QUOTA_BYTES, QUOTA_FILES
 from mcp_tools.sandbox.pipes import FrameError, Pipes
 from mcp_tools.sandbox.protocol import Isolation, Job, Limits, Outcome, Problem, ProblemKind, Writable
-from mcp_tools.sandbox.zygote import Ending, Zygote
+from mcp_tools.sandbox.zygote import ChildEnding, Zygote
 from mcp_tools.tool import CallCount, Json
 
 _ENVELOPE_BYTES = 100_000
@@ -201,7 +201,7 @@ class WatchedCall:
     def _exit_problem(self) -> Problem:
         return problem_of_exit(self._gone.result(), self._limits, self._write)
 
-    def _went(self, gone: asyncio.Future[Ending]) -> None:
+    def _went(self, gone: asyncio.Future[ChildEnding]) -> None:
         """Read what is left in the pipes after the child has exited, because another process may hold them open."""
         if not gone.cancelled():
             self._pipes.rest()
@@ -216,7 +216,7 @@ def time_limit_message(kind: ProblemKind, limits: Limits) -> str:
     return f"stopped after {limits.wall_seconds:.1f} s: the time limit of this call"
 
 
-def problem_of_exit(ending: Ending, limits: Limits, write: Sequence[Writable] = ()) -> Problem:
+def problem_of_exit(ending: ChildEnding, limits: Limits, write: Sequence[Writable] = ()) -> Problem:
     """Explain why a process exited without a report. `write` lists the folders that it could write into."""
     if ending.lost:
         return Problem("sandbox", "the sandbox's interpreter ended during the call: try again")

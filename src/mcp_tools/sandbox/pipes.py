@@ -77,7 +77,7 @@ class Inlet:
         return len(chunk)
 
 
-class Output(Inlet):
+class CapturedOutput(Inlet):
     """Captured output. Only its beginning and its end are kept."""
 
     _half = _left_out = 0
@@ -216,7 +216,7 @@ class Pipes:
     ) -> None:
         self.messages = Messages()
         self.frames = Frames(take, broken, largest)
-        self.output, self.errors = Output(changed), Output(changed)
+        self.output, self.errors = CapturedOutput(changed), CapturedOutput(changed)
         self._inlets: tuple[Inlet, ...] = (self.frames, self.output, self.errors)
 
     @property

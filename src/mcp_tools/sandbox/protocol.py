@@ -164,7 +164,7 @@ If it raises an `AlitaError`, the code gets an exception with the same message. 
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class BlockResult:
     """The only value that a block printed, or the value of its last expression."""
 
     said: Json
@@ -182,7 +182,7 @@ class SessionOutcome:
     """The reason why the block did not finish. `line` is relative to the start of the block."""
     value: str = ""
     """The `repr` of the block's last expression if nothing was printed."""
-    result: Result | None = None
+    result: BlockResult | None = None
     """The block's value. None if there is no value or if the block printed several values."""
     stdout: str = ""
     """The printed text. If it exceeds the limit, its middle is omitted."""

@@ -18,8 +18,8 @@ from mcp_tools.sandbox.call import call_counts, decoded, is_problem, problem_of_
 from mcp_tools.sandbox.environment import Environment, GrantError
 from mcp_tools.sandbox.inside.session import CALLS_AT_ONCE, MAX_REQUEST_BYTES
 from mcp_tools.sandbox.pipes import FrameError, Pipes
-from mcp_tools.sandbox.protocol import Host, Limits, Problem, ProblemKind, Result, SessionOutcome, Writable
-from mcp_tools.sandbox.zygote import Ending, Zygote
+from mcp_tools.sandbox.protocol import BlockResult, Host, Limits, Problem, ProblemKind, SessionOutcome, Writable
+from mcp_tools.sandbox.zygote import ChildEnding, Zygote
 from mcp_tools.tool import CallCount, Json
 
 INTERRUPT_SECONDS = 1.0
@@ -149,7 +149,7 @@ class _Block:
         self.begun = False
         self.done = False
         self.value = ""
-        self.data: Result | None = None
+        self.data: BlockResult | None = None
         self.called: tuple[CallCount, ...] = ()
         self.problem: Problem | None = None
         self.error: Exception | None = None
@@ -281,7 +281,7 @@ class _Process:
         self._killed = True
         self._zygote.kill(self._call)
 
-    def _went(self, _: asyncio.Future[Ending]) -> None:
+    def _went(self, _: asyncio.Future[ChildEnding]) -> None:
         if self._block is not None:
             self._pipes.frames.rest()  # the process may have sent a last message
             self._block.settled.set()
@@ -389,12 +389,12 @@ class _Process:
         return replace(found, message=f"{found.message}. The process was ended: its variables are gone")
 
 
-def _result(data: Json) -> Result | None:
+def _result(data: Json) -> BlockResult | None:
     if data is None:
         return None
     if not isinstance(data, dict) or data.keys() != {"said", "plain", "text"} or not isinstance(data["text"], str):
         raise FrameError
-    return Result(data["said"], data["plain"], data["text"])
+    return BlockResult(data["said"], data["plain"], data["text"])
 
 
 def _parse_function(text: str) -> tuple[str, str]:

@@ -77,7 +77,7 @@ def interpreter_command(environment: Environment, *, before: str = "", **setting
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ChildEnding:
     """How a child process ended."""
 
     status: int
@@ -117,7 +117,7 @@ class Zygote:
         self.calls = 0
         self.retired = False
         self._command = command
-        self._waiting: dict[int, asyncio.Future[Ending]] = {}
+        self._waiting: dict[int, asyncio.Future[ChildEnding]] = {}
         self._control: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._errors = -1
@@ -172,12 +172,12 @@ class Zygote:
             await self.end()
             raise
 
-    def send(self, call: int, descriptors: list[int]) -> asyncio.Future[Ending]:
+    def send(self, call: int, descriptors: list[int]) -> asyncio.Future[ChildEnding]:
         """Start a child for a call. The future is done when the child has exited.
 
         The descriptors are the child's ends of its pipes: job, result, stdout, stderr. This process closes them.
         """
-        ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+        ended: asyncio.Future[ChildEnding] = asyncio.get_running_loop().create_future()
         self._waiting[call] = ended
         self.calls += 1
         self._send_command(b"r %d" % call, descriptors)
@@ -279,7 +279,7 @@ class Zygote:
             self._ready.set_result(Ready(**json.loads(rest)))
         elif verb == b"d":
             call, status, milliseconds, over = map(int, rest.split())
-            self._ended(call, Ending(status, milliseconds / 1000, bool(over)))
+            self._ended(call, ChildEnding(status, milliseconds / 1000, bool(over)))
         elif verb == b"c":
             self._resumed.pop(int(rest)).set_result(None)
         elif verb == b"u":
@@ -289,7 +289,7 @@ class Zygote:
         elif verb == b"x":
             self._faulty = True
 
-    def _ended(self, call: int, ending: Ending) -> None:
+    def _ended(self, call: int, ending: ChildEnding) -> None:
         if due := self._due.pop(call, None):
             due.cancel()
         if (ended := self._waiting.pop(call, None)) and not ended.done():
@@ -304,7 +304,7 @@ class Zygote:
         if self._ready and not self._ready.done():
             self._ready.set_exception(ConnectionError("the interpreter ended"))
         for call in list(self._waiting):
-            self._ended(call, Ending(0, lost=True))
+            self._ended(call, ChildEnding(0, lost=True))
 
 
 def _kill_children(pid: int) -> None:

@@ -79,7 +79,7 @@ def definition(
 ReportProgress = Callable[[str], Awaitable[None]]
 
 
-class Agent(Protocol):
+class QuestionAgent(Protocol):
     """Answers questions and creates tools. Both methods raise `AlitaError` for problems that the user can fix."""
 
     async def ask(self, question: str, *, files: Sequence[Path] = (), report: ReportProgress) -> dict[str, Json]:
@@ -260,7 +260,12 @@ class BuiltinTools:
     """Implements the seven built-in tools."""
 
     def __init__(
-        self, catalogue: Catalogue, runner: ToolRunner, agent: Agent | None, limits: ServerLimits, rules: ProposalRules
+        self,
+        catalogue: Catalogue,
+        runner: ToolRunner,
+        agent: QuestionAgent | None,
+        limits: ServerLimits,
+        rules: ProposalRules,
     ) -> None:
         self._reader = CodeReader()
         self._proposals = ToolProposals(catalogue, runner.sandbox, limits, rules, self._reader)

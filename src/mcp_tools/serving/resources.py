@@ -201,7 +201,7 @@ _MAX_ARGUMENT_CHARS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ClientPrompt:
     """A prompt template that a client offers to its user."""
 
     title: str
@@ -214,7 +214,7 @@ class Prompt:
 
 
 PROMPTS = {
-    "make_tool": Prompt(
+    "make_tool": ClientPrompt(
         "Make a tool",
         "Makes a tool for a kind of task, after looking whether there is one.",
         {"task": "What the tool should do."},
@@ -222,7 +222,7 @@ PROMPTS = {
         "does. If none does, think of one concrete question of this kind with all its values, and give it to "
         "create_tool. Then say in one sentence what the tool takes and gives.\n\nThe task:\n{task}",
     ),
-    "find_tool": Prompt(
+    "find_tool": ClientPrompt(
         "Which tool fits?",
         "Finds the tools that fit a task, and says which to use and how.",
         {"task": "What is to be done."},
@@ -230,7 +230,7 @@ PROMPTS = {
         "which one fits best and why, and give the arguments of the call as JSON. If none fits, say so.\n\n"
         "The task:\n{task}",
     ),
-    "explain_tool": Prompt(
+    "explain_tool": ClientPrompt(
         "Explain a tool",
         "Explains what a tool does, how far it can be trusted, and where it fails.",
         {"name": "The tool's name."},
@@ -245,9 +245,9 @@ PROMPTS = {
 class Prompts:
     """Lists the server's prompts and fills them in."""
 
-    def __init__(self, resources: ToolResources, extra: Mapping[str, Prompt] | None = None) -> None:
+    def __init__(self, resources: ToolResources, extra: Mapping[str, ClientPrompt] | None = None) -> None:
         self._resources = resources
-        self.by_name: dict[str, Prompt] = {**PROMPTS, **(extra or {})}
+        self.by_name: dict[str, ClientPrompt] = {**PROMPTS, **(extra or {})}
 
     async def list(self, *_: object) -> dict[str, Json]:
         """Return all prompts."""

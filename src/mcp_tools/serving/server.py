@@ -25,11 +25,11 @@ from pydantic import ValidationError
 
 from mcp_tools.library.library import Library
 from mcp_tools.sandbox.protocol import Sandbox
-from mcp_tools.serving.builtin_tools import Agent, BuiltinTools
+from mcp_tools.serving.builtin_tools import BuiltinTools, QuestionAgent
 from mcp_tools.serving.catalogue import Catalogue, ChangeNotifier
 from mcp_tools.serving.client_call import BuiltinTool, InMemoryMarkers, Markers, ServerLimits
 from mcp_tools.serving.propose_tool import ProposalRules
-from mcp_tools.serving.resources import Completions, Prompt, Prompts, ToolResources
+from mcp_tools.serving.resources import ClientPrompt, Completions, Prompts, ToolResources
 from mcp_tools.serving.served_files import ServedOutputs
 from mcp_tools.serving.tool_calls import AuditLog, ToolCalls, ToolRunner
 
@@ -51,7 +51,7 @@ class Extra:
     """Additional tools, prompts and resources of a server."""
 
     tools: Sequence[BuiltinTool] = ()
-    prompts: Mapping[str, Prompt] = field(default_factory=dict)
+    prompts: Mapping[str, ClientPrompt] = field(default_factory=dict)
     resources: type[ToolResources] = ToolResources
 
 
@@ -77,7 +77,7 @@ def build_server(
     sandbox: Sandbox,
     *,
     offered: str = "all",
-    agent: Agent | None = None,
+    agent: QuestionAgent | None = None,
     audit: AuditLog | None = None,
     limits: ServerLimits | None = None,
     extra: Extra | None = None,

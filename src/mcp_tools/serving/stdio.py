@@ -24,7 +24,7 @@ _ANSWER_SECONDS = 1.0
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")')
 
 
-class StdioTransport(
+class StdioStreams(
     UnreliableObjectReceiveStream[SessionMessage | Exception], UnreliableObjectSendStream[SessionMessage]
 ):
     """Both directions of one connection, usable as the stream pair that the SDK expects."""
@@ -137,7 +137,7 @@ def _id_in(line: bytes) -> int | str | None:
 
 
 @contextlib.asynccontextmanager
-async def stdio(limit: int) -> AsyncIterator[StdioTransport]:
+async def stdio(limit: int) -> AsyncIterator[StdioStreams]:
     """Yield a transport over this process's stdin and stdout.
 
     Inside the block, file descriptor 0 is empty, and anything written to file descriptor 1 goes to stderr.
@@ -157,7 +157,7 @@ async def stdio(limit: int) -> AsyncIterator[StdioTransport]:
         reader.feed_eof()
         end = reading.close
     try:
-        yield StdioTransport(reader, sink, limit)
+        yield StdioStreams(reader, sink, limit)
     finally:
         end()
         with contextlib.suppress(OSError):

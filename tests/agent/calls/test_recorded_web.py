@@ -16,15 +16,15 @@ from agent.events import LeakBlocked, WebSearched
 from agent.store.journal import Journal
 from agent.web.engines.search_engines import Engines
 from agent.web.leak_guard import LeakGuard
-from agent.web.page import Page, Result, WebProblem
+from agent.web.page import Page, SearchHit, WebProblem
 from support.small_web import Pages
 
 URL = "https://a.example/x"
 QUESTION = "Which of the nine painted boats in the harbour of Ulm carries the name of the third ferryman?"
 
 
-def hit(url: str = URL, snippet: str = "") -> Result:
-    return Result(url, "Title", snippet, "pages")
+def hit(url: str = URL, snippet: str = "") -> SearchHit:
+    return SearchHit(url, "Title", snippet, "pages")
 
 
 def opened(

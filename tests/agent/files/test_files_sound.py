@@ -12,7 +12,7 @@ import pytest
 from agent.files.contents import FileProblem
 from agent.files.media import speech
 from agent.files.media.audio import samples
-from agent.files.media.speech import Segment, Speech, Transcript
+from agent.files.media.speech import Segment, Speech, SpeechPart
 from support.contents import Open, named, text_of
 from support.pictures import written
 from support.sounds import FOX, converted, film_of, tone
@@ -78,9 +78,9 @@ def test_sections_are_ten_minutes_and_each_is_heard_alone(
     """Reading the third section does not transcribe the first two."""
     heard: list[int] = []
 
-    def transcribe(sound: object) -> Transcript:
+    def transcribe(sound: object) -> SpeechPart:
         heard.append(len(sound))  # type: ignore[arg-type]
-        return Transcript("test", [Segment(1, 2, "hello")])
+        return SpeechPart("test", [Segment(1, 2, "hello")])
 
     monkeypatch.setattr("agent.files.media.audio.transcribe", transcribe)
     monkeypatch.setattr("agent.files.media.audio.SECTION_SECONDS", 10.0)

@@ -21,7 +21,7 @@ from agent.configuration.settings_sources import read_settings
 from agent.events import Event, ModelStarting, Note
 from agent.files.contents import FileProblem
 from agent.files.media.audio import samples
-from agent.files.media.speech import Segment, Speech, Transcript, from_settings, transcribe, use
+from agent.files.media.speech import Segment, Speech, SpeechPart, from_settings, transcribe, use
 from agent.files.reading import preview, read
 from agent.models.embedded.weights import Weights
 from agent.models.embedded.weights_files import WeightsFile
@@ -88,7 +88,7 @@ def asked_of(endpoint: Transcriber, **more: str) -> Speech:
     return Speech(engine="api", base_url=endpoint.url, api_key="sk-test-speech-key", **more)
 
 
-def transcribed(sound: numpy.typing.NDArray[numpy.float32], speech: Speech) -> Transcript:
+def transcribed(sound: numpy.typing.NDArray[numpy.float32], speech: Speech) -> SpeechPart:
     use(speech)
     return transcribe(sound)
 

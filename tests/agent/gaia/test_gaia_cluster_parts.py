@@ -17,7 +17,7 @@ from agent.gaia.attempt import Attempt
 from agent.gaia.cluster.connection import private_ray_folder
 from agent.gaia.cluster.coordinator import Coordinator
 from agent.gaia.cluster.file_transfer import Cache, digest_of, read_folder, write_folder
-from agent.gaia.cluster.sharing import Changes, changes, keep, pack, unpack
+from agent.gaia.cluster.sharing import QuestionChanges, changes, keep, pack, unpack
 from agent.learning.gap_records import GapRecord, GapRecords
 from agent.resources import environments_of, open_for
 from agent.store import databases
@@ -227,8 +227,8 @@ def test_a_tool_with_files_that_do_not_fit_is_not_kept(home_settings: Settings) 
     assert open_library(home_settings).list() == []
 
 
-def changes_of(name: str, source: bytes, document: bytes) -> Changes:
-    return Changes({f"tools/{name}.py": source, f"tools/{name}.json": document}, (name,), (), ())
+def changes_of(name: str, source: bytes, document: bytes) -> QuestionChanges:
+    return QuestionChanges({f"tools/{name}.py": source, f"tools/{name}.json": document}, (name,), (), ())
 
 
 async def test_packages_are_built_on_a_node_from_their_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

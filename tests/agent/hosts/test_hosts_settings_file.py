@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agent.errors import SettingsError
 from agent.hosts.clients import find_host
-from agent.hosts.settings_file import Change, edited, planned, read_text, write
+from agent.hosts.settings_file import SettingsChange, edited, planned, read_text, write
 
 ENTRY = {"command": "/opt/alita", "args": ["serve"]}
 CLAUDE = find_host("claude-code")
@@ -178,7 +178,7 @@ def test_a_file_that_is_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> 
         write(change)
     assert path.read_text() == '{"theme": "dark"}'
     with pytest.raises(SettingsError, match="Another program changed"):
-        write(Change(path, None, "{}"))
+        write(SettingsChange(path, None, "{}"))
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import read_settings
 from agent.learning.gap_records import GapRecord, GapRecords
+from agent.learning.planner import kind_of
 from support.openai_server import OpenAIServer, Step
 
 BRIEF = {
@@ -122,3 +123,23 @@ async def test_every_few_steps_a_new_plan_is_made_without_the_old_one(talk):
     assert len(talk.planned) == 2
     assert "compute it" not in json.dumps(talk.planned[1])  # the first plan
     assert json.dumps(talk.decisions[-1]).count("A new plan") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("sales.XLSX", "table"),
+        ("log.jsonl", "table"),
+        ("cells.parquet", "table"),
+        ("mail.eml", "document"),
+        ("notes.txt", "document"),
+        ("drawing.svg", "picture"),
+        ("talk.m4a", "sound or film"),
+        ("all.tar", "archive"),
+        ("sum.py", "program"),
+        ("facts.json", "data file"),
+        ("unknown.xyz", "data file"),
+    ],
+)
+def test_the_first_file_determines_the_kind_of_a_question(name: str, kind: str) -> None:
+    assert kind_of("How many?", [name, "other.pdf"]) == kind

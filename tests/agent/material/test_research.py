@@ -16,7 +16,7 @@ from agent.models.scripted import ScriptedModel
 from agent.small.small import Small
 from agent.store.journal import Journal
 from agent.web.evidence import Evidence
-from agent.web.page import Page, Result, WebProblem
+from agent.web.page import Page, SearchHit, WebProblem
 from support.decisions import Weak, context_with
 from support.small_web import Pages
 
@@ -26,11 +26,11 @@ ALIKE = "Of all lighthouses Grey Point is the best known; at 37 metres it is als
 UNKNOWN = {"json": "unknown"}
 
 
-def page(url: str, text: str, title: str = "Lighthouses") -> tuple[Result, Page]:
-    return Result(url, title, text[:80], "pages"), Page(url, title, text)
+def page(url: str, text: str, title: str = "Lighthouses") -> tuple[SearchHit, Page]:
+    return SearchHit(url, title, text[:80], "pages"), Page(url, title, text)
 
 
-def web_of(*pages: tuple[Result, Page], **more: Any) -> Pages:
+def web_of(*pages: tuple[SearchHit, Page], **more: Any) -> Pages:
     return Pages([result for result, _ in pages], {result.url: found for result, found in pages}, **more)
 
 

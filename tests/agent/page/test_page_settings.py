@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.verbs.doctor import Finding
+from agent.cli.verbs.doctor import DoctorFinding
 from agent.configuration.settings import Settings
 from agent.configuration.settings_sources import KEYS, NOT_FOR_PROJECTS, read_settings
 from agent.page.html import settings_table
@@ -107,8 +107,8 @@ def test_checks_are_shown_without_keys_and_markup(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("OPENAI_API_KEY", "sk-thekeythatnobodyshows1234567890")
     settings = read_settings({})
     found = [
-        Finding("model", False, f"{ATTACK} sk-thekeythatnobodyshows1234567890", ATTACK),
-        Finding("python", True, ""),
+        DoctorFinding("model", False, f"{ATTACK} sk-thekeythatnobodyshows1234567890", ATTACK),
+        DoctorFinding("python", True, ""),
     ]
     shown = checked(settings, lambda _: (found, "Not ready: model."))
     assert "✗ model" in shown

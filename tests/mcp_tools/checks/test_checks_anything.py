@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_tools import checks
-from mcp_tools.checks.check import Report, check
+from mcp_tools.checks.check import CheckReport, check
 
 SOURCES = [path.read_text() for path in sorted(Path(checks.__file__).parent.glob("*.py"))]
 TOOL = '''"""Primes."""
@@ -52,8 +52,8 @@ STATEMENTS = [
 ]
 
 
-def is_report(report: Report) -> bool:
-    return isinstance(report, Report) and all(f.line >= 0 and f.message for f in report.findings)
+def is_report(report: CheckReport) -> bool:
+    return isinstance(report, CheckReport) and all(f.line >= 0 and f.message for f in report.findings)
 
 
 @given(st.text() | st.binary())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_tools.checks.check import RULES, Report, check
+from mcp_tools.checks.check import RULES, CheckReport, check
 from mcp_tools.tool import Capabilities
 
 
@@ -19,7 +19,7 @@ def tool(body: str = "return n * 2", *, head: str = "", signature: str = "n: int
     return f'{head}\ndef double({signature}) -> int:\n    """Return twice a number."""\n{lines}\n{tail}'
 
 
-def rules(report: Report) -> list[str]:
+def rules(report: CheckReport) -> list[str]:
     return sorted({finding.rule for finding in report.findings})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_tools.checks.check import Report
+from mcp_tools.checks.check import CheckReport
 from mcp_tools.create.examiner import ModelExaminer
 from mcp_tools.create.interfaces import Creation, Progress, Proposal
 from mcp_tools.create.prove import prove
@@ -21,12 +21,12 @@ class Memory:
     """Collects the progress of a creation."""
 
     specs: list[ToolSpec] = field(default_factory=list)
-    reports: list[Report] = field(default_factory=list)
+    reports: list[CheckReport] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def __call__(self, progress: Progress) -> None:
-        of_kind: dict[type, list[Any]] = {ToolSpec: self.specs, Report: self.reports, Outcome: self.outcomes}
+        of_kind: dict[type, list[Any]] = {ToolSpec: self.specs, CheckReport: self.reports, Outcome: self.outcomes}
         of_kind.get(type(progress), self.notes).append(progress)
 
 

@@ -488,7 +488,7 @@ KEYS: tuple[tuple[str, str], ...] = (
 )
 
 
-class Command(NamedTuple):
+class CommandEntry(NamedTuple):
     """A slash command."""
 
     name: str
@@ -512,35 +512,35 @@ class Command(NamedTuple):
         return f"/{self.name} {self.argument}".strip()
 
 
-COMMANDS: tuple[Command, ...] = (
-    Command("help", "[COMMAND]", help_, "commands"),
-    Command("exit", "", exit_),
-    Command("new", "", new),
-    Command("clear", "", clear),
-    Command("model", "[NAME]", model, "models"),
-    Command("route", "[RUN]", route, "runs"),
-    Command("tools", "[WORDS or VERB …]", tools, "verbs"),
-    Command("show", "TOOL", show_tool, "tools"),
-    Command("create", "QUESTION", create),
-    Command("wrap", "PATH_OR_PACKAGE QUESTION", wrap),
-    Command("files", "[DIR]", files, "files"),
-    Command("folder", "[DIR [--write]]", folder, "files"),
-    Command("approve", "[MODE]", approve, "modes"),
-    Command("cost", "", cost),
-    Command("trace", "[RUN]", trace, "runs"),
-    Command("sessions", "", sessions),
-    Command("resume", "[SESSION]", resume, "sessions"),
-    Command("continue", "[RUN]", continue_, "runs"),
-    Command("attach", "[FILE]", attach, "files"),
-    Command("copy", "", copy),
-    Command("save", "FILE", save, "files"),
-    Command("export", "[FILE]", export, "files"),
-    Command("retry", "", retry),
-    Command("undo", "", undo),
-    Command("verbose", "", verbose),
-    Command("config", "[NAME [VALUE]]", config),
-    Command("mcp", "", mcp),
-    Command("doctor", "", check),
+COMMANDS: tuple[CommandEntry, ...] = (
+    CommandEntry("help", "[COMMAND]", help_, "commands"),
+    CommandEntry("exit", "", exit_),
+    CommandEntry("new", "", new),
+    CommandEntry("clear", "", clear),
+    CommandEntry("model", "[NAME]", model, "models"),
+    CommandEntry("route", "[RUN]", route, "runs"),
+    CommandEntry("tools", "[WORDS or VERB …]", tools, "verbs"),
+    CommandEntry("show", "TOOL", show_tool, "tools"),
+    CommandEntry("create", "QUESTION", create),
+    CommandEntry("wrap", "PATH_OR_PACKAGE QUESTION", wrap),
+    CommandEntry("files", "[DIR]", files, "files"),
+    CommandEntry("folder", "[DIR [--write]]", folder, "files"),
+    CommandEntry("approve", "[MODE]", approve, "modes"),
+    CommandEntry("cost", "", cost),
+    CommandEntry("trace", "[RUN]", trace, "runs"),
+    CommandEntry("sessions", "", sessions),
+    CommandEntry("resume", "[SESSION]", resume, "sessions"),
+    CommandEntry("continue", "[RUN]", continue_, "runs"),
+    CommandEntry("attach", "[FILE]", attach, "files"),
+    CommandEntry("copy", "", copy),
+    CommandEntry("save", "FILE", save, "files"),
+    CommandEntry("export", "[FILE]", export, "files"),
+    CommandEntry("retry", "", retry),
+    CommandEntry("undo", "", undo),
+    CommandEntry("verbose", "", verbose),
+    CommandEntry("config", "[NAME [VALUE]]", config),
+    CommandEntry("mcp", "", mcp),
+    CommandEntry("doctor", "", check),
 )
 _BY_NAME = {command.name: command for command in COMMANDS}
 _ALIASES = {
@@ -555,7 +555,7 @@ _ALIASES = {
 _COMMAND = re.compile(r"/([A-Za-z]+)(?:\s+(.*))?\s*", re.DOTALL)
 
 
-def find_command(name: str) -> Command:
+def find_command(name: str) -> CommandEntry:
     """Return the command with the given name, which may start with a slash.
 
     Raises:
@@ -568,7 +568,7 @@ def find_command(name: str) -> Command:
     raise UsageError(f"There is no command /{name}.", remedy=f"{hint}/help lists all commands.")
 
 
-def command_of(text: str) -> tuple[Command, str] | None:
+def command_of(text: str) -> tuple[CommandEntry, str] | None:
     """Return an entry's command and argument, or None for a question such as `/etc/hosts says …`.
 
     Raises:

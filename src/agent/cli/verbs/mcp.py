@@ -31,8 +31,8 @@ from mcp_tools.text import count_of, did_you_mean, one_line
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from agent.hosts.clients import Host, ServerCommand
-    from agent.hosts.settings_file import Change
+    from agent.hosts.clients import ClientProgram, ServerCommand
+    from agent.hosts.settings_file import SettingsChange
     from mcp_tools.clients.config_parser import Scope, ServerEntry
     from mcp_tools.clients.trust import ServerStatus
 
@@ -376,7 +376,7 @@ def uninstall(
     return _change(host, planned(host, path, _valid(name), None), f"Removed {name} from {path}.", unchanged)
 
 
-def _change(host: Host, change: Change, changed: str, unchanged: str, **more: Any) -> Result:
+def _change(host: ClientProgram, change: SettingsChange, changed: str, unchanged: str, **more: Any) -> Result:
     backup = write(change) if change.is_needed else None
     kept = f"\nThe old file is kept as {backup}." if backup else ""
     form = {"client": host.name, "path": str(change.path), "changed": change.is_needed}
@@ -397,7 +397,7 @@ def _server(tools: str | None) -> ServerCommand:
     return server_command(None if is_usual else settings.tools_dir, tools=tools)
 
 
-def _host(client: str, scope: Literal["user", "project"]) -> tuple[Host, Path]:
+def _host(client: str, scope: Literal["user", "project"]) -> tuple[ClientProgram, Path]:
     host = find_host(client)
     path = host.path(scope, Path.cwd())
     if scope == "project":

@@ -55,7 +55,7 @@ RunId = Annotated[
 
 
 @app.command("list")
-def list_(limit: options.Limit = 20, as_json: options.AsJson = False) -> Result:
+def list_(limit: options.MaxRows = 20, as_json: options.AsJson = False) -> Result:
     """Lists runs, newest first."""
     with indexed(options.settings()) as (index, warnings):
         return _run_listing(index.newest(limit), "There are no runs yet.", warnings)
@@ -64,7 +64,7 @@ def list_(limit: options.Limit = 20, as_json: options.AsJson = False) -> Result:
 @app.command()
 def search(
     words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="Beginnings of words; all must be found.")],
-    limit: options.Limit = 20,
+    limit: options.MaxRows = 20,
     as_json: options.AsJson = False,
 ) -> Result:
     """Finds runs by words in the question, the answer or the steps, newest first."""
@@ -227,7 +227,7 @@ SessionId = Annotated[
 
 
 @sessions_app.command("list")
-def list_sessions(limit: options.Limit = 20, as_json: options.AsJson = False) -> Result:
+def list_sessions(limit: options.MaxRows = 20, as_json: options.AsJson = False) -> Result:
     """Lists sessions, most recently used first."""
     settings = options.settings()
     found = sessions.list_sessions(settings, limit=limit)
@@ -318,7 +318,7 @@ cache_app = options.App("The answer cache, which answers a question repeated wit
 
 
 @cache_app.command("list")
-def list_cache(limit: options.Limit = 20, as_json: options.AsJson = False) -> Result:
+def list_cache(limit: options.MaxRows = 20, as_json: options.AsJson = False) -> Result:
     """Lists the cached answers, newest first."""
     found = AnswerCache(options.settings()).all()[:limit]
     form = [
@@ -403,7 +403,7 @@ def table_(
     ledger: Annotated[
         Path | None, typer.Argument(metavar="LEDGER", help="Ledger of a benchmark (default: the newest runs).")
     ] = None,
-    limit: options.Limit = 50,
+    limit: options.MaxRows = 50,
     as_json: options.AsJson = False,
 ) -> Result:
     """Shows a row for each run, or for each attempt of a benchmark with what was learned from it."""

@@ -11,7 +11,7 @@ from agent.cli.options import opt
 from agent.cli.output import print_note
 
 if TYPE_CHECKING:
-    from agent.cli.verbs.doctor import Finding
+    from agent.cli.verbs.doctor import DoctorFinding
     from agent.configuration.settings import Settings
 
 app = options.App("Serves a page for your browser.")
@@ -52,7 +52,7 @@ def web(
     def read(**more: object) -> Settings:
         return read_settings({**flags, **more})
 
-    def checked(settings: Settings) -> tuple[list[Finding], str]:
+    def checked(settings: Settings) -> tuple[list[DoctorFinding], str]:
         findings = diagnose(settings)
         return findings, verdict(settings, findings)
 

@@ -53,7 +53,7 @@ _WITHOUT_TEXT = frozenset(
 def open_odt(source: Source, limits: ReadLimits) -> Contents:
     """Read a text document."""
     with open_package(source, limits) as archive:
-        reading = Reading(source, archive)
+        reading = DocumentReading(source, archive)
         body = reading.body("text")
         blocks = list(reading.blocks(body))
         if margins := reading.margins():
@@ -71,7 +71,7 @@ def open_odt(source: Source, limits: ReadLimits) -> Contents:
 def open_odp(source: Source, limits: ReadLimits) -> Contents:
     """Read slides, or the pages of a drawing."""
     with open_package(source, limits) as archive:
-        reading = Reading(source, archive)
+        reading = DocumentReading(source, archive)
         body = reading.body("presentation", "drawing")
         sections, count = list[Section](), 0
         for count, page in enumerate(children(body, "draw:page"), 1):
@@ -91,7 +91,7 @@ def open_odp(source: Source, limits: ReadLimits) -> Contents:
         return TextContents(source.kind, summary, sections, lost=lost, data=reading.drawings.pictures)
 
 
-class Reading:
+class DocumentReading:
     """The state of reading a document."""
 
     def __init__(self, source: Source, archive: ZipFile) -> None:

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 from agent.files.contents import Source
 from agent.files.documents.elements import author_of, children, count_in, get, name_of
-from agent.files.documents.opendocument import Reading
+from agent.files.documents.opendocument import DocumentReading
 from agent.files.tables.rows import column_letters
 
 
@@ -16,7 +16,7 @@ class Spreadsheet:
     """The objects of a spreadsheet."""
 
     def __init__(self, source: Source, archive: ZipFile) -> None:
-        self._reading = Reading(source, archive)
+        self._reading = DocumentReading(source, archive)
         self.rows = list(self._rows(self._reading.body("spreadsheet")))
         """The sheet or cell, the kind and the text of each object."""
         self.described = self._reading.described()

@@ -43,7 +43,7 @@ class Segment(NamedTuple):
     text: str
 
 
-class Transcript(NamedTuple):
+class SpeechPart(NamedTuple):
     """The speech in a part of a sound."""
 
     engine: str
@@ -117,7 +117,7 @@ def weights_of(speech: Speech) -> list[str]:
     return [place for place in (speech.folder, own, f"{caches}/whisper") if place]
 
 
-def transcribe(samples: Samples) -> Transcript:
+def transcribe(samples: Samples) -> SpeechPart:
     """Transcribe a part of a sound.
 
     Args:
@@ -128,10 +128,10 @@ def transcribe(samples: Samples) -> Transcript:
         raise FileProblem("unsupported", "Transcription is switched off (setting `speech`).")
     form = f"{speech.engine} {speech.model} {speech.base_url}"
     told = found_once(form, samples.tobytes(), lambda: _transcribe(samples)._asdict())
-    return Transcript(told["engine"], [Segment(*one) for one in told["segments"]], tuple(told["lost"]))
+    return SpeechPart(told["engine"], [Segment(*one) for one in told["segments"]], tuple(told["lost"]))
 
 
-def _transcribe(samples: Samples) -> Transcript:
+def _transcribe(samples: Samples) -> SpeechPart:
     speech, ask = _engine
     if speech.engine == "api":
         if ask is None:
@@ -139,7 +139,7 @@ def _transcribe(samples: Samples) -> Transcript:
         told = ask({"sound": base64.b64encode(_as_wav(samples)).decode()})
         if problem := told.get("problem"):
             raise FileProblem("unsupported", problem["message"], remedy=problem["remedy"])
-        return Transcript(told["engine"], [Segment(*one) for one in told["segments"]], tuple(told["lost"]))
+        return SpeechPart(told["engine"], [Segment(*one) for one in told["segments"]], tuple(told["lost"]))
     if engine_of(speech) == "openai-whisper":
         return _by_openai_whisper(samples, speech)
     return _by_faster_whisper(samples, speech)
@@ -156,7 +156,7 @@ async def serve(question: dict[str, Any], speech: Speech) -> dict[str, Any]:
         return {"problem": {"message": problem.message, "remedy": problem.remedy}}
 
 
-def _by_faster_whisper(samples: Samples, speech: Speech) -> Transcript:
+def _by_faster_whisper(samples: Samples, speech: Speech) -> SpeechPart:
     """Transcribe with the pinned tiny.en weights, or with those in the folder `speech_model`."""
     folder, name = _weights(speech)
     model = _faster_model(str(folder))
@@ -170,7 +170,7 @@ def _by_faster_whisper(samples: Samples, speech: Speech) -> Transcript:
         doubts.append(piece.avg_logprob)
     unsure = bool(doubts) and sum(doubts) / len(doubts) < _UNSURE_BELOW
     lost = (*((_SMALL,) if name == "tiny.en" and segments else ()), *((_UNSURE,) if unsure else ()))
-    return Transcript(f"faster-whisper {name}", segments, lost)
+    return SpeechPart(f"faster-whisper {name}", segments, lost)
 
 
 def _weights(speech: Speech) -> tuple[Path, str]:
@@ -206,7 +206,7 @@ def _faster_model(folder: str) -> Any:
         raise FileProblem("unsupported", f"The speech model in {folder} cannot be loaded: {error}.") from None
 
 
-def _by_openai_whisper(samples: Samples, speech: Speech) -> Transcript:
+def _by_openai_whisper(samples: Samples, speech: Speech) -> SpeechPart:
     """Transcribe with the model that the setting `speech_model` names, by default `base`."""
     from agent.models.embedded.whisper_weights import WhisperWeights
 
@@ -217,7 +217,7 @@ def _by_openai_whisper(samples: Samples, speech: Speech) -> Transcript:
     model = _openai_model(str(weights.path) if weights.is_own else weights.name, root)
     told: dict[str, Any] = model.transcribe(samples, fp16=False, condition_on_previous_text=False, beam_size=5)
     segments = [Segment(piece["start"], piece["end"], piece["text"].strip()) for piece in told["segments"]]
-    return Transcript(f"openai-whisper {name}", segments)
+    return SpeechPart(f"openai-whisper {name}", segments)
 
 
 @lru_cache(maxsize=1)
@@ -236,7 +236,7 @@ def _openai_model(name: str, root: str | None) -> Any:
         ) from None
 
 
-def _by_endpoint(sound: bytes, speech: Speech) -> Transcript:
+def _by_endpoint(sound: bytes, speech: Speech) -> SpeechPart:
     """Transcribe a WAV file at an endpoint, with `POST /audio/transcriptions`."""
     import httpx2
     import openai
@@ -269,7 +269,7 @@ def _by_endpoint(sound: bytes, speech: Speech) -> Transcript:
         ) from None
     except ValueError as error:
         raise FileProblem("unsupported", f"{endpoint.shown_url} gave an incomplete answer: {error}.") from None
-    return Transcript(f"{endpoint.host} {model}", segments, lost)
+    return SpeechPart(f"{endpoint.host} {model}", segments, lost)
 
 
 def _ask(client: OpenAI, model: str, sound: bytes) -> tuple[list[Segment], tuple[str, ...]]:

@@ -21,7 +21,7 @@ _NUMERIC = re.compile("INT|REAL|FLOA|DOUB|NUM|DEC", re.IGNORECASE)
 _MAX_SQL_CHARS = 1_000
 
 
-class Database(SheetsContents):
+class DatabaseContents(SheetsContents):
     """A database, opened read-only."""
 
     def __init__(self, source: Source, limits: ReadLimits) -> None:

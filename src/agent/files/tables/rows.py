@@ -184,7 +184,7 @@ def _short(value: str) -> str:
     return f'"{before}{plain}{after}"' if before or after else plain
 
 
-class Dialect(NamedTuple):
+class DelimitedDialect(NamedTuple):
     """The form of a delimited text."""
 
     delimiter: str
@@ -194,7 +194,7 @@ class Dialect(NamedTuple):
     """Number of rows above the table, such as `sep=;`, a title or the fields of a report."""
 
 
-def sniff(text: str, kind: str) -> tuple[Dialect, list[list[str]]]:
+def sniff(text: str, kind: str) -> tuple[DelimitedDialect, list[list[str]]]:
     """Detect the dialect from the beginning of a table. Return it with the first rows."""
     if len(text) >= SAMPLE:
         text = text[: text.rfind("\n") + 1] or text
@@ -213,7 +213,7 @@ def sniff(text: str, kind: str) -> tuple[Dialect, list[list[str]]]:
     points = sum(bool(re.fullmatch(r"[+-]?\d+\.\d+", cell)) for cell in cells)
     thousands = sum(bool(re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+", cell)) for cell in commas)
     decimal = "," if len(commas) > max(points, thousands) else "."
-    return Dialect(best, has_header(splits[best][above[best] :]), decimal, above[best]), splits[best]
+    return DelimitedDialect(best, has_header(splits[best][above[best] :]), decimal, above[best]), splits[best]
 
 
 def _split(text: str, delimiter: str) -> list[list[str]]:

@@ -50,7 +50,7 @@ class Call(NamedTuple):
     """Hash of the arguments if the tool itself failed."""
 
 
-class Changes(NamedTuple):
+class QuestionChanges(NamedTuple):
     """Changes made by a question."""
 
     tools: Files
@@ -107,7 +107,7 @@ def unpack(folder: Path, settings: Settings, node_data: Path) -> None:
                 records.copy(values)
 
 
-def changes(settings: Settings, before: Files, run_id: str) -> Changes:
+def changes(settings: Settings, before: Files, run_id: str) -> QuestionChanges:
     """Return what a question changed on its node."""
     library = open_library(settings)
     after = _tool_files(settings.tools_dir)
@@ -122,7 +122,7 @@ def changes(settings: Settings, before: Files, run_id: str) -> Changes:
         with closing(GapRecords(settings)) as records:
             shown = records.shown_in(run_id)
     pairs = {name: content for name, content in after.items() if Path(name).stem in names}
-    return Changes(pairs, tuple(approved), _calls(settings), tuple(shown))
+    return QuestionChanges(pairs, tuple(approved), _calls(settings), tuple(shown))
 
 
 def _tool_files(folder: Path) -> Files:
@@ -148,7 +148,7 @@ def _calls(settings: Settings) -> tuple[Call, ...]:
 
 
 def keep(
-    settings: Settings, sent: Mapping[str, bytes], found: Changes, attempt: Attempt, question: str,
+    settings: Settings, sent: Mapping[str, bytes], found: QuestionChanges, attempt: Attempt, question: str,
     tell: Callable[[str], None],
 ) -> Attempt:  # fmt: skip
     """Apply a question's changes, by the same rules as for questions on one machine.

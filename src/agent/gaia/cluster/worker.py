@@ -28,7 +28,7 @@ from agent.configuration.settings_sources import KEYS, read_settings
 from agent.errors import AlitaError
 from agent.gaia.cluster.coordinator import CoordinatedSlots
 from agent.gaia.cluster.file_transfer import WHOLE, Cache, Files, link_folder, read_folder
-from agent.gaia.cluster.sharing import Changes, changes, unpack
+from agent.gaia.cluster.sharing import QuestionChanges, changes, unpack
 from agent.gaia.configuration import Setup
 from agent.gaia.question_run import AttemptJob, AttemptResult, QuestionRun
 from agent.models.failures import SLOTS
@@ -78,7 +78,7 @@ class Delivery:
     """Files of the run's folder."""
     left_out: tuple[str, ...]
     """Names of files that are too large to send."""
-    changes: Changes
+    changes: QuestionChanges
 
 
 Message = tuple[Literal["event"], events.Event] | tuple[Literal["done"], Delivery] | tuple[Literal["failed"], str]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agent.gaia.report.figures import Counted
 from agent.gaia.report.report import Report
-from agent.traces.page import Item, Page, Section
+from agent.traces.page import Item, PageSection, StaticPage
 from mcp_tools.text import one_line
 
 _LONGEST_CELL = 400
@@ -43,8 +43,8 @@ def as_html(report: Report) -> str:
     runs = f"{report.title.removesuffix('.jsonl').removesuffix('.ledger')}.runs"
     note = f"The steps of a run: ALITA_RUNS_DIR={runs} alita traces show RUN"
     facts = [(fact.name, fact.text) for fact in report.facts]
-    sections = [Section("Questions", note, [*map(item_of, report.cells)])]
-    return Page(report.title, facts, sections, report.headline, report.notices, report.tables).as_html()
+    sections = [PageSection("Questions", note, [*map(item_of, report.cells)])]
+    return StaticPage(report.title, facts, sections, report.headline, report.notices, report.tables).as_html()
 
 
 def item_of(cell: Counted) -> Item:

@@ -70,7 +70,7 @@ def one_of(benchmarks: PageBenchmarks, ledger: Path | None, row: object) -> str:
     return without_keys(views.attempt(benchmarks.settings, ledger, cells[int(row)]))
 
 
-class State(NamedTuple):
+class PanelState(NamedTuple):
     """State of a ledger and its benchmark, which changes when there is something new to show."""
 
     size: int = 0
@@ -84,7 +84,7 @@ class State(NamedTuple):
         return self.is_busy or time.time() - self.changed < _RECENT
 
 
-def state_of(benchmarks: PageBenchmarks, ledger: Path | None) -> State:
+def state_of(benchmarks: PageBenchmarks, ledger: Path | None) -> PanelState:
     """Return the state of a ledger and its benchmark."""
     running = benchmarks.of(ledger) if ledger else None
     try:
@@ -92,7 +92,7 @@ def state_of(benchmarks: PageBenchmarks, ledger: Path | None) -> State:
     except OSError:
         kept = None
     size, changed = (kept.st_size, kept.st_mtime) if kept else (0, 0.0)
-    return State(size, changed, running.log.line_count if running else 0, running is not None and running.is_busy)
+    return PanelState(size, changed, running.log.line_count if running else 0, running is not None and running.is_busy)
 
 
 class Panel:
@@ -110,7 +110,7 @@ class Panel:
         self._timer = gr.Timer(_EVERY, active=False)
         self.parts = [self.ledger, self._seen, self.figures, self._stop, self._rows, self._attempt, self._timer]
 
-        async def tick(ledger: Path | None, seen: State | None) -> dict[Any, Any]:
+        async def tick(ledger: Path | None, seen: PanelState | None) -> dict[Any, Any]:
             state = state_of(benchmarks, ledger)
             if state == seen:
                 return {self._timer: gr.skip() if state.may_change else gr.Timer(active=False)}

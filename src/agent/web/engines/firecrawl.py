@@ -13,7 +13,7 @@ from agent.models.failures import retry_after
 from agent.web.engines.services import Service, missing_package
 from agent.web.guard import read_address
 from agent.web.http import Http
-from agent.web.page import Page, Result, Search, WebProblem
+from agent.web.page import Page, SearchEngine, SearchHit, WebProblem
 from agent.web.proxy import proxy_problem
 from agent.web.reading.block_pages import wall_of
 from agent.web.reading.source import number_links
@@ -31,7 +31,7 @@ _DOWN_SECONDS = 30.0  # after a connection problem, no page is requested for thi
 _KINDS = {"application/pdf": "pdf", "text/csv": "csv", "application/json": "json", "text/plain": "txt"}
 
 
-class Firecrawl(Search):
+class Firecrawl(SearchEngine):
     """A search engine and a reader of pages.
 
     Args:
@@ -52,8 +52,8 @@ class Firecrawl(Search):
         self._client: Any = None
         self._down: tuple[WebProblem, float] | None = None  # the connection problem, and when to try again
 
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """See `Search.search`."""
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[SearchHit]:
+        """See `SearchEngine.search`."""
         client = await self._opened()
         found = await self._call(
             lambda: client.search(
@@ -65,7 +65,7 @@ class Firecrawl(Search):
             )
         )
         return [
-            Result(one.url, one.title or "", one.description or "", self.name)
+            SearchHit(one.url, one.title or "", one.description or "", self.name)
             for one in found.web or ()
             if isinstance(getattr(one, "url", None), str)
         ]

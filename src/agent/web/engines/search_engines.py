@@ -22,12 +22,12 @@ from agent.files.media.speech import Speech
 from agent.web.address import is_address
 from agent.web.engines.services import INSTALL
 from agent.web.http import Http
-from agent.web.page import Page, PageReader, Reason, Result, Search, WebProblem
+from agent.web.page import Page, PageReader, Reason, SearchEngine, SearchHit, WebProblem
 from agent.web.reading.reader import WebReader
 from mcp_tools.text import one_line, printable
 
 Tell = Callable[[Event], None]
-AskEngine = Callable[[Search, dict[str, WebProblem]], Awaitable[list[Result]]]
+AskEngine = Callable[[SearchEngine, dict[str, WebProblem]], Awaitable[list[SearchHit]]]
 
 _RESTS: dict[Reason, float] = {
     **dict.fromkeys(("no_key", "bad_key", "quota", "tls"), math.inf),
@@ -66,11 +66,11 @@ class Engines:
         engines: The engines, in the order in which they are asked.
     """
 
-    def __init__(self, engines: Sequence[Search]) -> None:
+    def __init__(self, engines: Sequence[SearchEngine]) -> None:
         self._engines = tuple(engines)
         self._aside: dict[str, tuple[WebProblem, float]] = {}
         """Skipped engines: the problem, and the monotonic time at which they are asked again."""
-        self._found: dict[tuple[str, int, str, str], list[Result]] = {}
+        self._found: dict[tuple[str, int, str, str], list[SearchHit]] = {}
 
     async def search(
         self,
@@ -80,7 +80,7 @@ class Engines:
         limit: int = 8,
         freshness: str = "",
         source: str = "",
-    ) -> list[Result]:
+    ) -> list[SearchHit]:
         """Return the hits of the first engine that finds any; empty if none does.
 
         Args:
@@ -112,7 +112,7 @@ class Engines:
         """Close connections."""
         await close_all(self._engines)
 
-    async def _first(self, engines: Sequence[Search], ask: AskEngine) -> list[Result]:
+    async def _first(self, engines: Sequence[SearchEngine], ask: AskEngine) -> list[SearchHit]:
         problems: dict[str, WebProblem] = {}
         passed_over: set[str] = set()
         for engine in engines:
@@ -147,9 +147,9 @@ class Engines:
         tell: Callable[[WebSearched], None],
         limit: int,
         freshness: str,
-        engine: Search,
+        engine: SearchEngine,
         problems: dict[str, WebProblem],
-    ) -> list[Result]:
+    ) -> list[SearchHit]:
         """Ask one engine. Report an empty result; report and remember a failure."""
         await wait_for_turn(engine.name, _ROWS[engine.name].spacing if engine.name in _ROWS else 0.0)
         began, said = time.monotonic(), "it found nothing"
@@ -166,16 +166,16 @@ class Engines:
         return []
 
 
-async def close_all(opened: Iterable[Search | PageReader]) -> None:
+async def close_all(opened: Iterable[SearchEngine | PageReader]) -> None:
     """Close each, even if closing another one fails."""
     async with AsyncExitStack() as closing:
         for one in opened:
             closing.push_async_callback(one.aclose)
 
 
-def _clean(results: Sequence[Result], limit: int) -> list[Result]:
+def _clean(results: Sequence[SearchHit], limit: int) -> list[SearchHit]:
     """Remove duplicates and hits with an invalid address, and clean the texts."""
-    found: dict[str, Result] = {}
+    found: dict[str, SearchHit] = {}
     for result in results:
         url = printable(result.url).strip()
         if is_address(url) and url not in found:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 from agent import alita_version
 from agent.configuration.engines import ENGINES
 from agent.web.http import Http
-from agent.web.page import Reason, Result, Search, WebProblem
+from agent.web.page import Reason, SearchEngine, SearchHit, WebProblem
 from agent.web.queries import oldest, parse_query
 from agent.web.response import StatusProblem, causes_of
 from mcp_tools.text import one_line
@@ -105,7 +105,7 @@ def missing_package(engine: str) -> WebProblem:
     return WebProblem("no_key", f"the package of {engine} is not installed", remedy=INSTALL)
 
 
-class _Api(Search):
+class _Api(SearchEngine):
     """Base of the engines with a plain HTTP API."""
 
     _url: ClassVar[str]
@@ -124,8 +124,8 @@ class Tavily(_Api):
     _url = "https://api.tavily.com"
     _variable = "TAVILY_API_KEY"
 
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """See `Search.search`."""
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[SearchHit]:
+        """See `SearchEngine.search`."""
         asked = parse_query(query)
         body: dict[str, Any] = {
             "query": (asked.text or asked.site)[:400],  # characters, by its API
@@ -141,7 +141,7 @@ class Tavily(_Api):
         if not isinstance(found, list):
             raise self._service.nonsense("an object without a list of results")
         return [
-            Result(
+            SearchHit(
                 _text_member(one, "url"),
                 _text_member(one, "title"),
                 _text_member(one, "content"),
@@ -173,8 +173,8 @@ class Wikipedia(_Api):
     name = "wikipedia"
     _url = "https://{language}.wikipedia.org"
 
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """See `Search.search`. Freshness means the last edit of an article. A query for another site finds nothing."""
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[SearchHit]:
+        """See `SearchEngine.search`. Freshness means the last edit of an article. Other sites are not searched."""
         asked = parse_query(query)
         if asked.site and not asked.site.endswith("wikipedia.org"):
             return []
@@ -207,7 +207,7 @@ class Wikipedia(_Api):
                 title, snippet = _text_member(one, "title"), unescape(_TAG.sub("", _text_member(one, "snippet")))
                 url = f"{service.url}/wiki/{quote(title.replace(' ', '_'), safe='_(),:;!*@/')}"
                 if since is None or _text_member(one, "timestamp") >= since.isoformat():
-                    results.append(Result(url, title, snippet, self.name))
+                    results.append(SearchHit(url, title, snippet, self.name))
         except (KeyError, TypeError, AttributeError):
             raise service.nonsense("an object without query.search") from None
         return results
@@ -227,8 +227,8 @@ class Arxiv(_Api):
     name = "arxiv"
     _url = "https://export.arxiv.org"
 
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """See `Search.search`. Hits contain all words. A query for another site finds nothing."""
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[SearchHit]:
+        """See `SearchEngine.search`. Hits contain all words. A query for another site finds nothing."""
         asked, since = parse_query(query), oldest(freshness)
         wanted = [*(f'"{phrase}"' for phrase in asked.phrases), *asked.words[:10]]
         if not wanted or (asked.site and not asked.site.endswith("arxiv.org")):
@@ -260,7 +260,7 @@ class Arxiv(_Api):
         return results
 
 
-def _paper(entry: Any) -> Result:
+def _paper(entry: Any) -> SearchHit:
     def text(element: Any, name: str) -> str:
         return " ".join((element.findtext(f"{_ATOM}{name}") or "").split())
 
@@ -268,7 +268,7 @@ def _paper(entry: Any) -> Result:
     authors = [text(author, "name") for author in entry.findall(f"{_ATOM}author")]
     named = ", ".join(authors[:5]) + (" and others" if len(authors) > 5 else "")
     snippet = f"{named}: {text(entry, 'summary')}" if named else text(entry, "summary")
-    return Result(url, text(entry, "title"), snippet, "arxiv", text(entry, "published")[:10])
+    return SearchHit(url, text(entry, "title"), snippet, "arxiv", text(entry, "published")[:10])
 
 
 def _text_member(found: Mapping[str, Any], name: str) -> str:
@@ -301,7 +301,7 @@ _DDGS_ERRORS: tuple[tuple[str, Reason, str], ...] = (
 """Patterns of error texts, each with its reason and message. The first match counts."""
 
 
-class Ddgs(Search):
+class Ddgs(SearchEngine):
     """Asks several public search engines through the package `ddgs`, without a key.
 
     Args:
@@ -329,8 +329,8 @@ class Ddgs(Search):
         self._proxy = proxy
         self._verify: bool | str = certificates or True
 
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
-        """See `Search.search`.
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[SearchHit]:
+        """See `SearchEngine.search`.
 
         Raises:
             WebProblem: No engine answered, or none had hits. An engine that blocks programs looks the same as one that
@@ -338,7 +338,7 @@ class Ddgs(Search):
         """
         return await asyncio.to_thread(self._search, query[:_MAX_DDGS_QUERY_CHARS], max(1, limit), freshness)
 
-    def _search(self, query: str, limit: int, freshness: str) -> list[Result]:
+    def _search(self, query: str, limit: int, freshness: str) -> list[SearchHit]:
         try:
             from ddgs import DDGS
             from ddgs.exceptions import DDGSException
@@ -358,7 +358,7 @@ class Ddgs(Search):
             remedy = f"Try again later, or set {keys}."
             raise WebProblem(reason, message, remedy=remedy) from None
         hits = (
-            Result(_behind_click(one["href"]), one.get("title", ""), one.get("body", ""), self.name) for one in found
+            SearchHit(_behind_click(one["href"]), one.get("title", ""), one.get("body", ""), self.name) for one in found
         )
         return [hit for hit in hits if hit.url]
 

@@ -15,7 +15,7 @@ _SHORT = 0.1  # surrounding text up to this share of a screenful follows the con
 _MAIN_TEXT_ONLY = frozenset({"firecrawl"})  # these readers leave out menus, header and footer
 
 
-class Screen(NamedTuple):
+class PagePart(NamedTuple):
     """A part of a page."""
 
     text: str
@@ -23,7 +23,7 @@ class Screen(NamedTuple):
     """Description of the part: `complete`, `page 1 of 8, page=2 goes on`, `3 lines with 'tea'`."""
 
 
-def screen_of(page: Page, number: int = 1, find: str = "", *, size: int = 6000) -> Screen:
+def screen_of(page: Page, number: int = 1, find: str = "", *, size: int = 6000) -> PagePart:
     """Return a screenful of a page, or the lines with given words.
 
     Text around the content comes last. It starts a new screenful unless it is short.
@@ -50,7 +50,7 @@ def screen_of(page: Page, number: int = 1, find: str = "", *, size: int = 6000) 
         from agent.files.finding import find_words
 
         told = find_words(TextContents("page", "", sections), words, number, None, size, ReadLimits(), _LINKED)
-        return Screen(told["text"], ". ".join(filter(None, (told["where"], told["more"]))).rstrip("."))
+        return PagePart(told["text"], ". ".join(filter(None, (told["where"], told["more"]))).rstrip("."))
     label = "the main text, whole" if around or page.via in _MAIN_TEXT_ONLY else "complete"
     if count > 1 and (number > 1 or len(main) > 1):
         label = f"page {number} of {count}" + (f", page={number + 1} goes on" * (number not in (len(main), count)))
@@ -59,4 +59,4 @@ def screen_of(page: Page, number: int = 1, find: str = "", *, size: int = 6000) 
     elif around:
         holds = f"{len(_LINKED.findall(around))} links, {len(_LINKED.sub('', page.around).split()):,} words"
         label += f"; page {len(main) + 1} shows the text around it ({holds})"
-    return Screen(sections[number - 1].text, label)
+    return PagePart(sections[number - 1].text, label)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from agent.web.browser_process import Connection, driver, launched, serve
+from agent.web.browser_process import ParentConnection, driver, launched, serve
 from agent.web.chromium import ready_chromium
 from agent.web.guard import AddressGuard
 from agent.web.page import WebProblem
@@ -148,7 +148,7 @@ def main() -> None:
     serve(_draw)
 
 
-async def _draw(connection: Connection) -> None:
+async def _draw(connection: ParentConnection) -> None:
     asked = await connection.receive()
     url, seconds = asked["url"], asked["seconds"]
     async with launched(

@@ -115,7 +115,7 @@ def _session(http: Http, loop: asyncio.AbstractEventLoop, base: str) -> requests
     """Return a session for the package that sends every request through our guarded client."""
     import requests
 
-    class Session(requests.Session):  # type: ignore[misc]  # it has no types
+    class TranscriptSession(requests.Session):  # type: ignore[misc]  # it has no types
         """Passes requests to our client."""
 
         def send(self, request: requests.PreparedRequest, **_: Any) -> requests.Response:
@@ -135,6 +135,6 @@ def _session(http: Http, loop: asyncio.AbstractEventLoop, base: str) -> requests
             response.request = request
             return response
 
-    session = Session()
+    session = TranscriptSession()
     session.trust_env = False
     return session

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .result import ResultError, encode
 
 if TYPE_CHECKING:
-    from .imported import Sources
+    from .imported import SourceImporter
 
 Job = dict[str, Any]
 """The host's `Job` as JSON: source, entry, arguments, modules, limits and `what` (`call` or `describe`)."""
@@ -52,9 +52,9 @@ def run(job: Job, allowed: list[str], free_memory: Callable[[], None] = lambda: 
     """
     modules = None
     if job["modules"]:
-        from .imported import Sources
+        from .imported import SourceImporter
 
-        modules = Sources(job["modules"])
+        modules = SourceImporter(job["modules"])
         sys.meta_path.insert(0, modules)
     calls = job.get("calls")
     report = _report(job, allowed, free_memory) if not calls else _reports(job, calls, allowed, free_memory)
@@ -122,7 +122,7 @@ def _load_imports(source: str) -> None:
                 importlib.import_module(name)
 
 
-def _called(modules: Sources | None) -> bytes:
+def _called(modules: SourceImporter | None) -> bytes:
     """Return the call counts of imported tools as a member of the report. Empty if there were no calls."""
     called = modules.take_counts() if modules is not None else None
     return b',"called":' + encode(called) if called else b""

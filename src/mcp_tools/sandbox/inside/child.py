@@ -40,7 +40,7 @@ def live(confinement: Confinement, scratch: str, descriptors: list[int]) -> NoRe
     if job["what"] == "session":
         from . import session
 
-        session.Session(job, allowed, confinement.library).serve()
+        session.SessionState(job, allowed, confinement.library).serve()
     job["loads"] = bool(confinement.untrusted)
     try:
         report = call.run(job, allowed, release_memory_reserve)

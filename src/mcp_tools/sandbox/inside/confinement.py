@@ -47,7 +47,7 @@ def landlock_abi() -> int:
     return max(0, int(version))
 
 
-class Grants:
+class PathGrants:
     """The paths that children may reach, as Landlock rules. They are opened once, so each call only uses descriptors.
 
     Args:
@@ -170,11 +170,11 @@ class Confinement:
         self.begin = os.open(writable[0], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) if writable else -1
         """Descriptor of the calls' working directory. -1 means their scratch folder."""
         self._capped = capped
-        self._grants: Grants | None = None
+        self._grants: PathGrants | None = None
         self._filter: seccomp.Filter | None = None
         if "landlock" in wanted:
             try:
-                self._grants = Grants(readable, devices, writable, expected)
+                self._grants = PathGrants(readable, devices, writable, expected)
                 self.changed = self._grants.changed
             except OSError as error:
                 self.errors["landlock"] = str(error)

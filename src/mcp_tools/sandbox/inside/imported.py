@@ -22,7 +22,7 @@ _JSON = (bool, str, int, float, type(None), dict, *_ARRAYS)
 Kinds = tuple[type, ...]
 
 
-class Sources:
+class SourceImporter:
     """Imports modules from the source code that came with a job."""
 
     def __init__(self, sources: Mapping[str, str]) -> None:

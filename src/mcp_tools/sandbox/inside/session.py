@@ -30,7 +30,7 @@ from typing import Any, NoReturn
 from .call import COMPILE_ERRORS, Failed, Problem, from_exception, from_syntax
 from .confinement import release_memory_reserve
 from .frames import RESULT, frame, make_streams, receive
-from .imported import Sources
+from .imported import SourceImporter
 from .result import ResultError, encode, readable
 
 Message = dict[str, Any]
@@ -46,7 +46,7 @@ _SEVERAL = object()
 _MAX_LINE_CHARS = 500
 
 
-class Session:
+class SessionState:
     """The state that is shared by blocks of code.
 
     Args:
@@ -73,7 +73,7 @@ class Session:
         self._namespace.__dict__["print"] = self._print
         self._printed: list[Any] = []  # the value of each print call in the running block, or `_SEVERAL`
         sys.modules["__main__"] = self._namespace
-        self._sources = Sources(self._modules)
+        self._sources = SourceImporter(self._modules)
         sys.meta_path.insert(0, self._sources)
 
     def serve(self) -> NoReturn:

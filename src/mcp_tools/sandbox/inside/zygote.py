@@ -57,7 +57,7 @@ class _Child:
         self.paused = False
 
 
-class Zygote:
+class ZygoteLoop:
     """The main loop of the warm interpreter. The host's `interpreter_command` documents the settings."""
 
     def __init__(self, control: socket.socket, settings: dict[str, Any]) -> None:
@@ -309,7 +309,7 @@ def main() -> NoReturn:
     settings = json.loads(sys.argv[1])
     sys.argv = [""]
     os.umask(0o022)
-    zygote = Zygote(control, settings)
+    zygote = ZygoteLoop(control, settings)
     zygote.prepare(settings["packages"])
     zygote.load(settings["preload"])
     zygote.serve()

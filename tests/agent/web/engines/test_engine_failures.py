@@ -12,7 +12,7 @@ import pytest
 from agent.web.engines.firecrawl import Firecrawl
 from agent.web.engines.services import Arxiv, Ddgs, Tavily, Wikipedia
 from agent.web.http import Http
-from agent.web.page import Search, WebProblem
+from agent.web.page import SearchEngine, WebProblem
 from support.certificates import tls_server
 from support.json_server import JsonServer, Reply
 
@@ -31,7 +31,7 @@ def server() -> Iterator[JsonServer]:
         yield server
 
 
-async def problem_of(engine: Search) -> WebProblem:
+async def problem_of(engine: SearchEngine) -> WebProblem:
     """What a search ends with."""
     try:
         with pytest.raises(WebProblem) as caught:
@@ -124,7 +124,7 @@ async def test_an_answer_that_breaks_off(client: Http, server: JsonServer, name:
     [(Firecrawl(Http(), key="k"), "firecrawl.v2.client_async"), (Ddgs(), "ddgs"), (None, "lxml")],
 )
 async def test_a_package_that_is_not_there(
-    client: Http, server: JsonServer, monkeypatch: pytest.MonkeyPatch, engine: Search | None, package: str
+    client: Http, server: JsonServer, monkeypatch: pytest.MonkeyPatch, engine: SearchEngine | None, package: str
 ) -> None:
     """An engine of an extra that was not installed says how to install it."""
     monkeypatch.setitem(sys.modules, package, None)

@@ -9,7 +9,7 @@ import pytest
 
 from agent.web.engines.services import Arxiv, Tavily, Wikipedia
 from agent.web.http import Http
-from agent.web.page import Result, WebProblem
+from agent.web.page import SearchHit, WebProblem
 from support.json_server import JsonServer, Reply
 
 _FEED = """<?xml version="1.0" encoding="UTF-8"?>
@@ -50,8 +50,8 @@ async def test_tavily(client: Http, server: JsonServer) -> None:
     engine = Tavily(client, server.url, key="tvly-key")
     hits = await engine.search("elbe site:a.example", limit=50, freshness="week")
     assert hits == [
-        Result("https://a.example/", "Elbe", "1,094 km", "tavily"),
-        Result("https://b.example/", "News", "x", "tavily", "2026-11-03"),
+        SearchHit("https://a.example/", "Elbe", "1,094 km", "tavily"),
+        SearchHit("https://b.example/", "News", "x", "tavily", "2026-11-03"),
     ]
     [asked] = server.requests
     assert (asked.method, asked.path, asked.headers["authorization"]) == ("POST", "/search", "Bearer tvly-key")
@@ -113,7 +113,7 @@ async def test_wikipedia(client: Http, server: JsonServer) -> None:
     hits = await engine.search("elbe river", limit=3)
     fresh = await engine.search("elbe river", freshness="week")
     elsewhere = await engine.search("elbe site:rivers.example")
-    assert hits[0] == Result(
+    assert hits[0] == SearchHit(
         f"{server.url}/wiki/Elbe_(river)_%26_Moldau%3F", "Elbe (river) & Moldau?", "The Elbe & its <b> arm", "wikipedia"
     )
     assert [hit.title for hit in hits] == ["Elbe (river) & Moldau?", "Old"]
@@ -142,7 +142,7 @@ async def test_arxiv(client: Http, server: JsonServer) -> None:
     engine = Arxiv(client, server.url)
     hits = await engine.search('the "deep rivers" of plains AND (x) -lakes', limit=4, freshness="month")
     assert hits == [
-        Result(
+        SearchHit(
             "https://arxiv.org/abs/2401.01234v2",
             "Rivers in the Plain",
             "Author 0, Author 1, Author 2, Author 3, Author 4 and others: We measure rivers.",

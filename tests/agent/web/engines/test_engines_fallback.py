@@ -10,21 +10,21 @@ import pytest
 
 from agent.events import Event, WebSearched
 from agent.web.engines.search_engines import Engines
-from agent.web.page import Reason, Result, WebProblem
+from agent.web.page import Reason, SearchHit, WebProblem
 
-HIT = Result("https://rivers.example/elbe", "The Elbe", "1,094 km", "")
+HIT = SearchHit("https://rivers.example/elbe", "The Elbe", "1,094 km", "")
 
 
 class Scripted:
     """An engine that does what it is told: hits, or a problem, one for each search; the last one stays."""
 
-    def __init__(self, name: str, *does: list[Result] | WebProblem | Callable[[], list[Result]]) -> None:
+    def __init__(self, name: str, *does: list[SearchHit] | WebProblem | Callable[[], list[SearchHit]]) -> None:
         self.name = name
         self.does = list(does)
         self.asked: list[str] = []
         self.closed = False
 
-    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[Result]:
+    async def search(self, query: str, *, limit: int = 8, freshness: str = "") -> list[SearchHit]:
         self.asked.append(query)
         await asyncio.sleep(0.01)
         does = self.does.pop(0) if len(self.does) > 1 else self.does[0]
@@ -139,16 +139,16 @@ async def test_all_failed() -> None:
 async def test_hits_are_cleaned() -> None:
     """Addresses that cannot be read are left out, each is there once, and text can be printed."""
     hits = [
-        Result("javascript:alert(1)", "a", "", "one"),
-        Result("https://", "b", "", "one"),
-        Result("http://[broken", "c", "", "one"),
-        Result("", "d", "", "one"),
-        Result(" https://a.example/1\x1b[31m ", "red\x1b[31m\nline", "x" * 9000, "one"),
-        Result("https://a.example/1", "again", "", "one"),
-        Result("https://a.example/2", "", "", "one"),
-        Result("file:///pages/a.txt", "a file", "", "one"),
-        Result("https://a.example/3", "three", "", "one"),
-        Result("https://a.example/4", "too many", "", "one"),
+        SearchHit("javascript:alert(1)", "a", "", "one"),
+        SearchHit("https://", "b", "", "one"),
+        SearchHit("http://[broken", "c", "", "one"),
+        SearchHit("", "d", "", "one"),
+        SearchHit(" https://a.example/1\x1b[31m ", "red\x1b[31m\nline", "x" * 9000, "one"),
+        SearchHit("https://a.example/1", "again", "", "one"),
+        SearchHit("https://a.example/2", "", "", "one"),
+        SearchHit("file:///pages/a.txt", "a file", "", "one"),
+        SearchHit("https://a.example/3", "three", "", "one"),
+        SearchHit("https://a.example/4", "too many", "", "one"),
     ]
     found = await Engines([Scripted("one", hits)]).search("q", limit=3)
     assert [(hit.url, hit.title) for hit in found] == [

@@ -97,7 +97,7 @@ def test_doctor(tmp_path: Path) -> None:
 
 
 NEW_ENGINE = """
-from agent.web.page import Result
+from agent.web.page import SearchHit
 
 class Lighthouse:
     name = "lighthouse"
@@ -106,7 +106,7 @@ class Lighthouse:
         self.key = key
 
     async def search(self, query, *, limit=8, freshness=""):
-        return [Result("https://a.example/", query, self.key, self.name)]
+        return [SearchHit("https://a.example/", query, self.key, self.name)]
 
     async def aclose(self):
         pass

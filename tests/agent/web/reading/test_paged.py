@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from agent.web.page import Page, WebProblem
-from agent.web.reading.paged import Screen, screen_of
+from agent.web.reading.paged import PagePart, screen_of
 
 TEXT = "# Bridges\n\n" + "\n\n".join(
     f"## Part {n}\n\nThe bridge of place {n} is {n * 11} m long. " + "Words. " * 40 for n in range(1, 31)
@@ -13,9 +13,9 @@ TEXT = "# Bridges\n\n" + "\n\n".join(
 PAGE = Page("https://e.org/a", "Bridges", TEXT, links=("https://e.org/b", "https://e.org/c"))
 
 
-def screens(page: Page, size: int) -> list[Screen]:
+def screens(page: Page, size: int) -> list[PagePart]:
     """All of a page."""
-    found: list[Screen] = []
+    found: list[PagePart] = []
     with contextlib.suppress(WebProblem):
         while True:
             found.append(screen_of(page, len(found) + 1, size=size))

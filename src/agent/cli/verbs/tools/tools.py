@@ -155,7 +155,7 @@ def _takes(schema: dict[str, Json]) -> str:
 @app.command()
 def search(
     query: Annotated[list[str], typer.Argument(metavar="WORDS", help="What the tool should do.")],
-    limit: options.Limit = 5,
+    limit: options.MaxRows = 5,
     tools_dir: options.ToolsDir = None,
     as_json: options.AsJson = False,
 ) -> Result:
