@@ -85,7 +85,7 @@ class Answer:
     sources: tuple[Citation, ...] = ()
     """Web sources of the answer."""
     set_apart: tuple[str, ...] = ()
-    """Sentences about instructions in foreign text that were ignored and actions that were refused."""
+    """Sentences about instructions in untrusted text that were ignored and actions that were refused."""
 
     quality: dict[str, Any] = field(default_factory=dict)
     """Basis and certainty of the answer (see `agent.answering.quality`); empty if it was not judged."""

@@ -157,7 +157,7 @@ class Strategy(Protocol):
         return []
 
     async def is_wanted(self, action: str, wanted: str, context: Context) -> bool:
-        """Return True if the user's own words ask for an action that foreign text may have suggested."""
+        """Return True if the user's own words ask for an action that untrusted text may have suggested."""
         return False
 
     def doubt(self, text: str, why: str) -> list[Reply]:

@@ -266,7 +266,7 @@ class InstructionFound(Event):
 
 @dataclass(frozen=True, slots=True)
 class ActionRefused(Event):
-    """An action was refused because only foreign text asks for it, or because it would send private data away."""
+    """An action was refused because only untrusted text asks for it, or because it would send private data away."""
 
     action: str
     """The action in short, such as `browse https://…`."""

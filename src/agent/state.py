@@ -98,7 +98,7 @@ class Step(TypedDict):
     result: NotRequired[str]
     """The finding without the call that it begins with."""
     note: NotRequired[str]
-    """alita's note about the finding, which is shown with it. It contains no foreign text."""
+    """alita's note about the finding, which is shown with it. It contains no untrusted text."""
     call: NotRequired[str]
     """Id of the model's function call that asked for the step."""
     ending: Ending

@@ -1,4 +1,4 @@
-"""Finds doubtful requests to hosts, which foreign text may have asked for or which may send private data away."""
+"""Finds doubtful requests to hosts, which untrusted text may have asked for or which may send private data away."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OF_CLIENTS = re.compile(
 
 
 def doubts_of(state: State, context: Context, *, programs: bool = True) -> Callable[[HostRequest], bool]:
-    """Return a check that is True if foreign text may have asked for a request, or it may send private data away."""
+    """Return a check that is True if untrusted text may have asked for a request, or it may send private data away."""
 
     def doubts(request: HostRequest) -> bool:
         origins, text = origins_of(state, context), context.python.text

@@ -40,7 +40,7 @@ class HostToReach:
     is_doubtful: bool = False
     """True if nobody approved the tool. Neither `auto` nor a rule can then allow the request."""
     is_foreign: bool = False
-    """True if foreign text may have asked for the request. Neither `auto` nor a rule with `*` can then allow it."""
+    """True if untrusted text may have asked for the request. Neither `auto` nor a rule with `*` can then allow it."""
     is_new: bool = False
     """True until the user approves the tool. No rule gives a new tool a key."""
     imports: tuple[str, ...] = field(default=(), compare=False)

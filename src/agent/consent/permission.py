@@ -68,7 +68,7 @@ def words_of_user(state: State) -> str:
 
 
 async def is_asked_for(action: str, wanted: str, context: Context) -> bool:
-    """Ask the coordinator's model whether the user's words ask for an action. The model sees no foreign text."""
+    """Ask the coordinator's model whether the user's words ask for an action. The model sees no untrusted text."""
     shown = data_block("the action", action[:_MAX_ACTION_CHARS])
     messages = load_prompt("agent", "wanted").render(question=wanted[:_MAX_USER_CHARS], action=shown)
     try:

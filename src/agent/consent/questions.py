@@ -41,7 +41,7 @@ class CallProposal:
     definition: str = ""
     """The server's current description of the tool, if it has changed."""
     is_doubtful: bool = False
-    """True if foreign text may have asked for it. If there is no user to ask, it is refused."""
+    """True if untrusted text may have asked for it. If there is no user to ask, it is refused."""
     tool: str = ""
     """Name of the external tool, if the user may allow it permanently."""
     paths: tuple[str, ...] = ()

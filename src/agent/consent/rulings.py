@@ -39,7 +39,7 @@ class Verdict:
 
     ruling: Ruling = "fine"
     why: str = ""
-    """The reason for the model and the user. It contains no foreign text."""
+    """The reason for the model and the user. It contains no untrusted text."""
     may_be_permanent: bool = False
     """True if the user may allow such calls permanently."""
     paths: tuple[str, ...] = ()

@@ -77,13 +77,13 @@ class Origins:
 
     @cached_property
     def _foreign(self) -> str:
-        """Foreign text without the addresses in `links`, which may be opened anyway."""
+        """Untrusted text without the addresses in `links`, which may be opened anyway."""
         text = "\n".join((*self.foreign, *self.described))
         return _ADDRESS.sub(lambda found: " " if canonical(found[0].rstrip(_END)) in self.links else found[0], text)
 
     @cached_property
     def _mentioned(self) -> str:
-        """Foreign text as written, with spelled-out dots removed, and decoded, to find hidden host names."""
+        """Untrusted text as written, with spelled-out dots removed, and decoded, to find hidden host names."""
         forms = (self._foreign, _WRITTEN_OUT.sub("", self._foreign), *decodings(self._foreign, slow=False))
         return "\n".join(map(normalized, forms))
 
@@ -260,7 +260,7 @@ class Origins:
         return bool(host := host_of(url)) and host in named
 
     def is_worded_by_others(self, task: str, new: int = 0) -> bool:
-        """Return True if the task repeats a run of words from foreign text that the user did not write.
+        """Return True if the task repeats a run of words from untrusted text that the user did not write.
 
         Args:
             task: The task of a browser.
@@ -279,7 +279,7 @@ class Origins:
         return False
 
     def mentions_site(self, url: str) -> bool:
-        """Return True if foreign text names the address's site in any spelling."""
+        """Return True if untrusted text names the address's site in any spelling."""
         site = source_of(url)
         name = normalized(site)
         if site and site in self._foreign.casefold():
@@ -287,19 +287,19 @@ class Origins:
         return len(name) >= DISTINCTIVE_CHARS and name in self._mentioned
 
     def is_in_foreign_text(self, text: str) -> bool:
-        """Return True if foreign text contains this text and it is long enough to be distinctive."""
+        """Return True if untrusted text contains this text and it is long enough to be distinctive."""
         plain = normalized(text)
         return len(plain) > (2 if plain.isdigit() else 3) and plain in self._foreign_only
 
     def has_request_of(self, address: str) -> bool:
-        """Return True if foreign text contains this address's path and query, since such a request may have effects."""
+        """Return True if untrusted text contains this address's path and query, since such a request may act."""
         path, asks, query = address.partition("/")[2].partition("?")
         plain = normalized(path + query)
         return bool(asks) and len(plain) >= DISTINCTIVE_CHARS and plain in self._mentioned
 
     @cached_property
     def foreign_addresses(self) -> tuple[str, ...]:
-        """Addresses of pages that are written out in foreign text."""
+        """Addresses of pages that are written out in untrusted text."""
         told = map(canonical, _addresses(self._foreign))
         return tuple(address for address in told if "/" in address or "?" in address)
 

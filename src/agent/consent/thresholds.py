@@ -8,9 +8,9 @@ HIDDEN_SNIPPET_CHARS = 10
 PASSAGE_CHARS = 48
 """The same for a search query, which may contain a title from a private file but no whole sentence."""
 WORDING_CHARS = 12
-"""A browser task that shares words of this many characters with foreign text repeats its wording: "delete account"."""
+"""A browser task that shares words of this many characters with untrusted text repeats it: "delete account"."""
 ORDER_WORDS = 4
-"""A harmless task with this many new words from foreign text repeats an order. Fewer words are a label: "Opening
+"""A harmless task with this many new words from untrusted text repeats an order. Fewer words are a label: "Opening
 hours"."""
 DISTINCTIVE_CHARS = 8
 """A host name or query this long does not occur in other text by chance: "rivers.example"."""

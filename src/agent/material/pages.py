@@ -41,7 +41,7 @@ class ShownPage:
     """The part of a page that a step shows."""
 
     finding: str
-    """Foreign text with its location, for a data block."""
+    """Untrusted text with its location, for a data block."""
     note: str
     """alita's own text, without words from the page."""
     text: str
