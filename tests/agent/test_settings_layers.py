@@ -163,6 +163,7 @@ def test_an_endpoint_from_dotenv_gets_no_key_from_elsewhere(place):
         ({"ALITA_MAX_STEPS": "many"}, "max_steps cannot be 'many' .variable ALITA_MAX_STEPS.: .*whole number"),
         ({"ALITA_MAX_COST": "nan"}, "max_cost"),
         ({"ALITA_ISOLATION": "some"}, "'bubblewrap', 'sandlock' or 'none'"),
+        ({"OPENAI_BASE_URL": "http://me:pw@a.example/v1?key=abc"}, "base_url cannot be 'http://a.example/v1[?]…'"),
         ({"OPENAI_BASE_URL": "nonsense"}, "base_url cannot be 'nonsense'.*https://"),
         ({"ALITA_BROWSER_HOSTS": "shop.example, https://a.example/"}, "https://a.example/ is not a host.*shop.example"),
         ({"ALITA_MAX_STEP": "3"}, "ALITA_MAX_STEP is not a setting"),

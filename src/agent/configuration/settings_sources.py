@@ -42,6 +42,7 @@ _WORDS = {
     **dict.fromkeys(("bool_parsing", "bool_type"), "write true or false"),
 }
 _USERINFO = re.compile(r"//[^/]*@")
+_QUERY = re.compile(r"(//[^?\s'\"]*\?)[^\s'\"]+")
 KEYS = tuple(name for name, field in Settings.model_fields.items() if SecretStr in get_args(field.annotation))
 _FOLDERS = tuple(name for name in Settings.model_fields if name.endswith(("_dir", "gaps_file")) and name != "tools_dir")
 NOT_FOR_PROJECTS: dict[str, str] = {
@@ -216,12 +217,17 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
     name, origin = parts[0], parts[0]
     if name == "models":
         name, origin = ".".join(parts), ".".join(parts[:2])
-    value = "the given key" if name in KEYS or parts[-1] == "key" else _USERINFO.sub("//", repr(problem["input"]))
+    value = "the given key" if name in KEYS or parts[-1] == "key" else _without_secrets(problem["input"])
     allowed = _WORDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
     return SettingsError(
         f"{name} cannot be {value} ({sources.get(origin, 'default')}): {allowed[:1].lower()}{allowed[1:]}.",
         remedy="`alita config show` prints every setting and its source.",
     )
+
+
+def _without_secrets(value: object) -> str:
+    """Return the value for a message. A URL may hold a password or a key."""
+    return _QUERY.sub(r"\1…", _USERINFO.sub("//", repr(value)))
 
 
 def _file_layer(path: Path) -> Layer:

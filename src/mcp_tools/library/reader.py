@@ -25,7 +25,7 @@ from mcp_tools.library.approvals import (
 from mcp_tools.library.calls import Calls, CallsFile, Stats
 from mcp_tools.library.index import CurrentIndex
 from mcp_tools.library.tool_files import Flaw, valid_name
-from mcp_tools.text import did_you_mean
+from mcp_tools.text import did_you_mean, one_line
 from mcp_tools.tool import Status, Tool
 
 Trust = Literal["draft", "verified", "trusted", "quarantined"]
@@ -197,7 +197,10 @@ class LibraryReader:
     def withheld(self) -> AllWithheld:
         """Return all tools that are not served, sorted by name, with the reason and the remedy."""
         found = self.approvals.read()
-        all_withheld = {flaw.name: Withheld(flaw.name, flaw.message, flaw.remedy) for flaw in self.flaws()}
+        all_withheld = {
+            flaw.name: Withheld(one_line(flaw.name), one_line(flaw.message, 500), one_line(flaw.remedy, 500))
+            for flaw in self.flaws()
+        }
         for name in self._names():
             stored = self._lookup(name)
             if isinstance(stored, Flaw):  # edited since it was indexed

@@ -99,6 +99,8 @@ class WatchedCall:
                 self._zygote.kill(self._number)
             await self._stop_carrying()
             self._pipes.close()
+            if self._write:  # the folder may be read or given to another call next
+                await asyncio.wait([self._gone])
         if self._error is not None:
             raise self._error
         trusted = not (self._gone.done() and self._gone.result().lost) and not self._forged

@@ -179,11 +179,16 @@ class AccessCheck:
             application = await self._health.answer()
         elif (refusal := host_refusal(headers, self._listen)) is not None:
             application = refusal
-        elif origin is not None and not (
-            (found := _ORIGIN.fullmatch(origin)) and _host_name(found[1]) in self._listen.host_names
-        ):
+        elif origin is not None and not self._may_use(origin, headers["host"]):
             application = PlainTextResponse("this origin may not use the server\n", 403)
         await application(scope, receive, send)
+
+    def _may_use(self, origin: str, host: str) -> bool:
+        """Return True for pages at the server's names. Without a token, their port must be the server's as well."""
+        found = _ORIGIN.fullmatch(origin)
+        if not found or _host_name(found[1]) not in self._listen.host_names:
+            return False
+        return bool(self._listen.token) or found[1].lower() == host.lower()
 
     async def _check_token(self, scope: Scope, receive: Receive, send: Send) -> None:
         from starlette.datastructures import Headers

@@ -49,10 +49,11 @@ class Served:
 
 
 @contextlib.asynccontextmanager
-async def served(desk: Desk) -> AsyncIterator[Served]:
+async def served(desk: Desk, token: str = TOKEN) -> AsyncIterator[Served]:
     desk.has(tool())
     told: asyncio.Queue[str] = asyncio.Queue()
-    listen = listen_options("127.0.0.1:0", token=TOKEN, token_file=None, no_token=False, host_names=("alita.example",))
+    names = ("alita.example",)
+    listen = listen_options("127.0.0.1:0", token=token, token_file=None, no_token=not token, host_names=names)
     task = asyncio.create_task(serve_http(desk.server(), listen, report=told.put_nowait))
     try:
         yield Served((await told.get()).split()[-1])
@@ -108,6 +109,14 @@ async def test_only_pages_of_the_server_are_let_in(desk: Desk) -> None:
             for origin in ORIGINS
         }
     assert {origin: "403" not in line for origin, line in got.items()} == ORIGINS
+
+
+async def test_without_a_token_only_pages_at_the_port_of_the_server_are_let_in(desk: Desk) -> None:
+    async with served(desk, token="") as server:
+        host = f"Host: localhost:{server.port}"
+        assert "403" not in await server.says(host, f"Origin: http://localhost:{server.port}")
+        assert "403" in await server.says(host, "Origin: http://localhost:3000")
+        assert "403" in await server.says(host, "Origin: http://localhost")
 
 
 @pytest.mark.parametrize(

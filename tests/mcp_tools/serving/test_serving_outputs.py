@@ -77,6 +77,20 @@ async def test_odd_names_and_deep_folders_spoil_no_later_call(desk: Desk, tmp_pa
     assert (again.structured_content or {})["stdout"] == "[]\n"
 
 
+async def test_a_call_that_outlives_its_result_reaches_no_later_call(desk: Desk, tmp_path: Path) -> None:
+    lingers = "import os, threading, time\n"
+    lingers += "def write():\n    while True:\n        open('left', 'w').write('x')\n"
+    lingers += "def f() -> int:\n    os._exit = lambda status: time.sleep(9)\n"
+    lingers += "    threading.Thread(target=write, daemon=True).start()\n    return 1\n"
+    async with desk.client("legacy", outputs=ServedOutputs(tmp_path / "served")) as client:
+        for _ in range(5):
+            await client.call_tool("run_code", {"source": lingers, "arguments": {}, "writes_files": True})
+            again = await client.call_tool(
+                "run_code", {"source": "import os; print(os.listdir())", "writes_files": True}
+            )
+            assert (again.structured_content or {})["stdout"] == "[]\n"
+
+
 async def test_a_package_that_nobody_allowed_is_refused(desk: Desk) -> None:
     async with desk.client("legacy") as client:
         result = await client.call_tool("run_code", {"source": "import sympy", "packages": ["sympy"]})
