@@ -1,5 +1,7 @@
 """Which layer of settings wins, what an untrusted file may not set, and what a bad value gets."""
 
+import re
+
 import pytest
 
 from agent.configuration.project_choice import ProjectChoice, require_allowed
@@ -181,6 +183,29 @@ def test_an_unknown_key_names_the_file_and_the_nearest_setting(place):
         place.read()
     assert "config.toml" in caught.value.message
     assert caught.value.remedy == "Did you mean max_steps?"
+
+
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        ("shoe_size = 3", "Remove it from {file}."),
+        ('colour = "never"', "It is not a setting but an option: --color never (or set NO_COLOR=1)"),
+        ('max_steps = "many"', "Correct it in {file}."),
+    ],
+    ids=["unknown", "option", "value"],
+)
+def test_an_error_in_a_file_has_a_remedy_that_works(place, line, remedy):
+    """`alita config show` would fail in the same way."""
+    place.user(line)
+    with pytest.raises(SettingsError) as caught:
+        place.read()
+    assert caught.value.remedy == remedy.format(file=re.search(r"/\S*config.toml", caught.value.message).group())
+
+
+def test_an_invalid_variable_can_be_unset(place):
+    with pytest.raises(SettingsError) as caught:
+        place.read(ALITA_MAX_STEPS="many")
+    assert caught.value.remedy == "Change it, or run: unset ALITA_MAX_STEPS"
 
 
 @pytest.mark.parametrize(

@@ -188,11 +188,15 @@ def plain_misuse(name: str, arguments: Sequence[str]) -> Iterator[None]:
         raise KeyboardInterrupt from None
     except TyperException as misuse:
         context: Any = getattr(misuse, "ctx", None)
-        said, path = misuse.format_message(), context.command_path if context else name
+        said, path = misuse.format_message(), (context.command_path if context else "") or name
         if context and said == context.get_help():
             print(said, file=sys.stderr)
             sys.exit(exits.BAD_USAGE)
-        raise UsageError(_plainer(said, arguments), remedy=f"{path} --help") from None
+        near = getattr(misuse, "possibilities", None)  # options with similar names, the most similar first
+        said, hint = (str(misuse), f"Did you mean {near[0]}? ") if near else (_plainer(said, arguments), "")
+        raise UsageError(
+            said if said.endswith((".", "?")) else f"{said}.", remedy=f"{hint}For help, run: {path} --help"
+        ) from None
 
 
 def _plainer(said: str, arguments: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from agent.cli.output import Result
+from agent.cli.output import Result, print_note
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
@@ -93,6 +94,8 @@ class Invocation(NamedTuple):
 
 
 _invocation: ContextVar[Invocation] = ContextVar("invocation", default=Invocation())  # noqa: B039 - it is immutable
+_warned: set[str] = set()
+"""Warnings about settings that this process has printed."""
 _flags: ContextVar[Mapping[str, Any]] = ContextVar("flags", default={})  # noqa: B039 - nothing changes it
 
 
@@ -113,9 +116,14 @@ def flags() -> dict[str, Any]:
 
 def settings(**more: Any) -> Settings:
     """Read the settings. The import is local because it dominates the start-up time of short commands."""
-    from agent.configuration.settings_sources import read_settings
+    from agent.configuration.settings_sources import ignored_variables, read_settings
 
-    return read_settings({**_flags.get(), **more})
+    found = read_settings({**_flags.get(), **more})
+    for warning in ignored_variables(os.environ, found):
+        if warning not in _warned:
+            _warned.add(warning)
+            print_note(warning)
+    return found
 
 
 def _flags_of(given: Mapping[str, Any]) -> dict[str, Any]:

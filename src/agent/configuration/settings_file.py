@@ -67,7 +67,9 @@ class SettingsFile:
         """
         document = self._read()
         if name not in document:
-            raise UsageError(f"{self.path} has no setting {name}.", remedy="To list all settings: alita config show")
+            raise UsageError(
+                f"{self.path} has no setting {name}.", remedy="`alita config show` lists every setting and its source."
+            )
         del document[name]
         self._write(document)
 

@@ -43,6 +43,11 @@ _WORDS = {
 }
 _USERINFO = re.compile(r"//[^/]*@")
 _QUERY = re.compile(r"(//[^?\s'\"]*\?)[^\s'\"]+")
+_OPTIONS = {
+    **dict.fromkeys(("color", "colour", "no_color"), "--color never (or set NO_COLOR=1)"),
+    **{name: f"--{name}" for name in ("verbose", "quiet", "json", "folder")},
+}
+"""Options that users may take for settings."""
 KEYS = tuple(name for name, field in Settings.model_fields.items() if SecretStr in get_args(field.annotation))
 _FOLDERS = tuple(name for name in Settings.model_fields if name.endswith(("_dir", "gaps_file")) and name != "tools_dir")
 NOT_FOR_PROJECTS: dict[str, str] = {
@@ -221,13 +226,23 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
     allowed = _WORDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
     return SettingsError(
         f"{name} cannot be {value} ({sources.get(origin, 'default')}): {allowed[:1].lower()}{allowed[1:]}.",
-        remedy="`alita config show` prints every setting and its source.",
+        remedy=_correction(sources.get(origin, "")),
     )
 
 
 def _without_secrets(value: object) -> str:
     """Return the value for a message. A URL may hold a password or a key."""
     return _QUERY.sub(r"\1…", _USERINFO.sub("//", repr(value)))
+
+
+def _correction(source: str) -> str:
+    """Return the remedy for an invalid value. `alita config show` would fail, too, except for a flag's value."""
+    variable = source.removeprefix("variable ")
+    if variable != source:
+        return f"Change it, or run: unset {variable}"
+    if source.startswith("alita keys, "):
+        return f"Store another one: alita keys set {source.removeprefix('alita keys, ')}"
+    return f"Correct it in {source}." if os.sep in source else "`alita config show` lists every setting and its source."
 
 
 def _file_layer(path: Path) -> Layer:
@@ -298,15 +313,34 @@ def require_known(values: Iterable[str], path: Path | None = None) -> None:
         said = f"{path} sets {name}" if path else f"There is no setting {name}"
         _require_not_removed(name, said, "Remove that line." if path else "")
         if name not in Settings.model_fields or name == "config_dir":
-            near = _nearest(name, Settings.model_fields)
-            remedy = f"Did you mean {near}?" if near else "`alita config show` lists every setting."
             said = f"{path}: there is" if path else "There is"
-            raise SettingsError(f"{said} no setting {one_line(name, 60)}.", remedy=remedy)
+            otherwise = f"Remove it from {path}." if path else "`alita config show` lists every setting."
+            raise SettingsError(f"{said} no setting {one_line(name, 60)}.", remedy=_instead(name) or otherwise)
 
 
 def _require_not_removed(name: str, said: str, remedy: str) -> None:
     if why := REMOVED.get(name):
         raise SettingsError(f"{said}, but {why}.", remedy=remedy)
+
+
+def ignored_variables(environment: Mapping[str, str], settings: Settings) -> list[str]:
+    """Return a warning for each variable that looks like a setting but is none."""
+    known = {"ALITA_HOME", SERVE_TOKEN, *(model.key for model in settings.models.values())}
+    known |= {name for setting in Settings.model_fields for name in variables(setting)}
+    return [
+        f"Warning: the variable {name} is ignored, because there is no such setting.\n"
+        f"  {_instead(name.removeprefix('ALITA_').lower()) or '`alita config show` lists every setting.'}"
+        for name in environment
+        if name.startswith("ALITA_") and name not in known
+    ]
+
+
+def _instead(name: str) -> str:
+    """Suggest an option or a setting for a name that is not a setting, if one is similar."""
+    if option := _OPTIONS.get(name):
+        return f"It is not a setting but an option: {option}"
+    near = _nearest(name, Settings.model_fields)
+    return f"Did you mean {near}?" if near else ""
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:

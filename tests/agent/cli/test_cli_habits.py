@@ -189,8 +189,32 @@ def test_settings_are_set_and_taken_out_and_comments_stay(terminal: Terminal) ->
     assert file.read_text() == "# mine\nmax_steps = 7  # few\n"
     assert "not a whole number" in terminal.call("config", "set", "max_steps", "many").err
     assert "alita: There is no setting max_step.\n" in terminal.call("config", "set", "max_step", "7").err
+    for verb in (("set", "max_step", "7"), ("show", "max_step")):
+        assert "Did you mean max_steps?" in terminal.call("config", *verb).err
     shown = terminal.call("config", "show", "--json").json
     assert (shown["max_steps"]["value"], shown["max_seconds"]["value"], shown["agent"]["value"]) == ("7", None, None)
+
+
+def test_a_variable_that_is_no_setting_is_named_and_ignored(terminal: Terminal) -> None:
+    got = terminal.call("config", "show", "seed", ALITA_COLOUR="never", ALITA_MODEL="", ALITA_SERVE_TOKEN="t")
+    assert got.code == 0
+    assert got.err == (
+        "Warning: the variable ALITA_COLOUR is ignored, because there is no such setting.\n"
+        "  It is not a setting but an option: --color never (or set NO_COLOR=1)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "remedy"),
+    [
+        ("--colour never hello", "No such option: --colour.", "Did you mean --color? For help, run: alita --help"),
+        ("tools list --jsn", "No such option: --jsn.", "Did you mean --json? For help, run: alita tools list --help"),
+        ("tools lst", "No such command 'lst'. Did you mean 'list'?", "For help, run: alita tools --help"),
+        ("tools show", "Missing argument 'NAME'.", "For help, run: alita tools show --help"),
+    ],
+)
+def test_bad_usage_names_the_help(terminal: Terminal, line: str, message: str, remedy: str) -> None:
+    assert terminal.call(*line.split()).err == f"alita: {message}\n       {remedy}\n"
 
 
 def test_a_key_is_kept_used_and_never_shown(terminal: Terminal) -> None:

@@ -117,6 +117,41 @@ def test_a_tool_runs_in_the_sandbox(alita, quick, tmp_path):
     assert quick("tools", "run", str(path), '{"n": 57}').out == "365435296162\n"
 
 
+COUNT_LINES = '''def count_lines(paths: list[str]) -> int:
+    """Count the lines of files."""
+    return sum(len(open(path).readlines()) for path in paths)
+'''
+
+
+def test_a_tool_opens_granted_files_by_relative_paths(quick, tmp_path):
+    here = tmp_path / "here"
+    (here / "count.py").write_text(COUNT_LINES)
+    (here / "data" / "north").mkdir(parents=True)
+    for file in ("a.csv", "data/b.csv"):
+        (here / file).write_text("x\n1\n")
+    run = ("tools", "run", "count.py")
+    assert (
+        quick(*run, '{"paths": ["a.csv", "./data/b.csv"]}', "--grant-read", "a.csv", "--grant-read", "data").out
+        == "4\n"
+    )
+    assert quick(*run, '{"paths": ["data/../a.csv"]}', "--grant-read", ".").out == "2\n"
+    ended = quick(*run, '{"paths": ["a.csv", "data/b.csv"]}', "--grant-read", "a.csv")
+    assert "To let the tool read it: --grant-read data/b.csv" in ended.err
+    absolute = str(here / "a.csv")
+    ended = quick(*run, json.dumps({"paths": [absolute]}), "--json")
+    assert (ended.json["error"]["kind"], ended.json["remedy"]) == (
+        "denied",
+        f"To let the tool read it: --grant-read {absolute}",
+    )
+
+
+def test_text_that_is_also_the_name_of_a_folder_stays_text(quick, tmp_path):
+    here = tmp_path / "here"
+    (here / "north").mkdir()
+    (here / "echo.py").write_text('def echo(text: str) -> str:\n    """Return the text."""\n    return text\n')
+    assert quick("tools", "run", "echo.py", '{"text": "north"}', "--grant-read", ".").out == "north\n"
+
+
 def test_a_user_without_a_name_and_a_home(alita, tmp_path):
     """As in containers that run as any user id."""
     (tmp_path / "here" / "f.py").write_text(FIBONACCI)

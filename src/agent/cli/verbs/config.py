@@ -18,7 +18,7 @@ from agent.configuration.paths import PROJECT_FILE, find_folders
 from agent.configuration.project_choice import ProjectChoice
 from agent.configuration.settings import UNSET, require_header_text
 from agent.configuration.settings_file import SettingsFile
-from agent.configuration.settings_sources import KEYS, variables
+from agent.configuration.settings_sources import KEYS, require_known, variables
 from agent.configuration.stored_keys import OF_HOST, StoredKeys
 from agent.errors import UsageError
 from agent.store.redact import MIN_SECRET_CHARS
@@ -50,6 +50,7 @@ def shown(settings: Settings, name: str = "") -> Result:
     """Return all settings, or the one with the given name."""
     lines = [line for line in settings.explain() if not name or line.name == name]
     if not lines:
+        require_known([name])
         raise UsageError(f"There is no setting {one_line(name)}.", remedy="alita config show lists all settings.")
     form = {line.name: {"value": None if line.value == UNSET else line.value, "source": line.source} for line in lines}
     return Result(form, [tuple(line) for line in lines])

@@ -317,7 +317,7 @@ def _denied_file(name: str, code: int | None, allowed: list[str]) -> str:
             return f"{name!r} is granted to this tool for reading, not for changes"
         return f"the path {name!r} is not granted to this tool"
     if code == errno.ENOENT and os.path.isabs(name) and not inside:
-        return f"the path {name!r} is not granted to this tool: only granted files and relative paths are there"
+        return f"the path {name!r} is not granted to this tool, which sees only granted files"
     return ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import tempfile
 import time
 from collections import defaultdict
@@ -12,6 +13,7 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -184,7 +186,8 @@ def run(
         form = {**_result(error=(type(error).__name__, error.message)), "remedy": error.remedy}
         return Result(form, warnings=[error_text(error)], code=error.exit_code)
     if not result["ok"]:
-        note = f"{tool} failed ({result['error']['kind']}): {result['error']['message']}"
+        remedy = f"\n  {result['remedy']}" if "remedy" in result else ""
+        note = f"{tool} failed ({result['error']['kind']}): {result['error']['message']}{remedy}"
         return Result(result, note=note, code=1)
     value = result["value"]
     return Result(result, text=value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2))
@@ -197,7 +200,8 @@ async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...
     """
     library = _library(settings)
     tool: Tool | str = _source(named) if _is_file(named) else library.get(named)
-    arguments = _arguments(text)
+    typed = _arguments(text)
+    arguments = {name: _with_granted_paths(value, read) for name, value in typed.items()}
     if isinstance(tool, str):
         needs = await needs_of(tools_in(library, tool, declared(tool)), library.get_async)
     else:
@@ -226,7 +230,36 @@ async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...
             await copy_files(made.written_since({}), out)
     problem = (outcome.problem.kind, outcome.problem.message) if outcome.problem else None
     value = None if problem else outcome.value
-    return _result(outcome.seconds, outcome.isolation, value=value, error=problem)
+    result = _result(outcome.seconds, outcome.isolation, value=value, error=problem)
+    lacking = [path for path in _paths_in(typed) if problem and path in problem[1]]
+    if lacking and (isinstance(tool, str) or tool.capabilities.read):
+        result["remedy"] = f"To let the tool read it: {' '.join(f'--grant-read {quote(path)}' for path in lacking)}"
+    return result
+
+
+def _with_granted_paths(value: Json, granted: Sequence[Path]) -> Json:
+    """Make relative paths in an argument absolute, because a tool runs in another working directory.
+
+    Only granted paths and files in granted folders are changed. Other text stays as it is.
+    """
+    if isinstance(value, list):
+        return [_with_granted_paths(item, granted) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_granted_paths(item, granted) for key, item in value.items()}
+    if not _paths_in(value):
+        return value
+    path, *roots = (Path(os.path.abspath(str(one))) for one in (value, *granted))  # noqa: PTH100 - links stay
+    is_granted = path in roots or (path.is_file() and any(map(path.is_relative_to, roots)))
+    return str(path) if is_granted else value
+
+
+def _paths_in(value: Json) -> list[str]:
+    """Return the texts in arguments that are paths of existing files and folders."""
+    if isinstance(value, list | dict):
+        inner = value.values() if isinstance(value, dict) else value
+        return [path for item in inner for path in _paths_in(item)]
+    is_path = isinstance(value, str) and os.path.exists(value)  # noqa: PTH110 - `Path.exists` raises for a long text
+    return [str(value)] if is_path else []
 
 
 def _result(
