@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
@@ -130,6 +131,9 @@ class ToolSpec:
         return f"{self.name}({parameters}) -> {self.returns}"
 
 
+_AFTER_SUMMARY = re.compile(r"\n\s*\n|^\s*[A-Z][a-z]*( [A-Z][a-z]*)?:\s*$", re.MULTILINE)
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A created tool: its MCP tool object, source and provenance."""
@@ -152,6 +156,11 @@ class Tool:
     def source_hash(self) -> str:
         """SHA-256 of the source, in hexadecimal. Interned, because a large library has many equal hashes."""
         return sys.intern(hashlib.sha256(self.source.encode()).hexdigest())
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph of the description on one line, without a section such as `Raises:`."""
+        return " ".join(_AFTER_SUMMARY.split(self.description.strip(), maxsplit=1)[0].split())
 
     @property
     def capabilities(self) -> Capabilities:

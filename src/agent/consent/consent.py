@@ -260,5 +260,4 @@ def proposal_of(tool: Tool, uses: Sequence[tuple[str, str]] = ()) -> ToolToAppro
         checks.append("it replaces the tool of this name and passes its tests; the old version is kept")
     checks += [f"it may {use} ({decider})" for use, decider in uses]
     shown = tuple(Test.from_json(test).with_result(tool.name) for test in tests)
-    purpose = tool.description.partition("\n\n")[0]  # the rest is in the source
-    return ToolToApprove(tool.name, signature_of(tool), purpose, tool.source, tuple(checks), shown)
+    return ToolToApprove(tool.name, signature_of(tool), tool.summary, tool.source, tuple(checks), shown)

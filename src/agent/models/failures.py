@@ -71,6 +71,8 @@ class Kind(Enum):
         "{url} does not say which models it has",
         "Name one: --model NAME. Or check the base URL.",
     )
+    NO_SERVER = (ModelUnreachableError, "No server answers at {url}", _REACH)
+    """The connection was refused, which a second attempt rarely changes."""
     UNREACHABLE = (ModelUnreachableError, "no connection to {url}", _REACH)
     INVALID = (ModelUnreachableError, "{url} gave an incomplete or invalid answer", _API)
     INTERRUPTED = (ModelUnreachableError, "the connection to {host} broke", _AGAIN)
@@ -249,7 +251,16 @@ def transport_failure(endpoint: Endpoint, exc: Exception) -> Failure:
         return Failure(Kind.INTERRUPTED, endpoint, str(exc))
     if isinstance(exc, httpx2.DecodingError):
         return Failure(Kind.INVALID, endpoint, str(exc))
+    if is_refused(exc):
+        return Failure(Kind.NO_SERVER, endpoint)
     return Failure(Kind.UNREACHABLE, endpoint, str(exc) or type(exc).__name__)
+
+
+def is_refused(exc: BaseException | None) -> bool:
+    """Return True if every attempt to connect was refused, so no program listens at the address."""
+    if isinstance(exc, BaseExceptionGroup):
+        return all(map(is_refused, exc.exceptions))
+    return isinstance(exc, ConnectionRefusedError) or (exc is not None and is_refused(exc.__cause__ or exc.__context__))
 
 
 def openai_failure(endpoint: Endpoint, exc: Exception) -> Failure | None:
@@ -341,7 +352,7 @@ class Retry:
 
     def limit(self, kind: Kind) -> int:
         """Return the number of retries after a failure of this kind."""
-        limits = {Kind.BUSY: self.busy, Kind.TIMEOUT: self.timeout}
+        limits = {Kind.BUSY: self.busy, Kind.TIMEOUT: self.timeout, Kind.NO_SERVER: 1}
         return limits.get(kind, self.unreachable if kind in (Kind.UNREACHABLE, Kind.INVALID, Kind.INTERRUPTED) else 0)
 
     def wait(self, failure: Failure, repetition: int) -> float:

@@ -43,7 +43,7 @@ def found(settings: Settings, words: str) -> tuple[list[tuple[str, str]], str]:
     notes = [f"{count_of(len(tools) - MOST, 'more tool')} are not listed: search for one."] if len(tools) > MOST else []
     notes += [f"{count_of(waiting, 'tool')} withheld from MCP clients."] if waiting else []
     notes += [] if tools else ["No tool fits." if words.strip() else "There are no tools yet."]
-    return [(f"{tool.name} — {one_line(tool.description, 90)}", tool.name) for tool in tools[:MOST]], " ".join(notes)
+    return [(f"{tool.name} — {one_line(tool.summary, 90)}", tool.name) for tool in tools[:MOST]], " ".join(notes)
 
 
 async def described(settings: Settings, name: str | None) -> str:

@@ -56,6 +56,8 @@ class Tests:
     """New responses of the hosts, if none were recorded."""
     prevented: list[str] = field(default_factory=list)
     """The reason why no test can run, such as a missing package."""
+    not_allowed: list[str] = field(default_factory=list)
+    """The packages that the user must allow before a test can run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ class Review:
     """Results of the tests; empty for an approved tool, whose tests are not run."""
     base: str = ""
     """The source in the library."""
+    remedy: str = ""
+    """What to do about the obstacles, if the tool's own files are not at fault."""
 
     @property
     def changed(self) -> list[str]:
@@ -129,11 +133,11 @@ async def review(
         tool.provenance["tests"] = []
     if is_edited:
         tool = await _rederived(library, tool, open_sandbox, carried)
-    needs, lacking = Needs(), ""
+    needs, lacking, remedy = Needs(), "", ""
     try:
         needs = await needed_by(library, tool)
     except LibraryError as error:
-        lacking = str(error)
+        lacking, remedy = error.message, f"First run: {error.remedy}" if error.remedy else ""
     flags = lint(definition_of(tool))
     errors = [found for found in flags if found.severity == "error"]
     before, now = library.approvals.read().by_name.get(name), None if errors else ApprovedHashes.of(tool)
@@ -149,13 +153,16 @@ async def review(
             now = ApprovedHashes.of(tool)
         obstacles += [f"a test fails: {failure}" for failure in tests.failed]
         obstacles += tests.prevented
+        if tests.prevented:
+            allow = f"First run: alita packages allow {shlex.join(tests.not_allowed)}"
+            remedy = allow if tests.not_allowed else "Its code need not change."
         if tests.not_run and not tests.passed:
             obstacles.append(f"no test could be run without network, such as {tests.not_run[0]}")
         if not tests_of(tool):
             example = f">>> {name}(...)"
             obstacles.append(f"no test shows that it works: write a call with its result into its docstring: {example}")
     changes = difference(library.kept(name, before.source) if before else None, tool)
-    return Review(tool, is_edited, before, now, changes, flags, obstacles, tests, standing.source)
+    return Review(tool, is_edited, before, now, changes, flags, obstacles, tests, standing.source, remedy)
 
 
 def approve(library: Library, seen: Review) -> Tool:
@@ -180,9 +187,13 @@ def require_approvable(library: Library, seen: Review, *, remedy: str = "") -> N
     Raises:
         LibraryError: There are obstacles.
     """
-    if not remedy and seen.tests.prevented:
-        remedy = "its code need not change"
-    _require_none(seen.obstacles, library, seen.tool.name, remedy)
+    if seen.obstacles:
+        raise refusal(library, seen, remedy=remedy)
+
+
+def refusal(library: Library, seen: Review, *, remedy: str = "") -> LibraryError:
+    """Return the error that names the obstacles to an approval."""
+    return _refused(library, seen.tool.name, seen.obstacles, seen.remedy or remedy)
 
 
 def reject(library: Library, name: str) -> Tool | None:
@@ -204,10 +215,9 @@ def reject(library: Library, name: str) -> Tool | None:
     return None
 
 
-def _require_none(obstacles: Sequence[str], library: Library, name: str, remedy: str = "") -> None:
-    if obstacles:
-        listed = "\n".join(f"  {obstacle}" for obstacle in obstacles)
-        raise LibraryError(f"{name} cannot be approved:\n{listed}", remedy=remedy or f"correct {library.path(name)}")
+def _refused(library: Library, name: str, obstacles: Sequence[str], remedy: str = "") -> LibraryError:
+    listed = "; ".join(obstacle.rstrip(".") for obstacle in obstacles)
+    return LibraryError(f"{name} cannot be approved: {listed}.", remedy=remedy or f"Correct {library.path(name)}")
 
 
 def as_written(library: Library, name: str) -> Tool:
@@ -243,7 +253,8 @@ def edited(library: Library, name: str, source: str) -> Tool:
 
 async def _rederived(library: Library, tool: Tool, open_sandbox: Open, carried: Carried | None) -> Tool:
     name = tool.name
-    _require_none(_check_obstacles(tool), library, name)
+    if obstacles := _check_obstacles(tool):
+        raise _refused(library, name, obstacles)
     needs = await needed_by(library, tool)
     sandbox = await open_sandbox()
     packages = needs.and_packages(imported(tool.source, tool.capabilities.packages))
@@ -320,9 +331,11 @@ async def run_tests(
             outcome.problem is not None and outcome.problem.kind == "denied" and not outcome.seconds
         ):  # the job was not started
             missing = [one for one in job.packages if not is_provided(one)]
-            is_wanted = outcome.problem.message.startswith(NOT_ALLOWED)
-            remedy = f"; first: alita packages allow {shlex.join(missing)}" if is_wanted else ""
-            done.prevented.append(f"no test can be run: {outcome.problem.message}{remedy}")
+            why = outcome.problem.message
+            if why.startswith(NOT_ALLOWED):
+                done.not_allowed.extend(missing)
+                why = f"you have not allowed {', '.join(missing)}"
+            done.prevented.append(f"no test can be run: {why}")
             return done
         if is_unrecorded(outcome):
             done.not_run.append(call_text(tool.name, test["arguments"], longest=40))

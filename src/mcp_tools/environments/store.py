@@ -6,6 +6,7 @@ import asyncio
 import functools
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -37,7 +38,7 @@ from mcp_tools.environments.wrapped import WrappedCode, is_wrapped, label_of
 from mcp_tools.errors import UserError, os_errors_as
 from mcp_tools.packages import BASE_PACKAGES, FILE_PACKAGES, NOT_ALLOWED
 from mcp_tools.small_files import read_small
-from mcp_tools.text import one_line
+from mcp_tools.text import count_of, one_line
 
 FOLDER = "environments"
 BUILD_SECONDS = 600.0
@@ -66,7 +67,11 @@ class NotAllowedError(PackageError):
     """The user has not allowed a package. `plan` lists the packages to allow."""
 
     def __init__(self, plan: Plan) -> None:
-        super().__init__(f"{NOT_ALLOWED} {', '.join(map(str, plan.new))}")
+        names = {re.split(r"[^\w.-]", one)[0] for one in plan.wanted}
+        wanted = [one for one in plan.new if one.name in names] or plan.new
+        others = len(plan.new) - len(wanted)
+        more = f" and {count_of(others, 'package')} needed for it" if others else ""
+        super().__init__(f"{NOT_ALLOWED} {', '.join(map(str, wanted))}{more}")
         self.plan = plan
 
 

@@ -61,12 +61,12 @@ if __name__ == "__main__":
 
 
 def _skill_page(parcels: Sequence[Parcel], name: str) -> str:
-    purposes = "; ".join(f"{one.name}: {one_line(one.tool.description, 160)}" for one in parcels)
+    purposes = "; ".join(f"{one.name}: {one_line(one.tool.summary, 160)}" for one in parcels)
     description = one_line(f"Computes with tested tools. Use it for these tasks. {purposes}", _MAX_DESCRIPTION_CHARS)
     if len(parcels) <= _MAX_DETAILED_TOOLS:
         sections = "\n\n".join(map(_section, parcels))
     else:
-        sections = "\n".join(f"- `{one.name}`: {one_line(one.tool.description, 160)}" for one in parcels)
+        sections = "\n".join(f"- `{one.name}`: {one_line(one.tool.summary, 160)}" for one in parcels)
     return f"""---
 name: {name}
 description: {json.dumps(description, ensure_ascii=False)}

@@ -68,7 +68,7 @@ def record_hash(content: bytes) -> str:
 
 def _metadata(parcels: Sequence[Parcel], package: str, version: str) -> str:
     needed = dict.fromkeys(name for one in parcels for name in one.packages)
-    purposes = "\n".join(f"- {one.name}: {one_line(one.tool.description, 200)}" for one in parcels)
+    purposes = "\n".join(f"- {one.name}: {one_line(one.tool.summary, 200)}" for one in parcels)
     return "".join(
         [
             f"Metadata-Version: 2.1\nName: {package.replace('_', '-')}\nVersion: {version}\n",

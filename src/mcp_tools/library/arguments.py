@@ -275,9 +275,36 @@ def _misfits(schema: dict[str, Json], value: Json) -> list[str]:
     return messages[:_MAX_SHOWN] + more
 
 
+_IN_WORDS = {
+    "integer": "a whole number", "number": "a number", "string": "a string", "boolean": "true or false",
+    "array": "a list", "object": "an object",
+}  # fmt: skip
+
+
 def _described(error: ValidationError) -> str:
     """Return an error with its path. The middle of a long message is cut out."""
-    place = error.json_path.removeprefix("$.") if error.absolute_path else "the arguments"
-    text = error.message
-    half = _MAX_MESSAGE_CHARS // 2
-    return f"{place}: {text}" if len(text) <= _MAX_MESSAGE_CHARS else f"{place}: {text[:half]} … {text[-half:]}"
+    place = f"{error.json_path.removeprefix('$.')}: " if error.absolute_path else ""
+    text, half = _in_words(error), _MAX_MESSAGE_CHARS // 2
+    return f"{place}{text}" if len(text) <= _MAX_MESSAGE_CHARS else f"{place}{text[:half]} … {text[-half:]}"
+
+
+def _in_words(error: ValidationError) -> str:
+    """Return an error as a plain sentence. For a rare keyword, it is the message of jsonschema."""
+    wanted: Any = error.validator_value
+    schema: Any = error.schema
+    instance: Any = error.instance
+    member = "key" if error.absolute_path else "parameter"
+    match error.validator:
+        case "type":
+            kinds = [wanted] if isinstance(wanted, str) else wanted
+            return f"{instance!r} is not {' or '.join(_IN_WORDS.get(kind, kind) for kind in kinds)}"
+        case "enum":
+            return f"{instance!r} is not one of {', '.join(map(repr, wanted))}"
+        case "anyOf":
+            return f"{instance!r} is not {_expected(schema)}"
+        case "required":
+            return f"the {member} {error.message.removesuffix(' is a required property')} is missing"
+        case "additionalProperties" if wanted is False and isinstance(schema, dict):
+            unknown = [repr(name) for name in instance if name not in schema.get("properties", {})]
+            return f"there is no {member} {', '.join(unknown)}"
+    return error.message

@@ -78,7 +78,7 @@ def test_without_a_terminal_a_description_that_gives_orders_is_not_approved(
     done = alita("approve", "--all")
     assert (done.code, done.out) == (1, "Approved plain_one.\n")
     assert "warning: instruction: description" in done.err
-    assert "Not approved: times_two has text that may be meant to steer a model" in done.err
+    assert "times_two has text that may be meant to steer a model" in done.err
     assert "in a terminal: alita tools approve times_two" in done.err
     assert served(tmp_path) == ["plain_one"]
 
@@ -129,7 +129,28 @@ def test_what_fails_the_checks_is_refused_and_the_others_are_approved(alita: Run
     assert refused["name"] == "untyped"
     assert "typed" in refused["reason"]
     assert served(tmp_path) == ["times_two"]
-    assert "Not approved: untyped cannot be approved" in alita("approve", "untyped").err
+    [line] = alita("approve", "untyped").err.splitlines()
+    assert line.startswith("untyped cannot be approved: ")
+    assert line.endswith(f"Correct {tmp_path / 'here' / 'generated_tools' / 'untyped.py'}")
+
+
+def test_a_tool_whose_import_is_a_draft_is_named_in_one_line(alita: Run, source: Path, tmp_path: Path) -> None:
+    """First the tool and the reason, and no code. `review NAME` shows it all, after the reason."""
+    user = write(tmp_path, "times_four")
+    user.write_text(
+        "from times_two import times_two\n\n\n"
+        + SOURCE.replace("times_two", "times_four").replace("8\n", "16\n").replace("n * 2", "times_two(times_two(n))")
+    )
+    source.write_text(SOURCE.replace("8\n", "9\n"))
+    reasons = ["times_two cannot be approved: a test fails: ", "times_four is not approved: times_four → times_two: "]
+    for verb in (("approve", "--all"), ("review",)):
+        lines = alita(*verb).err.splitlines()
+        assert [line.startswith(reason) for line, reason in zip(lines, reasons, strict=True)] == [True, True], lines
+    assert "alita tools approve times_two" in lines[1]
+    assert "Correct" not in lines[1]
+    first, *rest = alita("review", "times_two").err.splitlines()
+    assert first.startswith(reasons[0])
+    assert any("n * 2" in line for line in rest)
 
 
 def test_a_tool_is_checked_with_its_tests_and_shown_whatever_it_is(alita: Run, source: Path, tmp_path: Path) -> None:

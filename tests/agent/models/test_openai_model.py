@@ -118,7 +118,7 @@ async def test_nobody_listens(open_model: Open) -> None:
     start = time.monotonic()
     with pytest.raises(ModelUnreachableError) as caught:
         await open_model(base_url="http://me:hidden@127.0.0.1:9/v1").complete(Request(ASK))
-    assert "http://127.0.0.1:9/v1" in str(caught.value)
+    assert str(caught.value).startswith("No server answers at http://127.0.0.1:9/v1")
     assert "hidden" not in str(caught.value)
     assert "alita doctor" in str(caught.value)
     assert time.monotonic() - start < 20

@@ -37,15 +37,16 @@ GOOD = {"count": 2, "names": ["a"], "unit": "km", "point": {"x": 1, "y": 2.5}, "
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"count": "2"}, "count: '2' is not of type 'integer'"),
-        ({"count": 2.5}, "count: 2.5 is not of type 'integer'"),
-        ({"count": True}, "count: True is not of type 'integer'"),
+        ({"count": "2"}, "count: '2' is not a whole number"),
+        ({"count": 2.5}, "count: 2.5 is not a whole number"),
+        ({"count": True}, "count: True is not a whole number"),
         ({"count": 0}, "count: 0 is less than the minimum of 1"),
-        ({"names": ["a", 3]}, "names[1]: 3 is not of type 'string'"),
-        ({"unit": "m"}, "unit: 'm' is not one of ['km', 'miles']"),
-        ({"unit": "m" * 5000}, "mmm' is not one of ['km', 'miles']"),
-        ({"point": {"x": 1}}, "point: 'y' is a required property"),
-        ({"nmes": []}, "the arguments: Additional properties are not allowed ('nmes' was unexpected)"),
+        ({"names": ["a", 3]}, "names[1]: 3 is not a string"),
+        ({"unit": "m"}, "unit: 'm' is not one of 'km', 'miles'"),
+        ({"unit": "m" * 5000}, "mmm' is not one of 'km', 'miles'"),
+        ({"point": {"x": 1}}, "point: the key 'y' is missing"),
+        ({"maybe": []}, "maybe: [] is not "),
+        ({"nmes": []}, "there is no parameter 'nmes'"),
     ],
 )
 def test_a_misfit_is_named_with_its_place_and_what_is_expected(change: dict[str, Any], says: str) -> None:
@@ -84,7 +85,7 @@ _TWICE = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range
         (_of({"type": "array", "items": {"enum": [*range(6_000)]}}), [5_999] * 500, ""),
         (_of({"type": "array", "items": {"enum": [*range(100)]}}), [True], "not one of"),
         (_of({"type": "array", "items": {"type": "integer"}}), ["a"] * 30_000, "and at least 1992 more"),
-        (_of({"anyOf": [{"type": "array", "items": {"type": "integer"}}] * 2}), ["a"] * 50_000, "not valid under any"),
+        (_of({"anyOf": [{"type": "array", "items": {"type": "integer"}}] * 2}), ["a"] * 50_000, "is not array of"),
         (_of(_REFERENCE, **{"$defs": _TWICE}), 1, "refers to itself too often"),
     ],
     ids=["pattern", "patterns of names", "a set", "not a set", "true is not 1", "many choices", "true is no choice",
@@ -102,7 +103,7 @@ def test_no_schema_and_no_value_take_for_ever(schema: dict[str, Any], value: Any
 
 def test_a_result_is_held_against_the_output_schema() -> None:
     assert validate_result(make_tool(), 5) == []
-    assert validate_result(make_tool(), "5") == ["result: '5' is not of type 'integer'"]
+    assert validate_result(make_tool(), "5") == ["result: '5' is not a whole number"]
 
 
 def test_a_reference_to_elsewhere_is_never_fetched() -> None:

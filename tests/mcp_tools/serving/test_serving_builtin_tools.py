@@ -116,8 +116,8 @@ async def test_call_tool_checks_the_arguments_of_the_tool(desk: Desk, mode: str)
         missing = await client.call_tool("call_tool", {"arguments": {"n": 4}})
         itself = await client.call_tool("call_tool", {"name": "call_tool", "arguments": {"name": "double"}})
     assert good.structured_content == {"result": 8}
-    assert "n: 'four' is not of type" in text_of(bad)
-    assert "'name' is a required property" in text_of(missing)
+    assert "n: 'four' is not a whole number" in text_of(bad)
+    assert "the parameter 'name' is missing" in text_of(missing)
     assert error_of(itself)["kind"] == "unknown_tool"
 
 

@@ -63,7 +63,7 @@ CALLS: dict[str, tuple[str, dict[str, Any], str]] = {
         {"source": f"import {','.join(f'some_module_{n}' for n in range(9_000))}"},
         "50 are allowed",
     ),
-    "a list of wrong values": ("total", {"n": ["a"] * 90_000}, "is not of type 'integer'"),
+    "a list of wrong values": ("total", {"n": ["a"] * 90_000}, "is not a whole number"),
     "a proposal with an f-string of many parts": (
         "propose_tool",
         {"code": function("    a = 1\n    s = f'" + "{a}" * 9_000 + "'\n"), "examples": EXAMPLES},

@@ -212,6 +212,6 @@ def _tools(settings: Settings) -> list[Suggestion]:
     from agent.store.tool_records import open_library
     from mcp_tools.library.tool_files import stamps
 
-    descriptions = {tool.name: one_line(tool.description, 80) for tool in open_library(settings).list()}
+    descriptions = {tool.name: one_line(tool.summary, 80) for tool in open_library(settings).list()}
     names = sorted(name for name in {*stamps(settings.tools_dir), *descriptions} if name.isprintable())
     return [Suggestion(name, descriptions.get(name, "")) for name in names]

@@ -84,10 +84,11 @@ def import_(
     refused = [one for one in taken if one.verdict == "refused"]
     rows = [(one.name, one.verdict, _remarks(one)) for one in taken]
     new = [one.name for one in taken if one.verdict in {"imported", "repaired", "replaced"}]
-    note = f"{count_of(len(new), 'tool')} of {len(taken)} taken in; {len(refused)} refused."
+    note = f"Imported {len(new)} of {count_of(len(taken), 'tool')}."
     if drafts := _drafts(settings, new):
         named = " ".join(drafts) if len(drafts) <= _MOST_NAMED else "--all"
-        note += f" Drafts are used once you approve them: alita tools approve {named}"
+        are_drafts = "It is a draft" if len(drafts) == 1 else "They are drafts" if drafts == new else "Some are drafts"
+        note += f" {are_drafts}; to use {'it' if len(drafts) == 1 else 'them'}: alita tools approve {named}"
     form = {"ok": not refused, "tools": [one.as_json() for one in taken]}
     return Result(form, rows, note=note, code=1 if refused else 0)
 

@@ -23,7 +23,7 @@ from agent.consent.capabilities import CallConsent
 from agent.resources import open_for
 from agent.store.tool_records import open_library
 from mcp_tools.create import approve as approving
-from mcp_tools.create.approve import Review, as_written, edited, needed_by, tests_of
+from mcp_tools.create.approve import Review, as_written, needed_by, tests_of
 from mcp_tools.create.interfaces import Test
 from mcp_tools.errors import LibraryError, NotPermittedError, PolicyError, UsageError, UserError, os_errors_as
 from mcp_tools.library.dependencies import module_names
@@ -42,7 +42,7 @@ TestsMayRead = Annotated[
 Accept = Annotated[bool, opt("--accept", "Approve the tool, if its tests pass, without being asked.")]
 Form = dict[str, Any]
 _WITH_NEW_TESTS = "correct your text, or drop the older tests: alita tools edit {name} --new-tests"
-_MOST_TESTS, _LONGEST_TEST = 12, 160
+_MOST_TESTS, _LONGEST_TEST, _LONGEST_REFUSAL = 12, 160, 1_000
 _MOST_SHOWN = 3
 """If more new tools than this are approved at once, their code is not shown."""
 
@@ -81,7 +81,10 @@ def approve(
         async with _open_reviewer(library, grant_read or ()) as reviewer:
             for name in _needed_first(library, list(dict.fromkeys(wanted))):
                 try:
-                    reviewer.accept(await reviewer.look(name, is_one_of_many=len(wanted) > _MOST_SHOWN))
+                    seen = await reviewer.look(name)
+                    if not seen.obstacles:
+                        await reviewer.show(seen, with_code=len(wanted) <= _MOST_SHOWN)
+                    reviewer.accept(seen)
                     approved.append(name)
                 except (UserError, NotPermittedError) as error:
                     refused.append(_refusal(name, error))
@@ -122,7 +125,11 @@ def review(
     async def work() -> list[Form]:
         async with _open_reviewer(library, grant_read or (), only_reviews=not accept) as reviewer:
             ordered = _needed_first(library, names)
-            return [await _reviewed(reviewer, one, verdict, mutants=mutants, asks=not as_json) for one in ordered]
+            is_brief = name is None and not as_json
+            return [
+                await _reviewed(reviewer, one, verdict, mutants=mutants, asks=not as_json, is_brief=is_brief)
+                for one in ordered
+            ]
 
     found = exits.run(work())
     refused = [one for one in found if one["verdict"] == "refused"]
@@ -131,15 +138,21 @@ def review(
     return Result({"ok": not refused, "reviews": found}, text=text, note=note, code=1 if refused else 0)
 
 
-async def _reviewed(reviewer: _Reviewer, name: str, verdict: str, *, mutants: bool, asks: bool) -> Form:
-    """Show a tool, and return the user's verdict: `accepted`, `rejected`, `refused` or `open`."""
+async def _reviewed(reviewer: _Reviewer, name: str, verdict: str, *, mutants: bool, asks: bool, is_brief: bool) -> Form:
+    """Show a tool, and return the user's verdict: `accepted`, `rejected`, `refused` or `open`.
+
+    If `is_brief` is true, only the reason is shown for a tool that cannot be approved.
+    """
     shown: Form = {"name": name}
     try:
         seen = None if verdict == "n" else await reviewer.look(name)
+        if seen is not None and seen.obstacles:
+            _print_refusal(name, approving.refusal(reviewer.library, seen))
+            if is_brief:
+                return shown | {"verdict": "open", "outcome": ""}
         if seen is not None:
+            await reviewer.show(seen)
             shown |= await reviewer.more(seen, mutants=mutants)
-            for obstacle in seen.obstacles:
-                print_note(f"  {'in its way':<10}  {escaped(obstacle)}")
             if not verdict and asks and is_terminal() and not seen.is_approved:
                 verdict = yes_or_no(
                     f"Accept {name}? y: approve it, n: {reviewer.end_of(name)}, Enter: later [y/n/Enter] "
@@ -190,6 +203,7 @@ def edit(
         async def work() -> str:
             async with _open_reviewer(library, grant_read or ()) as reviewer:
                 seen = await reviewer.look(name, after, only_examples=new_tests)
+                await reviewer.show(seen)
                 remedy = "correct your text" if new_tests else _WITH_NEW_TESTS.format(name=name)
                 approving.require_approvable(library, seen, remedy=remedy)
                 verdict = "y" if accept else ""
@@ -233,22 +247,17 @@ class _Reviewer:
             self._opened.append(await self._stack.enter_async_context(aclosing(await open_for(self._settings))))
         return self._opened[0]
 
-    async def look(
-        self, name: str, source: str | None = None, *, is_one_of_many: bool = False, only_examples: bool = False
-    ) -> Review:
-        """Show a tool's capabilities, changes and test results. If `source` is given, it replaces the tool's source.
-
-        If `is_one_of_many` is true, the code of a new tool is not shown.
-        """
-        for use, decider in await self._uses(
-            as_written(self.library, name) if source is None else edited(self.library, name, source)
-        ):
-            print_note(f"{name} may {use} ({decider})")
-        seen = await approving.review(
+    async def look(self, name: str, source: str | None = None, *, only_examples: bool = False) -> Review:
+        """Inspect and test a tool. If `source` is given, it replaces the tool's source."""
+        return await approving.review(
             self.library, name, self._sandbox, self._read, self._carried, source=source, only_examples=only_examples
         )
-        _show(seen, with_code=not is_one_of_many)
-        return seen
+
+    async def show(self, seen: Review, *, with_code: bool = True) -> None:
+        """Show a tool's capabilities, changes and test results. Without `with_code`, a new tool's code is omitted."""
+        for use, decider in await self._uses(seen.tool):
+            print_note(f"{seen.tool.name} may {use} ({decider})")
+        _show(seen, with_code=with_code)
 
     async def more(self, seen: Review, *, mutants: bool) -> Form:
         """Show details that an approval omits, such as code, proof and calls. Return the complete review for JSON."""
@@ -354,8 +363,16 @@ def _refusal(name: str, error: UserError | NotPermittedError) -> Form:
     """
     if isinstance(error, PolicyError):
         raise error
-    print_note(f"Not approved: {error.message}\n  {error.remedy}".rstrip())
+    _print_refusal(name, error)
     return {"name": name, "reason": error.message, "remedy": error.remedy}
+
+
+def _print_refusal(name: str, error: UserError | NotPermittedError) -> None:
+    said = (
+        error.message if error.message.startswith(f"{name} cannot be") else f"{name} is not approved: {error.message}"
+    )
+    end = "" if said.endswith((".", "!", "?")) else "."
+    print_note(escaped(one_line(f"{said}{end} {error.remedy or ''}", _LONGEST_REFUSAL)))
 
 
 def _library() -> Library:
@@ -398,7 +415,7 @@ def _show(seen: Review, *, with_code: bool) -> None:
     if seen.is_approved:
         print_note(f"{name} is already approved.")
     elif before is None:
-        print_note(f"{name} was never approved here: {seen.tool.description.partition(chr(10))[0]}")
+        print_note(f"{name} was never approved here: {seen.tool.summary}")
     elif seen.quarantined:
         print_note(f"{name} is quarantined: {seen.quarantined}")
     else:

@@ -49,6 +49,7 @@ from mcp_tools.library.approvals import Withheld
 from mcp_tools.library.dependencies import needs_of
 from mcp_tools.library.library import Library
 from mcp_tools.library.tool_files import Flaw, as_document
+from mcp_tools.packages import NOT_ALLOWED, is_provided
 from mcp_tools.run import RefusedSourceError, run_kept, run_source
 from mcp_tools.small_files import RECORD, read_small
 from mcp_tools.text import count_of, one_line
@@ -79,7 +80,7 @@ def list_(tools_dir: options.ToolsDir = None, as_json: options.AsJson = False) -
     reasons = {name: fields(one, "reason remedy") for name, one in withheld.items()}
     form = [{**_brief(tool), "status": status[tool.name], "withheld": reasons.get(tool.name)} for tool in tools]
     marks = [f"{status[tool.name]}{', withheld' if tool.name in withheld else ''}" for tool in tools]
-    rows = [(t.name, mark, one_line(t.description, 80)) for t, mark in zip(tools, marks, strict=True)]
+    rows = [(t.name, mark, one_line(t.summary, 80)) for t, mark in zip(tools, marks, strict=True)]
     notes = _about_withheld(list(withheld.values()))
     return listing(form, rows, f"No tools are in {library.folder} yet." if not notes else "", notes)
 
@@ -92,7 +93,8 @@ def _about_withheld(withheld: Sequence[Withheld]) -> list[str]:
         by_reason[one.reason].append(one)
     for reason, those in by_reason.items():
         if len(those) > _MOST_NOTES and all("--all" in one.remedy for one in those):
-            notes.append(f"{len(those)} tools are not served to MCP clients: {reason}\n  alita tools approve --all")
+            plural = reason.replace("it was", "they were", 1)
+            notes.append(f"{len(those)} tools are not served to MCP clients: {plural}\n  alita tools approve --all")
         else:
             notes += [f"{one.name} is not served to MCP clients: {reason}\n  {one.remedy}" for one in those]
     return notes
@@ -122,7 +124,7 @@ def show(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJson
         rows = [
             ("name", name),
             ("status", library.trust(name)),
-            ("purpose", one_line(tool.description, 500)),
+            ("purpose", one_line(tool.summary, 500)),
             ("takes", one_line(_takes(tool.input_schema), 500)),
             *([("reaches", one_line(", ".join(tool.capabilities.hosts), 300))] if tool.capabilities.hosts else []),
             ("calls", f"{stats.calls}, {stats.successes} succeeded, {stats.refused} refused"),
@@ -163,7 +165,7 @@ def search(
 ) -> Result:
     """Finds tools that match a description."""
     hits = _library(options.settings()).search(" ".join(query), limit)
-    rows = [(hit.tool.name, f"{hit.score:.2f}", one_line(hit.tool.description, 80)) for hit in hits]
+    rows = [(hit.tool.name, f"{hit.score:.2f}", one_line(hit.tool.summary, 80)) for hit in hits]
     return listing([{**_brief(hit.tool), "score": hit.score} for hit in hits], rows, "No tool matches.")
 
 
@@ -179,7 +181,7 @@ def run(
     no_isolation: options.NoIsolation = False,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Runs a tool in the sandbox. A file is checked first."""
+    """Runs a tool in the sandbox. For a Python file, checks its source first."""
     try:
         result = exits.run(_call(options.settings(), tool, arguments, tuple(grant_read or ()), out))
     except AlitaError as error:
@@ -187,7 +189,7 @@ def run(
         return Result(form, warnings=[error_text(error)], code=error.exit_code)
     if not result["ok"]:
         remedy = f"\n  {result['remedy']}" if "remedy" in result else ""
-        note = f"{tool} failed ({result['error']['kind']}): {result['error']['message']}{remedy}"
+        note = f"{tool} failed: {result['error']['message'].removeprefix('ValueError: ')}{remedy}"
         return Result(result, note=note, code=1)
     value = result["value"]
     return Result(result, text=value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2))
@@ -232,7 +234,12 @@ async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...
     value = None if problem else outcome.value
     result = _result(outcome.seconds, outcome.isolation, value=value, error=problem)
     lacking = [path for path in _paths_in(typed) if problem and path in problem[1]]
-    if lacking and (isinstance(tool, str) or tool.capabilities.read):
+    if problem and problem[1].startswith(NOT_ALLOWED):
+        result["error"]["message"] = problem[1].replace(NOT_ALLOWED, "you have not allowed")
+        own = (declared(tool) if isinstance(tool, str) else tool.capabilities).packages
+        missing = (package for package in needs.and_packages(own) if not is_provided(package))
+        result["remedy"] = f"First run: alita packages allow {' '.join(map(quote, missing))}"
+    elif lacking and (isinstance(tool, str) or tool.capabilities.read):
         result["remedy"] = f"To let the tool read it: {' '.join(f'--grant-read {quote(path)}' for path in lacking)}"
     return result
 
