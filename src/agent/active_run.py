@@ -88,12 +88,15 @@ _ACTION_OF = {"create": "create_tool"}
 """Ability names that differ from their action's name."""
 
 
-def import_ahead(settings: Settings) -> None:
-    """Import the modules that most runs with these settings need. This takes about a second."""
+def import_ahead(settings: Settings, *, live: bool = True) -> None:
+    """Import the modules that most runs with these settings need. This takes about a second.
+
+    A replay (`live=False`) calls no model, so it needs less.
+    """
     import_module("agent.graph")
     model = settings.models_for(Role.COORDINATOR)[0]
     strategy_for(model, settings.strategy_of(model))
-    if model != EMBEDDED and not model.startswith(SCRIPTED):
+    if live and model != EMBEDDED and not model.startswith(SCRIPTED):
         import_module("openai")
 
 
@@ -310,7 +313,7 @@ class ActiveRun:
             return None
         # Importing LangGraph is most of the work of a short question, so the sandbox starts at the same time.
         is_first = "agent.graph" not in sys.modules
-        importing = asyncio.create_task(asyncio.to_thread(import_ahead, self.settings)) if is_first else None
+        importing = asyncio.create_task(asyncio.to_thread(import_ahead, self.settings, live=live)) if is_first else None
         self._consent = consent = Consent(
             resources.confirm if live else None,
             calls,

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from agent.events import ToolCalled
+from agent.events import ToolCalled, ToolFound
 from mcp_tools.library.library import Library
 from mcp_tools.library.question_template import question_record
 from mcp_tools.library.tool_files import encoded
@@ -51,6 +51,7 @@ async def test_a_tool_that_came_with_a_folder_is_not_called_by_the_form_of_its_q
     assert (answer.text, answer.tools_used) == ("unknown", ())
     assert desk.of(ToolCalled) == []
     assert "Not approved on this machine: nth_fibonacci (alita tools approve NAME)" in desk.notes
+    assert desk.of(ToolFound) == [], "one line is enough"
     desk.library.approve("nth_fibonacci")
     answer = await desk.plays().ask(QUESTION)
     assert answer.tools_used == ("nth_fibonacci",)

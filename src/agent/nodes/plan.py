@@ -44,7 +44,7 @@ async def plan(state: State, runtime: Runtime[Context]) -> dict[str, Any]:
         found_now = await context.external.search(state["question"], ALL_TOOLS)
         tools = arranged(tools, found_now, offered, set(offered))
     for tool in tools:
-        if tool.name not in others:
+        if tool.name not in others and not tool.is_draft:  # a note names the drafts
             context.emit(ToolFound(tool.name, server=tool.server))
     fresh = [tool.server for tool in tools if tool.is_external and tool.name not in state.get("offered", [])]
     for server, count in Counter(fresh).items():

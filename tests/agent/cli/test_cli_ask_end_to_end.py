@@ -55,6 +55,9 @@ def test_a_question_makes_a_tool_and_the_next_one_uses_it(terminal):
     (terminal.here / "script.jsonl").unlink()
     replayed = terminal.call("runs", "replay", "-q", terminal.runs[0].name)
     assert (replayed.code, replayed.out, replayed.err) == (0, ANSWER + "\n", "")
+    replayed = terminal.call("runs", "replay", terminal.runs[0].name)
+    note = f"Replay of run {terminal.runs[0].name}: no model is called, and nothing is saved.\n"
+    assert (replayed.code, replayed.err.startswith(note)) == (0, True)
     assert len(terminal.runs) == 3
 
 

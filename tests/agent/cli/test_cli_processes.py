@@ -229,7 +229,10 @@ def test_runs_are_listed_and_shown(quick, recorded):
     shown = quick("runs", "show", recorded[-4:], "--json").json
     assert shown["calls"][0]["request"]["messages"] == [{"role": "user", "content": "x"}]
     assert shown["answer"]["answer"] == "a colour"
-    assert "answer    a colour" in quick("runs", "show").out
+    shown = quick("runs", "show")
+    assert "answer    a colour" in shown.out
+    assert "usage     0 model calls, 0 tokens" in shown.out
+    assert shown.err.startswith(f"To see every step and call: alita traces show {recorded}\n")
     assert quick("resume", recorded).code == 2
 
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -38,10 +38,11 @@ from agent.traces.statistics import rows_of, statistics_of
 from agent.traces.trace import read_trace
 from agent.user_files import write_file
 from mcp_tools import child
-from mcp_tools.text import count_of, one_line
+from mcp_tools.text import count_of, duration, one_line
 from mcp_tools.tool import Json
 
 if TYPE_CHECKING:
+    from agent.answer import Answer
     from agent.configuration.settings import Settings
     from agent.conversation import Turn
     from agent.store.sessions import StoredSession
@@ -86,7 +87,7 @@ def _run_listing(runs: list[dict[str, Json]], none: str, warnings: Sequence[str]
 
 @app.command()
 def show(run: RunId = None, as_json: options.AsJson = False) -> Result:
-    """Shows a run: question and answer; with --json, every call too."""
+    """Shows a run: its question, answer, files and costs; with --json, every call too."""
     settings = options.settings()
     folder = settings.runs_dir
     try:
@@ -102,16 +103,32 @@ def show(run: RunId = None, as_json: options.AsJson = False) -> Result:
         calls = [fields(record, "step kind request output error seconds") for record in records]
         return {**found.as_json(), "calls": calls}
 
-    answer = found.answer
     rows = [
         ("run", f"{run_id} ({found.status})"),
         ("question", one_line(found.question, 500)),
         ("model", found.model),
         ("started", date_text(found.started)),
         *(("file", file.path) for file in found.files),
-        *([("answer", one_line(answer.text or answer.error or "", 500))] if answer else []),
+        *(_rows_of(found.answer) if found.answer else ()),
     ]
-    return Result(form, rows, note=f"Every step and call: alita traces show {run_id}")
+    more = f"To see every step and call: alita traces show {run_id}"
+    return Result(form, rows, note=f"{more}\nTo repeat it without calling a model: alita runs replay {run_id}")
+
+
+def _rows_of(answer: Answer) -> Iterator[tuple[str, str]]:
+    usage, ending = answer.usage, f"the limit of {answer.limit} was reached" if answer.limit else answer.error
+    if answer.text:
+        yield "answer", one_line(answer.text, 500)
+    if ending:
+        yield "ended", one_line(ending, 500)
+    yield "time", f"{count_of(answer.steps, 'step')} in {duration(answer.seconds)}"
+    tokens = f"{count_of(usage.calls, 'model call')}, {count_of(usage.input_tokens + usage.output_tokens, 'token')}"
+    yield "usage", tokens + (f", ${usage.cost:.4f}" if usage.cost else "")
+    for label, names in (("tools used", answer.tools_used), ("new tools", answer.tools_created)):
+        if names:
+            yield label, ", ".join(names)
+    for file in answer.outputs:
+        yield "made", f"{file.path}  {count_of(file.size, 'byte')}"
 
 
 def _elsewhere(settings: Settings, run: str) -> Result | None:
@@ -149,6 +166,9 @@ def replay(
     run_id = find_run(options.settings().runs_dir, run)
 
     shown = Output(as_json, json_stream, quiet, verbose)
+    if not quiet:
+        until_step = f" up to step {until}; a new run continues it." if until is not None else ""
+        print_note(f"Replay of run {run_id}{until_step or ': no model is called, and nothing is saved.'}")
     raise typer.Exit(
         answer(options.flags(), lambda alita, listen: alita.replay(run_id, until=until, on_event=listen), shown)
     )
