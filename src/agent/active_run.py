@@ -482,7 +482,7 @@ class ActiveRun:
         compare_files(transcript, self.run.files)
         if not self._has_variables and (names := variables_of(transcript.programs)):
             lost = ", ".join(names[:_MAX_VARIABLES]) + (" and more" if len(names) > _MAX_VARIABLES else "")
-            transcript.remarks.append(f"Python was restarted: {lost} of earlier programs are gone.")
+            transcript.remarks.append(f"Python was restarted, so these variables are gone: {lost}.")
         return self.conversation, transcript
 
     def _with_earlier(self, context: Context, earlier: Transcript) -> Context:

@@ -111,7 +111,7 @@ async def test_a_new_process_is_told_which_variables_are_gone(chat):
         await chat.ask("Keep it.", program("kept = 41\ndef f(): pass"), Step(text="kept"))
     async with chat.opened():
         await chat.ask("One more?", Step(text="no"))
-    assert "Python was restarted: kept, f of earlier programs are gone." in chat.question
+    assert "Python was restarted, so these variables are gone: kept, f." in chat.question
     assert "Python was restarted" in chat.notes
 
 
@@ -276,7 +276,7 @@ async def test_an_undone_turn_leaves_no_trace_in_what_the_model_sees(chat, sales
     )
     assert not [text for text in ("Wrong turn", "oops", "later", "kept = 0") if text in sent]
     assert "kept = 41" in sent
-    assert "kept of earlier programs are gone" in chat.question, "the program that was undone had changed it"
+    assert "these variables are gone: kept" in chat.question, "the program that was undone had changed it"
     assert [path.exists() for path in copies] == [False]
 
 

@@ -116,7 +116,7 @@ def test_nothing_is_allowed_to_a_tool_that_nobody_approved(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[[rules]\n", "is no TOML: "),
+        ("[[rules]\n", "is not TOML: "),
         ("x = 1", "there is no 'x'; it may hold [[rules]]"),
         ('rules = "no"', "rules: Input should be a valid list"),
         (
@@ -127,8 +127,8 @@ def test_nothing_is_allowed_to_a_tool_that_nobody_approved(tmp_path: Path) -> No
         ('[[rules]]\nhosts = ["a"]\n', "rule 1: decision: Field required"),
         (rule("allow"), "rule 1: it names no capability; add one of packages, hosts"),
         (rule("allow", tools="x", hosts="a.example"), "rule 1: hosts: Input should be a valid list"),
-        (rule("allow", hosts=["https://a.example/path"]), "rule 1: hosts: 'https://a.example/path' is no host"),
-        (rule("allow", packages=["scipy>=1"]), "rule 1: packages: 'scipy>=1' is no package"),
+        (rule("allow", hosts=["https://a.example/path"]), "rule 1: hosts: 'https://a.example/path' is not a host"),
+        (rule("allow", packages=["scipy>=1"]), "rule 1: packages: 'scipy>=1' is not a package"),
         (rule("allow", seconds=True), "rule 1: seconds: "),
         (rule("allow", seconds="60"), "rule 1: seconds: "),
         (rule("allow", memory_mb=1.5), "rule 1: memory_mb: "),
@@ -136,8 +136,8 @@ def test_nothing_is_allowed_to_a_tool_that_nobody_approved(tmp_path: Path) -> No
         ('[[rules]]\ndecision = "allow"\nseconds = inf\n', "rule 1: seconds: "),
         (rule("allow", write=False), "rule 1: write: "),
         ("#" * 300_000, "has more than 256,000 bytes"),
-        ("x = " + "[" * 5_000, "is no TOML: "),
-        ("a." * 300 + "b = 1", "is no TOML: "),
+        ("x = " + "[" * 5_000, "is not TOML: "),
+        ("a." * 300 + "b = 1", "is not TOML: "),
         (rule("allow", hosts=["a"]) * 1_001, "rules: List should have at most 1000 items"),
     ],
 )
@@ -393,7 +393,7 @@ async def test_a_wrong_policy_stops_what_needs_a_capability_and_nothing_else(hou
     (house.desk.home / "config" / "policy.toml").write_text("[[rules]")
     plain = "run_python", {"code": "print(6 * 7)", "final_answer": "{}"}
     assert (await house.ask(plain)).text == "42"
-    with pytest.raises(PolicyError, match="is no TOML"):
+    with pytest.raises(PolicyError, match="is not TOML"):
         await house.ask(house.fetch(), hosts="auto")
     assert house.web.requests == []
 

@@ -32,14 +32,14 @@ _MAX_RULES = 1_000
 def _host_pattern(text: str) -> str:
     if not _HOST.fullmatch(text.lower()):
         raise ValueError(
-            f"{text!r:.80} is no host: write a name such as api.example.com, *.example.com or a.example:8443"
+            f"{text!r:.80} is not a host: write a name such as api.example.com, *.example.com or a.example:8443"
         )
     return text.lower()
 
 
 def _package_pattern(text: str) -> str:
     if not _PACKAGE.fullmatch(text.lower()):
-        raise ValueError(f"{text!r:.80} is no package: write a name without versions, such as scipy or sym*")
+        raise ValueError(f"{text!r:.80} is not a package: write a name without versions, such as scipy or sym*")
     from mcp_tools.environments.known import DISTRIBUTIONS
 
     name = re.sub(r"[-_.]+", "-", text).lower()
@@ -135,7 +135,7 @@ class Policy:
         except ValidationError as error:
             raise _wrong(path, f"is wrong: {_first(error)}") from None
         except ValueError as error:
-            raise _wrong(path, f"is no TOML: {error}") from None
+            raise _wrong(path, f"is not TOML: {error}") from None
         return cls(path, tuple(document.rules))
 
     def decide(

@@ -164,7 +164,7 @@ def checked_folder(path: Path, own: Sequence[Path]) -> Path:
     with os_errors_as(UsageError, f"The folder {shown_name(str(path))} cannot be read", "Correct its path."):
         real = path.expanduser().resolve(strict=True)
         if not real.is_dir():
-            raise UsageError(f"{shown_name(str(path))} is no folder.", remedy="Attach a file with --file.")
+            raise UsageError(f"{shown_name(str(path))} is not a folder.", remedy="Attach a file with --file.")
         os.scandir(real).close()
     if not str(real).isprintable():  # the path is shown in prompts and commands
         raise UsageError(f"The name {shown_name(str(real))} cannot be shown.", remedy="Rename the folder.")

@@ -75,7 +75,7 @@ def _read(source: str) -> dict[str, Any]:
     try:
         table = toml_of(text.encode())
     except ValueError as error:
-        raise LibraryError(f"the block # /// script is no TOML: {error}") from None
+        raise LibraryError(f"the block # /// script is not TOML: {error}") from None
     tool = table.get("tool", {})
     own = tool.get("alita", {}) if isinstance(tool, dict) else None
     if not isinstance(own, dict) or not isinstance(table.get("dependencies", []), list):

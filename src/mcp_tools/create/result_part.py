@@ -209,5 +209,5 @@ def _member(value: Json, key: Json) -> Json:
 
 def _numbers(*values: Json) -> tuple[Json, ...]:
     if not all(isinstance(value, int | float) for value in values):
-        raise TypeError("it computes with what is no number")
+        raise TypeError("it computes with what is not a number")
     return values

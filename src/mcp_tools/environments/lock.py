@@ -100,7 +100,7 @@ def normalised(requirement: str) -> str:
     found = _REQUIREMENT.fullmatch(requirement.strip()) if len(requirement) <= 200 else None
     if found is None:
         raise PackageError(
-            f"{one_line(requirement, 80)!r} is no package: write its name, if need be with versions: scipy>=1.11"
+            f"{one_line(requirement, 80)!r} is not a package: write its name, if need be with versions: scipy>=1.11"
         )
     name = re.sub(r"[-_.]+", "-", found[1]).lower()
     extras, versions = ("".join((part or "").split()) for part in found.group(2, 3))

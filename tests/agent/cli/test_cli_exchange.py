@@ -174,6 +174,11 @@ def test_what_is_private_stays_here_and_is_told(alita: Run, terminal: Terminal, 
         assert secret not in everything
 
 
+def test_a_missing_file_is_named_with_what_can_be_imported(alita: Run) -> None:
+    done = alita("import", "nofile.zip")
+    assert (done.code, "There is no file nofile.zip.\n       Import a file that " in done.err) == (2, True)
+
+
 def test_a_backup_brings_all_back_and_what_was_approved_stays_so(
     library: Library, alita: Run, terminal: Terminal
 ) -> None:
@@ -320,7 +325,7 @@ def test_packages_go_along_as_requirements_and_are_not_installed(
     evil = {"packages": ["scipy\nRequires-Dist: evil"]}
     library.register(replace(base(capabilities=evil), source=source), replace=True)
     done = alita("export", "triangle_number", "-o", "evil_tools-1.0-py3-none-any.whl")
-    assert (done.code, "is no package" in done.err) == (1, True)
+    assert (done.code, "is not a package" in done.err) == (1, True)
 
 
 def test_a_folder_of_this_machine_is_told(library: Library, alita: Run) -> None:

@@ -367,7 +367,7 @@ def test_folders_with_alitas_own_files_are_refused(root: Path, tmp_path: Path) -
     for path in (root, root / "src"):
         with pytest.raises(UsageError, match="holds alita's own files"):
             checked_folder(path, own)
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         checked_folder(root / "notes.txt", own)
     with pytest.raises(UsageError, match="cannot be read"):
         checked_folder(root / "none", own)

@@ -45,7 +45,7 @@ def environments(wheels: Path, tmp_path: Path, told: list[str]) -> Environments:
 @pytest.mark.parametrize("text", ["a" + "!b" * 90 + "@", "a" + "!" * 190 + "@", "a" + " " * 10**6 + "@", "a>1" * 60])
 def test_what_is_no_requirement_is_refused_at_once(text: str) -> None:
     started = time.monotonic()
-    with pytest.raises(PackageError, match="is no package"):
+    with pytest.raises(PackageError, match="is not a package"):
         normalised(text)
     assert time.monotonic() - started < 1
 
@@ -110,14 +110,14 @@ async def test_a_lock_keeps_its_releases_when_newer_ones_come(environments: Envi
         (["no-such-words"], "there is no package 'no-such-words'"),
         (["loud-words==9"], "do not fit together"),
         (["loud-words<2", "quiet-words"], "do not fit together"),
-        (["git+https://example.org/a.git"], "is no package: write its name"),
-        (["loud-words @ file:///tmp/a.whl"], "is no package"),
-        (["../loud-words"], "is no package"),
-        (["-r /etc/passwd"], "is no package"),
-        (["--index-url=http://x"], "is no package"),
-        ([""], "is no package"),
-        (["a" * 300], "is no package"),
-        (["loud-words\nother"], "is no package"),
+        (["git+https://example.org/a.git"], "is not a package: write its name"),
+        (["loud-words @ file:///tmp/a.whl"], "is not a package"),
+        (["../loud-words"], "is not a package"),
+        (["-r /etc/passwd"], "is not a package"),
+        (["--index-url=http://x"], "is not a package"),
+        ([""], "is not a package"),
+        (["a" * 300], "is not a package"),
+        (["loud-words\nother"], "is not a package"),
     ],
     ids=lambda value: str(value)[:30],
 )

@@ -151,7 +151,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("hosts", {"code": HOSTS}, "declares evil.example, but proposed tools reach no hosts"),
     ("files", {"code": READS}, "declares `read`"),
     ("unknown tool", {"code": LONG}, "no_such_tool"),
-    ("wrong header", {"code": f"# /// script\n# x = [\n# ///\n{CODE}"}, "the block # /// script is no TOML"),
+    ("wrong header", {"code": f"# /// script\n# x = [\n# ///\n{CODE}"}, "the block # /// script is not TOML"),
     ("wrong result", {"examples": [*EXAMPLES, example(10, 4, 7)]}, "overtime(worked=10, contract=4) must"),
     ("wrong first result", {"examples": [example(10, 4, 7), *EXAMPLES]}, "overtime(worked=10, contract=4) must"),
     ("misfit", {"examples": [*EXAMPLES, example("ten", 4, 6)]}, "examples[4]: the arguments do not fit"),
