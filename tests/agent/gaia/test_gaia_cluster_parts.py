@@ -18,6 +18,7 @@ from agent.gaia.cluster.connection import private_ray_folder
 from agent.gaia.cluster.coordinator import Coordinator
 from agent.gaia.cluster.file_transfer import Cache, digest_of, read_folder, write_folder
 from agent.gaia.cluster.sharing import QuestionChanges, changes, keep, pack, unpack
+from agent.gaia.configuration import RunOptions
 from agent.learning.gap_records import GapRecord, GapRecords
 from agent.resources import environments_of, open_for
 from agent.store import databases
@@ -86,6 +87,26 @@ def test_other_users_reach_neither_the_sockets_nor_the_token_of_ray(
         token.write_text("x")
         token.chmod(0o644)
         token.parent.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("address", "line"), [("", "Starting Ray …"), ("head:6379", "Connecting to Ray at head:6379 …")]
+)
+async def test_the_user_sees_that_ray_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, line: str
+) -> None:
+    from agent.gaia.cluster import executor
+
+    def refuse(*_: object) -> None:
+        raise RunError("Ray does not start.")
+
+    monkeypatch.setattr(executor, "connect", refuse)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    options, lines = RunOptions(output=tmp_path / "o.json", ray_address=address), list[str]()
+    with pytest.raises(RunError, match="Ray does not start"):
+        async with executor.RayExecutor.open(options, read_settings(), 1, 1, lines.append):
+            pass
+    assert lines == [line]
 
 
 def test_a_folder_comes_back_whole_without_links_and_within_its_bound(tmp_path: Path) -> None:

@@ -9,7 +9,9 @@ import pytest
 from agent.alita import Alita
 from agent.configuration.settings_sources import read_settings
 from agent.errors import RunError
+from agent.gaia.attempt import Attempt, Task
 from agent.gaia.configuration import BenchmarkPaths, Selection, Totals, fingerprint_of, rules_of
+from agent.gaia.progress import Display
 from mcp_tools.library.library import Library
 from mcp_tools.tool import Status, Tool
 from support.benchmarks import answers, asked, question_file
@@ -218,3 +220,18 @@ async def test_a_library_is_shared_or_each_question_has_its_own(bench, openai_se
 
     assert ["card_on_top" in json.dumps(body) for body in openai_server.requests] == [is_shown] * 4
     assert {path.name: path.read_bytes() for path in folder.glob("*.*") if path.is_file()} == before
+
+
+def test_the_remaining_time_is_estimated_from_the_average_so_far(monkeypatch, capsys):
+    clock = 100.0
+    monkeypatch.setattr("agent.gaia.progress.time.monotonic", lambda: clock)
+    display = Display()
+    display.plan([Task(str(number), "?") for number in range(4)], done=[], todo=4)
+    clock = 400.0  # starting Ray takes no time from the estimate
+    display.start()
+    for seconds in (430.0, 490.0, 490.5, 520.0):
+        clock = seconds
+        display.end(Attempt(str(seconds), answer="52"))
+    _, *lines = capsys.readouterr().err.splitlines()
+    left = ["about 1 min 30 s left", "about 1 min 30 s left", "about 30.2 s left", "not scored"]
+    assert [line.rpartition(", ")[2] for line in lines] == left
