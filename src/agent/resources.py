@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from agent.calls.recorder import Recorder
     from agent.configuration.settings import Settings
     from agent.consent.consent import Confirm, Consent
-    from agent.consent.external_tools import ConfiguredServers
-    from agent.consent.grants import Grants
+    from agent.consent.external_tools import ConfiguredServers, Grants
     from agent.material.workspace import Workspace
     from agent.models.roles import Models
     from mcp_tools.clients.servers import Servers

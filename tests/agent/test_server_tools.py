@@ -12,7 +12,7 @@ import pytest
 from test_conversation import Chat
 from test_program_channel import calls, server
 
-from agent.consent.grants import FILE, Grants
+from agent.consent.external_tools import GRANTS_FILE, Grants
 from agent.consent.questions import CallProposal, UserReply
 from agent.consent.rulings import judge_call
 from agent.consent.text_origins import Origins
@@ -185,7 +185,7 @@ async def test_the_reason_of_a_refusal_names_no_file(desk, ask, tmp_path):
 async def test_a_tool_or_a_folder_is_allowed_for_good_until_that_is_taken_back(desk, ask, tmp_path):
     folder = tmp_path / "My Notes"
     (folder / "deep").mkdir(parents=True)
-    grants = Grants(desk.home / "data" / FILE)
+    grants = Grants(desk.home / "data" / GRANTS_FILE)
 
     async def asks_about(tool: str, path: Any, *replies: UserReply) -> bool:
         desk.confirm = user = User(*replies)

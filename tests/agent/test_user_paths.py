@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent.consent.grants import Grants
+from agent.consent.external_tools import Grants
 from agent.consent.questions import CallProposal
 from agent.consent.rulings import judge_call
 from agent.consent.text_origins import Origins

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent.consent.capabilities import CallConsent, CapabilityToUse, Need, Permit, needs_in
-from agent.consent.grants import Grants
+from agent.consent.external_tools import Grants
 from agent.consent.hosts import HostGrants, HostToReach
 from agent.consent.policy import Policy, ReadPolicy
 from agent.consent.questions import ApprovalMode, CallProposal, PackagesToInstall, ToolToApprove, UserReply

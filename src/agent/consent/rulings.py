@@ -13,6 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from agent.consent.encodings import (
+    MAX_SMALL_VALUES,
+    ORDER_WORDS,
+    PASSAGE_CHARS,
+    SMALL_VALUE_CHARS,
     address_parts,
     argument_parts,
     count_small_values,
@@ -22,7 +26,6 @@ from agent.consent.encodings import (
 )
 from agent.consent.program_text import ProgramText
 from agent.consent.text_origins import Origins, beyond_host, has_whole
-from agent.consent.thresholds import MAX_SMALL_VALUES, ORDER_WORDS, PASSAGE_CHARS, SMALL_VALUE_CHARS
 from agent.consent.user_paths import is_path
 from agent.web.address import canonical, is_address, source_of
 from mcp_tools.tool import Json

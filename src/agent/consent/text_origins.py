@@ -11,8 +11,7 @@ from itertools import accumulate, chain, islice, pairwise
 from urllib.parse import unquote_plus, urlsplit
 
 from agent.consent.credentials import credentials_by_strength
-from agent.consent.encodings import decodings, key_index, normalized
-from agent.consent.thresholds import (
+from agent.consent.encodings import (
     DISTINCTIVE_CHARS,
     HIDDEN_SNIPPET_CHARS,
     KEY_CHARS,
@@ -20,6 +19,9 @@ from agent.consent.thresholds import (
     MAX_KEYS,
     SNIPPET_CHARS,
     WORDING_CHARS,
+    decodings,
+    key_index,
+    normalized,
 )
 from agent.consent.user_paths import NamedPaths
 from agent.web.address import canonical, host_of, source_of

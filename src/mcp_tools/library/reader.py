@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from mcp_tools.errors import LibraryError, UnknownToolError
 from mcp_tools.library import folder as files
-from mcp_tools.library import tool_files, versions
+from mcp_tools.library import tool_files
 from mcp_tools.library.approvals import (
     ApprovalEntries,
     Approvals,
@@ -215,11 +215,11 @@ class LibraryReader:
 
     def kept(self, name: str, source_hash: str) -> Tool | None:
         """Return the version of a tool with this source hash, if its files are intact."""
-        return versions.kept(self.folder, self._named(name), source_hash)
+        return tool_files.version_of(self.folder, self._named(name), source_hash)
 
     def versions(self, name: str) -> Tools:
         """Return the intact versions of a tool, oldest first. A deleted tool still has its versions."""
-        return versions.all_of(self.folder, self._named(name))
+        return tool_files.versions_of(self.folder, self._named(name))
 
     def approved_versions(self, name: str) -> Tools:
         """Return the versions that were approved on this machine, oldest first, without reading any others."""
@@ -234,7 +234,7 @@ class LibraryReader:
             UnknownToolError: The name is invalid.
             LibraryError: There is no such version, or the prefix is ambiguous.
         """
-        return versions.one_of(self.folder, self._named(name), source_hash)
+        return tool_files.one_version(self.folder, self._named(name), source_hash)
 
     def source_of(self, name: str, source_hash: str) -> str:
         """Return the source of a version; see `version`."""

@@ -22,11 +22,11 @@ from agent.store.databases import open_store
 from agent.store.own_runs import OwnRuns
 from agent.store.redact import Redactor
 from agent.store.runs import create_run, save_run
-from agent.store.session_text import export_session
 from agent.store.sessions import (
     StoredSession,
     damaged_sessions,
     delete_session,
+    export_session,
     find_session,
     latest_session,
     list_sessions,

@@ -32,9 +32,9 @@ from agent.models.roles import with_resolved_model
 from agent.question import NOT_KEPT, FolderGrant, Purpose
 from agent.store.own_runs import OwnRuns
 from agent.store.runs import find_run, find_unfinished, load_run
-from agent.store.session_text import export_session
 from agent.store.sessions import (
     StoredSession,
+    export_session,
     find_session,
     list_sessions,
     load_session,

@@ -31,8 +31,7 @@ from agent.store.own_runs import OwnRuns, require_no_links, what_it_would_do
 from agent.store.redact import Redactor
 from agent.store.run_index import index_run, indexed
 from agent.store.runs import find_run, journal_path, load_run
-from agent.store.session_text import export_session
-from agent.store.sessions import delete_session, find_session, load_session
+from agent.store.sessions import delete_session, export_session, find_session, load_session
 from agent.traces.render import render, render_page
 from agent.traces.statistics import rows_of, statistics_of
 from agent.traces.trace import read_trace
