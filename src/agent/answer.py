@@ -135,8 +135,8 @@ def unwrapped(text: str, question: str) -> str:
         return text
     if not value or (isinstance(value, list) and not all(isinstance(item, str) for item in value)):
         return text
-    said = _said(_inner(value))
-    return unwrapped(said, question) if said or isinstance(value, dict) else text
+    inner = _said(_inner(value))
+    return unwrapped(inner, question) if inner or isinstance(value, dict) else text
 
 
 def _inner(value: Any) -> Any:

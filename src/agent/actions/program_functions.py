@@ -130,9 +130,9 @@ class ProgramFunctions:
         part = await context.reader.read(place, file["name"], page=page, find=find, limit=_LONGEST_TEXT)
         if problem := part.get("problem"):
             raise FunctionCallError(str(problem))
-        said = await watched(place, file["kind"], context, self._state["question"])
+        seen = await watched(place, file["kind"], context, self._state["question"])
         more = "" if "page" in arguments or not part.get("more") else f"[Not all of {file['name']}: {part['more']}]"
-        return "\n\n".join(filter(None, [said, str(part["text"]), more]))
+        return "\n\n".join(filter(None, [seen, str(part["text"]), more]))
 
     async def _find_tools(self, words: str) -> Json:
         """Return approved tools of the library, which the program may import."""

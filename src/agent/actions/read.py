@@ -88,13 +88,13 @@ class Read(Action):
             context.emit(FileRead(file["name"], file["kind"], decision.find, ok=False, message=problem))
             return {"steps": [step(state, ok=False, finding=f"read_file {file['name']}: {problem}")]}
         context.emit(FileRead(file["name"], file["kind"], part["where"], tuple(part["lost"])))
-        said = ""
+        seen = ""
         if decision.page == 1 and not decision.find:
-            said = await watched(Path(file["path"]), file["kind"], context, state["question"])
-        places = [] if decision.find or said else places_in(file, part, decision.page)
+            seen = await watched(Path(file["path"]), file["kind"], context, state["question"])
+        places = [] if decision.find or seen else places_in(file, part, decision.page)
         is_read = file["kind"] in _READ_BY_OCR
         pictures, description = await seen_pictures(places, context, state["question"], is_read=is_read)
-        return {"steps": [step(state, ok=True, finding=_finding(file, part, said or description), pictures=pictures)]}
+        return {"steps": [step(state, ok=True, finding=_finding(file, part, seen or description), pictures=pictures)]}
 
     async def _read_page(self, state: State, context: Context) -> Update:
         decision = resolved(decision_of(state), state)

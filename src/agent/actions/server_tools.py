@@ -107,8 +107,8 @@ def argument_notes(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str
     for name, part in schema.get("properties", {}).items():
         inner = next((one for one in (part.get("items"), part) if isinstance(one, dict) and "properties" in one), None)
         place = f"{path}{name}"
-        said = {key: value for key, value in part.items() if key not in {"properties", "items", "required"}}
-        left_out = {key: value for key, value in said.items() if key not in bare["properties"].get(name, {})}
+        details = {key: value for key, value in part.items() if key not in {"properties", "items", "required"}}
+        left_out = {key: value for key, value in details.items() if key not in bare["properties"].get(name, {})}
         if description := left_out.pop("description", ""):
             yield place, str(description)
         if left_out:

@@ -157,8 +157,8 @@ async def _transcript(file: ReplyFile, context: Context, question: str) -> str:
     if not file.kind.startswith(("audio/", "video/")):
         return ""
     path = Path(file.path)
-    if said := await watched(path, path.suffix.removeprefix("."), context, question):
-        return f"{path.name}: {said}"
+    if seen := await watched(path, path.suffix.removeprefix("."), context, question):
+        return f"{path.name}: {seen}"
     part = await context.reader.read(path, path.name, page=1, find="", limit=_LONGEST_SPEECH)
     return f"{path.name}: {part['text']}" if part.get("text") else ""
 

@@ -96,8 +96,8 @@ def final_answer(text: str, question: str | None = None) -> str:
 
     The marks are kept if the question is about such marks or is unknown.
     """
-    said = _marked(text)
-    return said if question is None or _ABOUT_MARKS.search(question) else _unmarked(said)
+    marked = _marked(text)
+    return marked if question is None or _ABOUT_MARKS.search(question) else _unmarked(marked)
 
 
 def _unmarked(text: str) -> str:
@@ -135,11 +135,11 @@ def _marked(text: str) -> str:
     marks = [mark for mark in marks if mark[0].isupper() or mark["opening"] is not None] or marks
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     for mark, end in reversed([*zip(marks, ends, strict=True)]):
-        said = text[mark.end() : end].strip()
-        if said.endswith("**") and said.count("**") % 2:  # the emphasis began before the mark: `**FINAL ANSWER: 42**`
-            said = said[:-2].rstrip()
-        if said:
-            return said
+        answer = text[mark.end() : end].strip()
+        if answer.endswith("**") and answer.count("**") % 2:  # it began before the mark: `**FINAL ANSWER: 42**`
+            answer = answer[:-2].rstrip()
+        if answer:
+            return answer
     return text[: marks[0].start()].strip()
 
 

@@ -66,10 +66,10 @@ class GuardedModel:
         from browser_use.llm.schema import SchemaOptimizer
         from browser_use.llm.views import ChatInvokeCompletion
 
-        told = [dict(message) for message in OpenAIMessageSerializer.serialize_messages(messages)]
+        plain = [dict(message) for message in OpenAIMessageSerializer.serialize_messages(messages)]
         schema = _planless(SchemaOptimizer.create_optimized_json_schema(output_format)) if output_format else None
         try:
-            completion = await self._host.ask(await self._showable(told), schema=schema, temperature=0)
+            completion = await self._host.ask(await self._showable(plain), schema=schema, temperature=0)
             if output_format is None:
                 return ChatInvokeCompletion(completion=completion.text, usage=None)
             answer = completion.parsed

@@ -76,8 +76,8 @@ async def operate(task: BrowserTask, ask: AskModel, tell: Tell, blocks: Blocks |
                     if "id" in message:  # the task's own time limit started before its first request
                         ends = ends or time.monotonic() + task.seconds
                     match message:
-                        case {"outcome": told}:
-                            outcome = from_plain(BrowserOutcome, told)
+                        case {"outcome": outcome_form}:
+                            outcome = from_plain(BrowserOutcome, outcome_form)
                         case {"note": text}:
                             tell(Note(text))
                         case {"step": step}:

@@ -175,11 +175,11 @@ def _require_writable(output: Output) -> None:
         raise UsageError(
             "--json-stream and --output cannot be used together.", remedy="Use --json, or redirect: > FILE"
         )
-    said, remedy = f"{output.file} cannot be written", "Choose another file with --output."
-    with os_errors_as(UsageError, said, remedy):
+    message, remedy = f"{output.file} cannot be written", "Choose another file with --output."
+    with os_errors_as(UsageError, message, remedy):
         place = output.file if output.file.exists() else output.file.absolute().parent
         if output.file.is_dir() or not os.access(place, os.W_OK):
-            raise UsageError(f"{said}.", remedy=remedy)
+            raise UsageError(f"{message}.", remedy=remedy)
 
 
 def explanation(result: Answer) -> str:

@@ -188,14 +188,14 @@ def plain_misuse(name: str, arguments: Sequence[str]) -> Iterator[None]:
         raise KeyboardInterrupt from None
     except TyperException as misuse:
         context: Any = getattr(misuse, "ctx", None)
-        said, path = misuse.format_message(), (context.command_path if context else "") or name
-        if context and said == context.get_help():
-            print(said, file=sys.stderr)
+        message, path = misuse.format_message(), (context.command_path if context else "") or name
+        if context and message == context.get_help():
+            print(message, file=sys.stderr)
             sys.exit(exits.BAD_USAGE)
         near = getattr(misuse, "possibilities", None)  # options with similar names, the most similar first
-        said, hint = (str(misuse), f"Did you mean {near[0]}? ") if near else (_plainer(said, arguments), "")
+        message, hint = (str(misuse), f"Did you mean {near[0]}? ") if near else (_plainer(message, arguments), "")
         raise UsageError(
-            said if said.endswith((".", "?")) else f"{said}.", remedy=f"{hint}For help, run: {path} --help"
+            message if message.endswith((".", "?")) else f"{message}.", remedy=f"{hint}For help, run: {path} --help"
         ) from None
 
 

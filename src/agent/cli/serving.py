@@ -137,11 +137,11 @@ def _listener(lines: asyncio.Queue[str], watch: Listener | None) -> Listener:
 
 
 async def _report_all(lines: asyncio.Queue[str], report: ReportProgress) -> None:
-    said = ""
+    shown = ""
     with contextlib.suppress(Exception):  # the client has disconnected; work continues until it is cancelled
         while True:
-            if (line := await lines.get()) != said:
-                said = line
+            if (line := await lines.get()) != shown:
+                shown = line
                 await report(line)
 
 

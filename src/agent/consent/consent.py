@@ -203,9 +203,9 @@ class Consent:
             found = await self._calls.permit(who, needs, is_new=is_new)
             return {"refusal": found.refusal, "packages": [*found.packages], "asks": found.asks}
 
-        said = await self.calls.call("permit", request, perform)
-        self.mattered |= bool(said["refusal"])
-        return Permit(said["refusal"], tuple(said["packages"]), said["asks"])
+        permit = await self.calls.call("permit", request, perform)
+        self.mattered |= bool(permit["refusal"])
+        return Permit(permit["refusal"], tuple(permit["packages"]), permit["asks"])
 
     @property
     def may_allow_hosts(self) -> bool:

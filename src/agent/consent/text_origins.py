@@ -302,8 +302,8 @@ class Origins:
     @cached_property
     def foreign_addresses(self) -> tuple[str, ...]:
         """Addresses of pages that are written out in untrusted text."""
-        told = map(canonical, _addresses(self._foreign))
-        return tuple(address for address in told if "/" in address or "?" in address)
+        addresses = map(canonical, _addresses(self._foreign))
+        return tuple(address for address in addresses if "/" in address or "?" in address)
 
 
 def has_whole(value: str, text: str) -> bool:

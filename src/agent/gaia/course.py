@@ -81,9 +81,9 @@ class CourseApi:
 
     def submit(self, submission: dict[str, Json]) -> SubmissionResult:
         """Submit answers once, without retries."""
-        said = self._json("POST", "/submit", json=submission)
+        reply = self._json("POST", "/submit", json=submission)
         try:
-            return from_line(SubmissionResult, said)
+            return from_line(SubmissionResult, reply)
         except ValueError:
             raise self._strange("/submit", "no score") from None
 
@@ -117,11 +117,13 @@ class CourseApi:
         """Return an error with the server's explanation, if it sent one as `{"detail": …}`."""
         status = response.status_code
         try:
-            said = response.json()
+            reply = response.json()
         except (ValueError, RecursionError):
-            said = None
+            reply = None
         detail = (
-            f": {one_line(str(said['detail']), 300).rstrip('.')}" if isinstance(said, dict) and "detail" in said else ""
+            f": {one_line(str(reply['detail']), 300).rstrip('.')}"
+            if isinstance(reply, dict) and "detail" in reply
+            else ""
         )
         remedy = _ASLEEP if status in _BUSY or status >= 500 else "`alita course --help` shows what is sent."
         if path.startswith("/files/") and status in (403, 404):

@@ -72,8 +72,8 @@ class CountedTasks:
     def as_json(self) -> dict[str, Json]:
         """Return the ledger line."""
         tasks = [{"task_id": task.task_id, "level": task.level, "file_name": task.file_name} for task in self.tasks]
-        told: dict[str, Json] = {"kind": "selection", "epochs": self.epochs, "fingerprint": self.fingerprint}
-        return told | {"source": self.source, "tasks": tasks}
+        line: dict[str, Json] = {"kind": "selection", "epochs": self.epochs, "fingerprint": self.fingerprint}
+        return line | {"source": self.source, "tasks": tasks}
 
 
 @dataclass(frozen=True, slots=True)

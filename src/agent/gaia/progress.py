@@ -65,13 +65,13 @@ class Display:
         verdict = {True: "right", False: "wrong", None: "answered, not scored"}[attempt.correct]
         if attempt.status != "ok":
             verdict = attempt.status + (f" ({verdict})" if attempt.status == "limit" else "")
-        said = one_line(attempt.error or attempt.answer, _ANSWER_WIDTH) or "no answer"
+        result = one_line(attempt.error or attempt.answer, _ANSWER_WIDTH) or "no answer"
         epoch = f" epoch {attempt.epoch}" if attempt.epoch > 1 else ""
         tokens = attempt.input_tokens + attempt.output_tokens
         of = len(self._tasks) * self._epochs
         so_far = score_text(self._latest.values(), of)
         return (
-            f"[{self._made}/{self._todo}] {attempt.task_id}{epoch}: {verdict}: {said}"
+            f"[{self._made}/{self._todo}] {attempt.task_id}{epoch}: {verdict}: {result}"
             f" ({seconds_text(attempt.seconds)}, {tokens:,} tokens, {price(attempt.cost, 'cost unknown')})"
             f"; {so_far}{self._left()}"
         )

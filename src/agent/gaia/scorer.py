@@ -94,8 +94,8 @@ def resolution_of(attempt: Attempt, truth: str | None) -> str:
         return ""
     if attempt.correct:
         return "correct"
-    said, wanted = (" ".join(re.findall(r"[\w.]+", part.lower())) for part in (attempt.raw_answer, truth))
-    if wanted and f" {wanted} " in f" {said} ":  # compares whole words
+    given, wanted = (" ".join(re.findall(r"[\w.]+", part.lower())) for part in (attempt.raw_answer, truth))
+    if wanted and f" {wanted} " in f" {given} ":  # compares whole words
         return "format_error"
     if attempt.servers_failed:
         return "server_tool_use"

@@ -137,8 +137,8 @@ def checked(values: dict[str, Any]) -> GapRecord:
 
 
 def _with_id(record: GapRecord) -> GapRecord:
-    said = json.dumps([record.kind, record.situation, record.pattern, record.advice])
-    return replace(record, id=hashlib.sha256(said.encode()).hexdigest()[:12])
+    content = json.dumps([record.kind, record.situation, record.pattern, record.advice])
+    return replace(record, id=hashlib.sha256(content.encode()).hexdigest()[:12])
 
 
 class GapRecords:

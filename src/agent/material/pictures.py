@@ -153,11 +153,11 @@ async def watched(place: str | Path, kind: str, context: Context, question: str)
         messages[-1]["content"] = [{"type": "text", "text": messages[-1]["content"]}, media_part(place, kind)]
         try:
             completion = await context.complete(Role.MEDIA, messages, temperature=0, max_tokens=_FILM_TOKENS)
-            said = completion.text.strip()
+            description = completion.text.strip()
         except (ModelError, ModelOutputError, StoppedError) as problem:
             context.emit(Note(f"no model watches {place if isinstance(place, str) else place.name}: {problem.message}"))
-            said = ""
-        sight.watched[key] = said and f"{_SEEN}: {said}"
+            description = ""
+        sight.watched[key] = description and f"{_SEEN}: {description}"
     return sight.watched[key]
 
 
@@ -173,11 +173,11 @@ async def page_watched(url: str, context: Context, question: str) -> Page:
     try:
         page = await context.web.read(url)
     except WebProblem as problem:
-        if not number or problem.reason == "leak" or not (said := await watched(address, "", context, question)):
+        if not number or problem.reason == "leak" or not (description := await watched(address, "", context, question)):
             raise
-        return Page(address, "", said, kind="video", via="watched", notes=(problem.message,))
+        return Page(address, "", description, kind="video", via="watched", notes=(problem.message,))
     if number:
-        said = await watched(address, "", context, question)
+        description = await watched(address, "", context, question)
     else:
-        said = await watched(page.path, page.kind, context, question) if page.path is not None else ""
-    return replace(page, markdown=f"{said}\n\n{page.markdown}") if said else page
+        description = await watched(page.path, page.kind, context, question) if page.path is not None else ""
+    return replace(page, markdown=f"{description}\n\n{page.markdown}") if description else page

@@ -97,25 +97,25 @@ BAD_KEY = re.compile(
 FILTERED = re.compile(r"content_filter|content management policy|safety", re.IGNORECASE)
 
 
-def is_too_long(said: str) -> bool:
+def is_too_long(text: str) -> bool:
     """Return True if the message says that the conversation exceeds the model's context."""
-    if _TOO_LONG_CODES.search(said):
+    if _TOO_LONG_CODES.search(text):
         return True
-    if _OTHER_LENGTH.search(said) and "context" not in said:
+    if _OTHER_LENGTH.search(text) and "context" not in text:
         return False
     if (
-        re.search(r"\bmax_(completion_|output_|new_)?tokens\b", said)
-        and not _prompt_tokens(said)
-        and "context" not in said
+        re.search(r"\bmax_(completion_|output_|new_)?tokens\b", text)
+        and not _prompt_tokens(text)
+        and "context" not in text
     ):
         return False
-    return bool(_TOO_LONG.search(said) and _MEASURE.search(said))
+    return bool(_TOO_LONG.search(text) and _MEASURE.search(text))
 
 
-def _prompt_tokens(said: str) -> int | None:
+def _prompt_tokens(text: str) -> int | None:
     """Return the length of the prompt, in tokens, if the message states it."""
     for pattern in _INPUT_TOKENS:
-        if found := re.search(pattern, said, re.IGNORECASE):
+        if found := re.search(pattern, text, re.IGNORECASE):
             return int(next(group for group in found.groups() if group and group.isdigit()))
     return None
 
@@ -130,26 +130,26 @@ class OutputLimit:
     """True for a limit of the model; False if it depends on the length of this prompt."""
 
 
-def output_limit(status: int | None, said: str, requested: int) -> OutputLimit | None:
+def output_limit(status: int | None, text: str, requested: int) -> OutputLimit | None:
     """Return the output limit in an error message, after `requested` tokens were refused.
 
     Returns:
         The limit; None if the error is about something else.
     """
-    said = re.sub(r"(?<=\d)[,_](?=\d{3}\b)", "", said)
-    numbers = [int(number) for number in re.findall(r"(?<![\d.])\d{1,9}(?![\d.]*\d)", said)]
-    if status in (401, 403, 404, 429) or not (_OUTPUT_LENGTH.search(said) or requested in numbers):
+    text = re.sub(r"(?<=\d)[,_](?=\d{3}\b)", "", text)
+    numbers = [int(number) for number in re.findall(r"(?<![\d.])\d{1,9}(?![\d.]*\d)", text)]
+    if status in (401, 403, 404, 429) or not (_OUTPUT_LENGTH.search(text) or requested in numbers):
         return None
-    summed = re.search(rf"(\d+) \+ {requested}\b", said)
-    prompt = int(summed[1]) if summed else _prompt_tokens(said)
+    summed = re.search(rf"(\d+) \+ {requested}\b", text)
+    prompt = int(summed[1]) if summed else _prompt_tokens(text)
     if prompt is not None:
         # The context is a number that is larger than the prompt and smaller than the whole request.
         rooms = [number - prompt for number in numbers if prompt < number < prompt + requested and number != requested]
         return OutputLimit(max(rooms), is_permanent=False) if rooms and max(rooms) > _MIN_OUTPUT else None
     below = [number for number in numbers if _MIN_OUTPUT < number < requested]
     if below:
-        return OutputLimit(max(below), is_permanent="context" not in said.lower() and status != 402)
-    is_about_output = _OUTPUT_LENGTH.search(said) and not _UNKNOWN_PARAMETER.search(said)
+        return OutputLimit(max(below), is_permanent="context" not in text.lower() and status != 402)
+    is_about_output = _OUTPUT_LENGTH.search(text) and not _UNKNOWN_PARAMETER.search(text)
     return OutputLimit(None, is_permanent=False) if is_about_output else None
 
 
@@ -160,9 +160,9 @@ _UNKNOWN_PARAMETER = re.compile(
 )
 
 
-def retry_seconds(said: str) -> float | None:
+def retry_seconds(text: str) -> float | None:
     """Return the wait that a message asks for, in seconds: `1m2.5s`, `500ms`, `20 seconds`."""
-    if not (found := _SOON.search(said)):
+    if not (found := _SOON.search(text)):
         return None
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|mi|[hms])", found[1], re.IGNORECASE)
     return sum(float(number) * _UNITS[unit.lower()] for number, unit in parts)

@@ -190,14 +190,14 @@ def response_failure(endpoint: Endpoint, response: httpx2.Response) -> Failure:
 
 
 def _kind(status: int, code: str, detail: str, *, waits: bool) -> Kind:
-    said = f"{code} {detail}"[:4_000]
-    if status == 401 or (status in (400, 403) and BAD_KEY.search(said)):
+    text = f"{code} {detail}"[:4_000]
+    if status == 401 or (status in (400, 403) and BAD_KEY.search(text)):
         return Kind.AUTH
     if status in (402, 403, 429):
-        return _kind_of_account(status, said, waits=waits)
-    if NO_TOOLS.search(said) or NO_PICTURES.search(said):
+        return _kind_of_account(status, text, waits=waits)
+    if NO_TOOLS.search(text) or NO_PICTURES.search(text):
         return Kind.REFUSED
-    if status != 404 and is_too_long(said):
+    if status != 404 and is_too_long(text):
         return Kind.TOO_LONG
     if status == 404:
         return Kind.UNKNOWN_MODEL
@@ -207,20 +207,20 @@ def _kind(status: int, code: str, detail: str, *, waits: bool) -> Kind:
         return Kind.BUSY
     if status == 413:
         return Kind.TOO_LONG
-    if RATE.search(said):
+    if RATE.search(text):
         return Kind.BUSY
-    if FILTERED.search(said):
+    if FILTERED.search(text):
         return Kind.FILTERED
-    return Kind.UNKNOWN_MODEL if NO_SUCH_MODEL.search(said) else Kind.REFUSED
+    return Kind.UNKNOWN_MODEL if NO_SUCH_MODEL.search(text) else Kind.REFUSED
 
 
-def _kind_of_account(status: int, said: str, *, waits: bool) -> Kind:
+def _kind_of_account(status: int, text: str, *, waits: bool) -> Kind:
     """Tell rate limits from missing credit or rights. Messages about rate limits often mention billing too."""
-    if status == 429 or RATE.search(said):
-        return Kind.CREDIT if NO_CREDIT.search(said) and not (waits or RATE.search(said)) else Kind.BUSY
-    if status == 402 or NO_CREDIT.search(said):
+    if status == 429 or RATE.search(text):
+        return Kind.CREDIT if NO_CREDIT.search(text) and not (waits or RATE.search(text)) else Kind.BUSY
+    if status == 402 or NO_CREDIT.search(text):
         return Kind.CREDIT
-    return Kind.FILTERED if FILTERED.search(said) else Kind.AUTH
+    return Kind.FILTERED if FILTERED.search(text) else Kind.AUTH
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -283,21 +283,21 @@ def openai_failure(endpoint: Endpoint, exc: Exception) -> Failure | None:
 def event_failure(endpoint: Endpoint, body: object, *, status: int | None = None) -> Failure:
     """Return the failure for an error inside a response with status 200, or inside a stream."""
     detail, code, parameter = error_body(body)
-    said = f"{code} {detail}"
+    text = f"{code} {detail}"
     for number in re.findall(r"\b[45]\d\d\b", code):
         return status_failure(endpoint, int(number), body)
     meanings = (
-        (429, RATE.search(said) or re.search(r"insufficient_quota|exceeded your current quota", said)),
-        (401, BAD_KEY.search(said)),
-        (400, is_too_long(said) or re.search(r"invalid_request|INVALID_ARGUMENT|invalid_parameter", said)),
-        (503, OVERLOADED.search(said)),
+        (429, RATE.search(text) or re.search(r"insufficient_quota|exceeded your current quota", text)),
+        (401, BAD_KEY.search(text)),
+        (400, is_too_long(text) or re.search(r"invalid_request|INVALID_ARGUMENT|invalid_parameter", text)),
+        (503, OVERLOADED.search(text)),
     )
     for meant, found in meanings:
         if found:
             failure = status_failure(endpoint, meant, body)
             failure.status = status
             return failure
-    return Failure(Kind.INVALID, endpoint, detail, status=status, parameter=parameter, full_text=said)
+    return Failure(Kind.INVALID, endpoint, detail, status=status, parameter=parameter, full_text=text)
 
 
 T = TypeVar("T")

@@ -56,8 +56,8 @@ async def decide(state: State, runtime: Runtime[Context]) -> Command[str]:
     is_free = any(reply.get("is_free") for reply in choice.replies)
     update: dict[str, Any] = {"tools": tools, "replies": choice.replies, "plans": choice.plans, "pending": rest}
     if choice.interjections:
-        said = [message["text"] for message in choice.interjections]
-        update |= {"interjections": choice.interjections, "said": [*state.get("said", [state["question"]]), *said]}
+        messages = [message["text"] for message in choice.interjections]
+        update |= {"interjections": choice.interjections, "said": [*state.get("said", [state["question"]]), *messages]}
     return _go(first, turns + (not is_free), state, update, context)
 
 

@@ -94,9 +94,9 @@ async def _fitting(state: State, context: Context) -> tuple[list[Tool], list[Too
 
     Also return approved tools that fit less well, and True if they are all of the library's tools.
     """
-    question, said = state["question"], state.get("said", [])
-    if context.room.earlier and len(said) > 1 and len(question.split()) < _STANDS_ALONE:
-        question = f"{question} {said[-1]}"
+    question, messages = state["question"], state.get("said", [])
+    if context.room.earlier and len(messages) > 1 and len(question.split()) < _STANDS_ALONE:
+        question = f"{question} {messages[-1]}"
     tools: dict[str, Tool] = {}
     own = [name for name in state.get("offered", []) if SEPARATOR not in name]
     for name in own[-_MOST_OFFERED:]:

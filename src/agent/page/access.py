@@ -171,7 +171,7 @@ class PageAccess:
             is_full = is_full or came > room
             return {"type": "http.disconnect"} if is_full else message
 
-        async def heard(message: Message) -> None:
+        async def receive_counted(message: Message) -> None:
             if not is_full:
                 answered.extend(message.get("body", b""))
                 await send(message)
@@ -179,7 +179,7 @@ class PageAccess:
         visitor.kept += room  # reserves the space, so that parallel uploads cannot use it too
         self._uploading += 1
         try:
-            await self._page(scope, counted, heard)
+            await self._page(scope, counted, receive_counted)
         except Exception:
             if not is_full:
                 raise

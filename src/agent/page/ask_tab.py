@@ -91,9 +91,9 @@ class AskTab:
         yield self._view(visit) | {self.reason: "", self.key: visit.key, self.earlier: earlier}
 
     async def _ask(
-        self, said: dict[str, Any], model: str | None, agent: str, request: Any
+        self, message: dict[str, Any], model: str | None, agent: str, request: Any
     ) -> AsyncIterator[dict[Any, Any]]:
-        words, sent = (said.get("text") or "").strip(), [Path(path) for path in said.get("files") or ()]
+        words, sent = (message.get("text") or "").strip(), [Path(path) for path in message.get("files") or ()]
         visit = await self._visits.of(request.session_hash)
         if words and not visit.is_busy:
             visit.ask(words, sent, model=model or "", agent=agent)

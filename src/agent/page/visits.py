@@ -91,8 +91,8 @@ class PageTurn:
         """The turn as HTML."""
         more = f"<p>… {count_of(self._left_out, 'more line')}</p>" if self._left_out else ""
         is_open = "" if self.is_over else " open"
-        told = count_of(len(self._steps) + self._left_out, "step")
-        steps = f'<details class="steps"{is_open}><summary>{told}</summary>{"".join(self._steps)}{more}</details>'
+        count = count_of(len(self._steps) + self._left_out, "step")
+        steps = f'<details class="steps"{is_open}><summary>{count}</summary>{"".join(self._steps)}{more}</details>'
         cost = f" · {self._usage.cost_text}" if self._usage.calls else ""
         busy = "" if self.is_over else f'<p class="busy" role="status">{html.text(self._doing)}{html.text(cost)}</p>'
         written = html.answer(self._written) if self._written else ""

@@ -134,8 +134,8 @@ async def _choose(options: dict[str, Decision], state: State, context: Context) 
     while len(options) > 1:
         form = choice_schema(list(options))
         asked = {"material": _offers(options, state), "question": state["question"]}
-        said = await _filled("choice", form, context, _MAX_TOKENS, **asked)
-        decision = replace(options.pop(said["needs"]), why=str(said["why"]))
+        reply = await _filled("choice", form, context, _MAX_TOKENS, **asked)
+        decision = replace(options.pop(reply["needs"]), why=str(reply["why"]))
         if decision.action != "use_tool":
             return decision
         use = await _with_arguments(decision, state, context)
@@ -151,10 +151,10 @@ def choice_schema(options: Sequence[str]) -> dict[str, Any]:
 
 def _offers(options: dict[str, Decision], state: State) -> DataText:
     """Return the tools, files and findings to choose from, marked as data."""
-    said = {f"use {tool.name}": tool.description for tool in state["tools"]}
-    said |= {f"read {file['name']}": file["beginning"] for file in readable(state)}
-    said |= {f"run {file['name']}": file["beginning"] for file in readable(state)}
-    blocks = [data_block(name, said[name][:_SHOWN_CHARS]) for name in options if name in said]
+    descriptions = {f"use {tool.name}": tool.description for tool in state["tools"]}
+    descriptions |= {f"read {file['name']}": file["beginning"] for file in readable(state)}
+    descriptions |= {f"run {file['name']}": file["beginning"] for file in readable(state)}
+    blocks = [data_block(name, descriptions[name][:_SHOWN_CHARS]) for name in options if name in descriptions]
     if found := found_steps(state):
         blocks.append(DataText(evidence_text(found).strip()))
     return DataText(f"{data_blocks(blocks)}\n") if blocks else DataText("")

@@ -278,8 +278,8 @@ async def _described(call: _Call, value: Json, context: Context) -> str:
 
 def description_schema(wanted: Sequence[str]) -> dict[str, Json]:
     """Return the JSON Schema for short descriptions of these parts of a function."""
-    said = {"type": "string", "minLength": 3, "maxLength": _MAX_DESCRIPTION_CHARS}
-    return object_schema(dict.fromkeys(wanted, said))
+    text = {"type": "string", "minLength": 3, "maxLength": _MAX_DESCRIPTION_CHARS}
+    return object_schema(dict.fromkeys(wanted, text))
 
 
 def _raised(node: ast.FunctionDef) -> Iterator[str]:

@@ -35,33 +35,33 @@ def _tool_function(tool: ToolRef) -> dict[str, Any]:
     schema = arguments_schema(tool)
     properties = {**schema.get("properties", {})}
     properties.setdefault(FINAL, TEXT)
-    said = "A tool of the library that is not approved." if tool.is_draft else tool.description
-    said = f"A tool of the connected server {tool.server}." if tool.is_external else said
-    form = function_form(tool.name, said, properties, schema.get("required", []))
+    description = "A tool of the library that is not approved." if tool.is_draft else tool.description
+    description = f"A tool of the connected server {tool.server}." if tool.is_external else description
+    form = function_form(tool.name, description, properties, schema.get("required", []))
     extra = {key: value for key, value in schema.items() if key not in {"properties", "required", "type", "title"}}
     form["function"]["parameters"] |= extra
     return form
 
 
 def decision_of_call(
-    call: ToolCall, said: str = "", replies: Sequence[Reply] = (), tools: Sequence[ToolRef] = ()
+    call: ToolCall, text: str = "", replies: Sequence[Reply] = (), tools: Sequence[ToolRef] = ()
 ) -> Decision:
     """Return the decision of a function call that has no problem.
 
     Args:
         call: The call.
-        said: The text of the model's reply. It is the decision's reason. If it is empty, the call's `why` is used.
+        text: The text of the model's reply. It is the decision's reason. If it is empty, the call's `why` is used.
         replies: Earlier replies, which may hold the code of a tool.
         tools: The tools of the run. Their own parameters named `why` or `final_answer` are passed to them.
     """
     action, arguments = _ACTIONS.get(call.name), call.values
     if action is not None and action.name != "use_tool":
-        why = one_line(said or str(arguments.get(WHY, "")), _LONGEST_REASON)
+        why = one_line(text or str(arguments.get(WHY, "")), _LONGEST_REASON)
         return action.decision(FunctionCall(arguments, why, call.id, replies))
     called_tool = next((tool for tool in tools if action is None and tool.name == call.name), None)
     own = arguments_schema(called_tool).get("properties", {}) if called_tool else {}
     added = {name: str(arguments.get(name, "")) for name in (WHY, FINAL) if name not in own}
-    why, final = one_line(said or added.get(WHY, ""), _LONGEST_REASON), added.get(FINAL, "")
+    why, final = one_line(text or added.get(WHY, ""), _LONGEST_REASON), added.get(FINAL, "")
     called, given = call.name, {name: value for name, value in arguments.items() if name not in added}
     if call.name == SERVER_TOOL and "arguments" in arguments:
         called, given = arguments["name"], arguments["arguments"]

@@ -138,8 +138,8 @@ def _folder(state: State) -> list[str]:
     """Return the text about the user's folder."""
     if (folder := state.get("folder")) is None:
         return []
-    said = _COPIED_FOLDER if folder["writes"] else _FOLDER
-    lines = ["", said.format(path=printable(folder["path"]))]
+    template = _COPIED_FOLDER if folder["writes"] else _FOLDER
+    lines = ["", template.format(path=printable(folder["path"]))]
     return lines + ([data_block("names in it", folder["listing"])] if folder["listing"] else [])
 
 
@@ -152,8 +152,8 @@ def _new_plans(state: State, replies: int) -> list[Message]:
 
 def _interjections(state: State, replies: int) -> list[Message]:
     """Return the user's messages after this many replies."""
-    said = (message["text"] for message in state.get("interjections", []) if message["replies"] == replies)
-    return [{"role": "user", "content": f"Meanwhile, the user says:\n{text}"} for text in said]
+    texts = (message["text"] for message in state.get("interjections", []) if message["replies"] == replies)
+    return [{"role": "user", "content": f"Meanwhile, the user says:\n{text}"} for text in texts]
 
 
 def _servers(state: State, room: Room) -> list[str]:

@@ -97,11 +97,11 @@ class Standard(Strategy):
         why = why_replan(state, context.replan_steps)
         plans = [await replan(state, context, _names(state), why)] if why else []
         sent = await context.new_messages(state.get("turns", 0)) if state["purpose"].is_users else []
-        said = [Interjection(replies=len(state.get("replies", [])), text=text) for text in sent]
+        interjections = [Interjection(replies=len(state.get("replies", [])), text=text) for text in sent]
         state = {
             **state,
             "plans": [*state.get("plans", []), *plans],
-            "interjections": [*state.get("interjections", []), *said],
+            "interjections": [*state.get("interjections", []), *interjections],
         }
         replies: list[Reply] = []
         problem = ""
@@ -115,13 +115,13 @@ class Standard(Strategy):
             if choice.decisions:
                 if choice.decisions[0].why.startswith(_GIVES_UP):
                     context.emit(Note(choice.decisions[0].why))
-                return replace(choice, plans=plans, interjections=said)
+                return replace(choice, plans=plans, interjections=interjections)
             refusals = (refusal.partition("\n")[0] for refusal in replies[-1]["refused"].values())
             remark = replies[-1]["remark"].partition(". ")[0].replace("Your reply", "its reply")
             problem = remark or "; ".join(refusals)  # the user does not need the advice that follows for the model
         if (rule := _fallback(state)) is not None:
             chosen = _by_rule([rule], state)
-            return NextActions(chosen.decisions, [*replies, *chosen.replies], plans, said)
+            return NextActions(chosen.decisions, [*replies, *chosen.replies], plans, interjections)
         raise ModelOutputError(f"the model gave no valid action in {ATTEMPTS} attempts: {one_line(problem, 200)}")
 
     async def brief(self, state: State, context: Context) -> Update:

@@ -114,8 +114,8 @@ class Trace:
         """Return the JSON object printed by `alita traces show --json`."""
         sums = ({"seconds": round(step.seconds, 6), "usage": asdict(step.usage)} for step in self.steps)
         steps: list[Json] = [{**asdict(step), **more} for step, more in zip(self.steps, sums, strict=True)]
-        told = {"flaws": list(self.flaws), "traceback": self.traceback}
-        return {"schema": SCHEMA, "run": self.run.as_json(), "steps": steps, **told}
+        rest = {"flaws": list(self.flaws), "traceback": self.traceback}
+        return {"schema": SCHEMA, "run": self.run.as_json(), "steps": steps, **rest}
 
 
 def read_trace(runs: Path, run_id: str | None = None) -> Trace:
@@ -215,11 +215,11 @@ def _other(record: Record) -> tuple[str, list[Passage], list[Passage], bool]:
         output = output.get("outcome", output)
     elif output is not None:
         output = {"found": [item.get("name", item) if isinstance(item, dict) else item for item in output]}
-    said = output or {}
-    asked, told = (names.split() for names in _MEMBERS.get(record.kind, ("", "")))
+    result = output or {}
+    asked, shown = (names.split() for names in _MEMBERS.get(record.kind, ("", "")))
     given = [Passage(_LABELS.get(name, name), _value_text(request[name])) for name in asked if name in request]
-    came = [Passage(_LABELS.get(name, name), _value_text(said[name])) for name in told if name in said]
-    ok = bool(said.get("ok", True) and not said.get("problem") and said.get("reply", {}).get("ok", True))
+    came = [Passage(_LABELS.get(name, name), _value_text(result[name])) for name in shown if name in result]
+    ok = bool(result.get("ok", True) and not result.get("problem") and result.get("reply", {}).get("ok", True))
     given, came = given or _all("request", request), came or _all("output", output)
     return _title(record.kind, request) or one_line(given[0].text.translate(_SIGNS), 100), given, came, ok
 

@@ -89,9 +89,9 @@ def find_chromium(chrome: Path | None = None) -> Chromium:
 
 def _cached() -> list[Path]:
     """Return Playwright's browsers, newest first."""
-    told = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
+    configured = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - unlike Path.home() it works for a user without one
-    folders = [Path(told)] if told and told != "0" else [home / ".cache/ms-playwright"]
+    folders = [Path(configured)] if configured and configured != "0" else [home / ".cache/ms-playwright"]
     found = [
         (int(build[1]), path)
         for folder in (*folders, home / "Library/Caches/ms-playwright")
@@ -199,7 +199,7 @@ async def _outcome(name: str, command: list[str]) -> str:
     environment = child.environment(*child.PROXIES, "PLAYWRIGHT_*", DEBIAN_FRONTEND="noninteractive")
     process = await child.start(command, env=environment, stdout=child.PIPE, stderr=subprocess.STDOUT)
     try:
-        said, _ = await asyncio.wait_for(process.communicate(), _SECONDS)
+        output, _ = await asyncio.wait_for(process.communicate(), _SECONDS)
     except TimeoutError:
         return f"{name}: not done in {_SECONDS / 60:.0f} minutes"
     finally:
@@ -207,6 +207,6 @@ async def _outcome(name: str, command: list[str]) -> str:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
-    lines = [line for line in said.decode(errors="replace").splitlines() if line.strip()]
+    lines = [line for line in output.decode(errors="replace").splitlines() if line.strip()]
     failing = next((line for line in lines if "rror" in line or line.startswith("E:")), "nothing was said")
     return f"{name}: {one_line(failing.strip(), 120)}"

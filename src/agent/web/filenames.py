@@ -27,14 +27,14 @@ def file_name(url: str, disposition: str = "") -> str:
         url: Address of the file.
         disposition: The header, such as `attachment; filename="a.pdf"`.
     """
-    message, told = Message(), ""
+    message, given = Message(), ""
     message["content-disposition"] = disposition.replace("\n", " ").replace("\r", " ")
     with suppress(ValueError):  # a parameter number with too many digits
-        told = message.get_filename() or ""
+        given = message.get_filename() or ""
     with suppress(UnicodeError):  # decoded as Latin-1, but most servers send UTF-8
-        told = told.encode("latin-1").decode("utf-8")
+        given = given.encode("latin-1").decode("utf-8")
     parts = urlsplit(url)
-    names = map(safe_name, (told, unquote(PurePosixPath(parts.path).name), parts.hostname or ""))
+    names = map(safe_name, (given, unquote(PurePosixPath(parts.path).name), parts.hostname or ""))
     return next(filter(None, names), "file")
 
 

@@ -85,9 +85,9 @@ class AddressGuard:
         try:
             found = _written(plain) or await self._resolve(plain, port)
         except (OSError, UnicodeError) as error:
-            said = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
+            cause = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
             remedy = "Check the spelling, or use another source."
-            raise WebProblem("dns", f"There is no host {shown}: {said}.", remedy=remedy) from error
+            raise WebProblem("dns", f"There is no host {shown}: {cause}.", remedy=remedy) from error
         parsed = [ip_address(one.partition("%")[0]) for one in found]
         if not parsed:
             raise WebProblem("dns", f"The host {shown} has no address.")
@@ -95,8 +95,8 @@ class AddressGuard:
             return [str(one) for one in dict.fromkeys(allowed)]
         named = shown if shown == str(parsed[0]) else f"{shown} ({parsed[0]})"
         if any(is_secret(one) for one in (parsed[0], *_inner(parsed[0]))):
-            said = f"{named} is an address at which clouds hand out credentials: it is never opened."
-            raise WebProblem("private_address", said)
+            message = f"{named} is an address at which clouds hand out credentials: it is never opened."
+            raise WebProblem("private_address", message)
         raise WebProblem(
             "private_address",
             f"{named} is an address of this machine or its network, not of the public web.",

@@ -117,8 +117,8 @@ class _Request:
     @property
     def length(self) -> int:
         """Length of the body in bytes. Browsers always send it."""
-        told = [one.partition(b":")[2].strip() for one in self.fields if one.lower().startswith(b"content-length:")]
-        return int(told[0]) if told else 0
+        lengths = [one.partition(b":")[2].strip() for one in self.fields if one.lower().startswith(b"content-length:")]
+        return int(lengths[0]) if lengths else 0
 
     def head(self, upstream: str) -> bytes:
         """Return the request head for the host or the next proxy. The connection closes after the response."""
@@ -206,8 +206,8 @@ async def _ended(*tasks: asyncio.Task[None]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _answer(here: _Side, status: str, said: str) -> None:
-    body = f"<!doctype html><title>Not opened</title><p>{escape(said[:500])}".encode()
+async def _answer(here: _Side, status: str, message: str) -> None:
+    body = f"<!doctype html><title>Not opened</title><p>{escape(message[:500])}".encode()
     head = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
     with contextlib.suppress(OSError):
         here.writer.write(f"{head}Connection: close\r\n\r\n".encode() + body)

@@ -82,9 +82,9 @@ async def pieces(opened: httpx2.Response, limit: int, *, cut: bool = False) -> A
     Raises:
         WebProblem: The body exceeds the limit (`too_large`) and `cut` is False.
     """
-    told = opened.headers.get("content-length", "")
-    if told.isdecimal() and int(told) > limit and not cut:
-        raise too_large(str(opened.url), limit, f"{int(told):,} bytes")
+    length = opened.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > limit and not cut:
+        raise too_large(str(opened.url), limit, f"{int(length):,} bytes")
     size = 0
     async for piece in opened.aiter_bytes(64 * 2**10):
         size += len(piece)
@@ -117,8 +117,8 @@ def charset_of(body: bytes, content_type: str = "") -> str:
     found = encoding_of(body[:_SAMPLE], whole=len(body) <= _SAMPLE)
     if found is not None and found.mark:
         return found.name
-    told, declared = _CHARSET.search(content_type), _DECLARED.search(body[:_PRESCAN])
-    labels = [told[1]] if told else []
+    header, declared = _CHARSET.search(content_type), _DECLARED.search(body[:_PRESCAN])
+    labels = [header[1]] if header else []
     labels += [(declared[1] or declared[2]).decode("ascii", "replace")] if declared else []
     for label in labels:
         with suppress(LookupError, ValueError):
@@ -232,8 +232,8 @@ def connection_problem(shown: str, error: Exception, seconds: float) -> WebProbl
     if any(isinstance(one, socket.gaierror) for one in causes):
         return WebProblem("dns", f"The host of {shown} does not exist.", remedy=f"Check the spelling. {elsewhere}")
     causes = [one for one in causes if not isinstance(one, LookupError)] or causes  # streams add them
-    said = one_line(str(causes[-1]) or type(causes[-1]).__name__, 200)
-    return WebProblem("connection", f"The connection to {shown} failed: {said}.", remedy=later)
+    cause = one_line(str(causes[-1]) or type(causes[-1]).__name__, 200)
+    return WebProblem("connection", f"The connection to {shown} failed: {cause}.", remedy=later)
 
 
 def causes_of(error: BaseException) -> Iterator[BaseException]:

@@ -225,8 +225,8 @@ async def wrap(terminal: Terminal, argument: str) -> None:
     what, _, question = argument.partition(" ")
     if not question.strip():
         raise UsageError("/wrap needs a question that the tool is to answer.", remedy="/wrap ./FOLDER QUESTION")
-    requirement, said = await asyncio.to_thread(wrapped, what, terminal.settings)
-    terminal.screen.note(said)
+    requirement, description = await asyncio.to_thread(wrapped, what, terminal.settings)
+    terminal.screen.note(description)
     await _make_tool(terminal, question.strip(), requirement)
 
 

@@ -48,5 +48,5 @@ def show(
         form = {"name": file.name, "where": part.where, "text": part.text, "more": part.more}
         text, more, lost, notes = part.text, part.more, part.lost, part.notes
         print_note(f"{file.name}: {part.where}")
-    said = [*([more] if more else []), *(f"not shown: {one}" for one in lost), *(f"note: {one}" for one in notes)]
-    return Result({"ok": True, **form, "lost": lost, "notes": notes}, text=text, note="\n".join(said))
+    remarks = [*([more] if more else []), *(f"not shown: {one}" for one in lost), *(f"note: {one}" for one in notes)]
+    return Result({"ok": True, **form, "lost": lost, "notes": notes}, text=text, note="\n".join(remarks))

@@ -199,12 +199,12 @@ async def _tested(standing: ServerStatus) -> dict[str, Any]:
         listed, most = await link.definitions(), entry.limits.max_tools
         listing = listing_of(entry.name, listed.definitions, most, listed.notes)
         definitions = [each for each in listed.definitions[:most] if isinstance(each, dict)]
-        suspicions = [f"{each.get('name')}: {said}" for each in definitions for said in suspicions_of(each)]
+        suspicions = [f"{each.get('name')}: {suspicion}" for each in definitions for suspicion in suspicions_of(each)]
         report |= {
             "ok": True,
             "protocol": link.protocol,
             "tools": [fields(tool, "name description") for tool in listing.tools],
-            "notes": [*listing.notes, *(f"suspicious: {one_line(said, 200)}" for said in suspicions)],
+            "notes": [*listing.notes, *(f"suspicious: {one_line(suspicion, 200)}" for suspicion in suspicions)],
         }
         seen.found(entry, Contact(ok=True, notes=list(listing.notes)))
     except ServerError as failure:

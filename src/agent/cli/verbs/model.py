@@ -81,16 +81,16 @@ def _pull(weights: Weights) -> Path:
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    told = -1
+    shown = -1
     with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("weights")
 
         def show(done: int, total: int, source: str) -> None:
-            nonlocal told
+            nonlocal shown
             bar.update(task, completed=done, total=total, description=f"weights from the {source}")
             tenth = done * 10 // max(total, 1)
-            if bar.disable and tenth != told:
-                told = tenth
+            if bar.disable and tenth != shown:
+                shown = tenth
                 print_note(f"weights from the {source}: {done / MB:,.0f} of {total / MB:,.0f} MB")
 
         return weights.pull(show)
@@ -286,9 +286,9 @@ async def _tested(settings: Settings, name: str) -> dict[str, Any]:
         wanted = _form(city="string", in_europe="boolean")
         formed = await _outcome(model.complete(Request(_CITY, wanted, max_tokens=_LENGTH)))
         # Only time the last call, when libraries are loaded and the connection is open.
-        started, heard = time.perf_counter(), list[float]()
+        started, arrivals = time.perf_counter(), list[float]()
         greeting = await model.complete(
-            Request(_GREETING, max_tokens=_LENGTH, on_delta=lambda _: heard.append(time.perf_counter()))
+            Request(_GREETING, max_tokens=_LENGTH, on_delta=lambda _: arrivals.append(time.perf_counter()))
         )
         ended = time.perf_counter()
     finally:
@@ -298,7 +298,7 @@ async def _tested(settings: Settings, name: str) -> dict[str, Any]:
         "ok": not called[0] and not formed[0],
         "name": name,
         "model": greeting.model,
-        "first_token_seconds": round((heard[0] if heard else ended) - started, 3),
+        "first_token_seconds": round((arrivals[0] if arrivals else ended) - started, 3),
         "seconds": round(ended - started, 3),
         "functions": None if called[0] else model.known.tools,
         "structured": None if formed[0] else model.known.rung,

@@ -116,8 +116,8 @@ class _Reading:
             for part, root in self._roots(name):
                 for note in root:
                     if note.get(f"{W}type", "normal") == "normal":
-                        said = [note.get(f"{W}author", ""), note.get(f"{W}date", "")[:10]]
-                        by = f"{', '.join(filter(None, said))}: " if any(said) else ""
+                        details = [note.get(f"{W}author", ""), note.get(f"{W}date", "")[:10]]
+                        by = f"{', '.join(filter(None, details))}: " if any(details) else ""
                         self.notes[f"{mark}{note.get(f'{W}id', '')}"] = by + _Part(part, self).line(note).strip()
         blocks = list(_Part(self._part, self).blocks(self._part.root.find(f"{W}body")))
         if left := [f"[{mark}]: {text}" for mark, text in self.notes.items() if mark not in self.called and text]:
@@ -219,8 +219,8 @@ class _Part:
 
     def _rows(self, child: Any) -> list[list[str]]:
         """Return the rows of a table with all changes accepted, then its title and description."""
-        said = [value_of(child.find(f"{W}tblPr"), name) for name in ("tblCaption", "tblDescription")]
-        self._boxes += [f"[alt text: {text}]" for text in said if text]
+        texts = [value_of(child.find(f"{W}tblPr"), name) for name in ("tblCaption", "tblDescription")]
+        self._boxes += [f"[alt text: {text}]" for text in texts if text]
         rows = []
         for row in _below(child, "tr"):
             gone, added = (row.find(f"{W}trPr/{W}{mark}") for mark in ("del", "ins"))
@@ -321,8 +321,8 @@ class _Part:
 
     def _ended(self, code: str, has_result: bool) -> str:
         if link := _LINK.match(code):
-            said = [one for one in link.groups() if one and not one.startswith("_")]
-            return f" ({', '.join(said)})" if said else ""
+            targets = [one for one in link.groups() if one and not one.startswith("_")]
+            return f" ({', '.join(targets)})" if targets else ""
         if entry := _ENTRY.match(code):
             self._reading.listed["Entries of an index"].append(entry[1].strip())
             return ""
@@ -414,8 +414,8 @@ class _Part:
             elif name == "OLEObject":
                 words.append(drawings.embedded(self._part, relation, one.get("ProgID") or "of an unknown kind", "file"))
             elif name == "hlinkClick":
-                said = (self._part.address(relation), one.get("tooltip", ""))
-                words.append(f"[link: {' '.join(filter(None, said))}]" if any(said) else "")
+                details = (self._part.address(relation), one.get("tooltip", ""))
+                words.append(f"[link: {' '.join(filter(None, details))}]" if any(details) else "")
             elif name == "control":
                 drawings.others.append(f"a form control, {one.get(f'{W}name') or 'without a name'}")
         alts = dict.fromkeys([alt, *(one.get("alt", "") for one in node.iter("{urn:schemas-microsoft-com:vml}*"))])

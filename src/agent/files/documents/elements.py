@@ -43,8 +43,8 @@ def within(node: Any, name: str) -> Iterator[Any]:
 
 def author_of(node: Any) -> str:
     """Return the author and date of a comment or change; `nobody` if there is no author."""
-    said = ["".join(one.itertext()) for one in node.iter("{*}creator")][:1]
-    return ", ".join([*(said or ["nobody"]), *dates_in(node)[:1]])
+    authors = ["".join(one.itertext()) for one in node.iter("{*}creator")][:1]
+    return ", ".join([*(authors or ["nobody"]), *dates_in(node)[:1]])
 
 
 def dates_in(node: Any) -> list[str]:

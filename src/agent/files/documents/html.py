@@ -35,8 +35,8 @@ def open_html(source: Source, limits: ReadLimits) -> Contents:
     """Read a web page."""
     size = source.path.stat().st_size
     if size > MAX_PAGE_BYTES:
-        said = f"{source.name} has {size:,} bytes; pages of at most {MAX_PAGE_BYTES:,} are read."
-        raise FileProblem("too_large", said)
+        message = f"{source.name} has {size:,} bytes; pages of at most {MAX_PAGE_BYTES:,} are read."
+        raise FileProblem("too_large", message)
     drawings = Drawings()
     page = HtmlPage(source.path.read_bytes(), drawings, picture_in)
     summary = f"Web page “{page.title}”." if page.title else "Web page without a title."

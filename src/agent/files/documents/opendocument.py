@@ -348,8 +348,8 @@ class DocumentReading:
     def note(self, node: Any) -> str:
         """Return a comment with its author and date."""
         text = self.line(one for one in node if name_of(one) not in ("creator", "date"))
-        said = [*(("".join(one.itertext())) for one in node.iter("{*}creator")), *dates_in(node)]
-        return f"{', '.join(said)}: {text}" if said else text
+        details = [*(("".join(one.itertext())) for one in node.iter("{*}creator")), *dates_in(node)]
+        return f"{', '.join(details)}: {text}" if details else text
 
     def _changed(self, name: str, identifier: str) -> str:
         if name == "text:change-start":
@@ -369,10 +369,10 @@ class DocumentReading:
     def _controls(self, node: Any) -> Iterator[str]:
         """Return form controls with their labels and values."""
         for one in node.iter():
-            said = [get(one, key) for key in ("label", "current-value", "value", "title")]
-            said += [self.line(one)] if name_of(one) == "form:textarea" else []
-            if name_of(one).startswith("form:") and any(said):
-                yield f"[form control {get(one, 'name')}: {', '.join(dict.fromkeys(filter(None, said)))}]"
+            texts = [get(one, key) for key in ("label", "current-value", "value", "title")]
+            texts += [self.line(one)] if name_of(one) == "form:textarea" else []
+            if name_of(one).startswith("form:") and any(texts):
+                yield f"[form control {get(one, 'name')}: {', '.join(dict.fromkeys(filter(None, texts)))}]"
 
     def drawn(self, node: Any) -> Iterator[str]:
         """Return the text, pictures, charts and alt text of a frame, shape or group."""

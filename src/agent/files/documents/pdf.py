@@ -60,10 +60,10 @@ class PdfContents(Contents):
         self._seconds = limits.seconds * _MAX_OCR_SHARE
         self._until = 0.0
         self._recognised: dict[int, str] = {}
-        told = {key.lower(): one_line(value, 300) for key, value in document.get_metadata_dict().items() if value}
-        title = f" “{told['title']}”" if "title" in told else ""
-        author = f" by {told['author']}" if "author" in told else ""
-        more = "".join(f"\n{name.capitalize()}: {told[name]}" for name in _PROPERTIES if name in told)
+        metadata = {key.lower(): one_line(value, 300) for key, value in document.get_metadata_dict().items() if value}
+        title = f" “{metadata['title']}”" if "title" in metadata else ""
+        author = f" by {metadata['author']}" if "author" in metadata else ""
+        more = "".join(f"\n{name.capitalize()}: {metadata[name]}" for name in _PROPERTIES if name in metadata)
         count = len(document)
         super().__init__("pdf", f"PDF of {count:,} page{'s' * (count != 1)}{title}{author}.{more}", count=count)
         if outline := list(islice(self._outline(), _MOST_ENTRIES + 1)):

@@ -108,9 +108,9 @@ class _Slide:
                 f"[alt text: {alt}]" for key in ("title", "descr") if (alt := one.get(key)) and alt not in shown
             )
         for one in element.iter("{*}hlinkClick", "{*}hlinkMouseOver", "{*}hlinkHover"):
-            said = [self._part.address(one.get(f"{_R}id")), one.get("tooltip", "")]
-            if said := [text for text in said if text and text not in shown]:
-                yield f"[link: {', '.join(said)}]"
+            texts = [self._part.address(one.get(f"{_R}id")), one.get("tooltip", "")]
+            if texts := [text for text in texts if text and text not in shown]:
+                yield f"[link: {', '.join(texts)}]"
         names = [one.get("name") for one in element.iter("{*}snd") if one.get("name")]
         self._drawings.others += [f"a sound, {name}" for name in names]
 

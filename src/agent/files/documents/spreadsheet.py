@@ -33,8 +33,8 @@ class Spreadsheet:
             target = get(name, "cell-range-address") or get(name, "expression")
             yield "workbook", "name", f"{get(name, 'name')} = {target}"
         for rule in body.iter("{*}content-validation"):
-            said = " ".join(reading.blocks(rule))
-            yield "workbook", "validation", f"{get(rule, 'base-cell-address')}: {get(rule, 'condition')} {said}"
+            condition = " ".join(reading.blocks(rule))
+            yield "workbook", "validation", f"{get(rule, 'base-cell-address')}: {get(rule, 'condition')} {condition}"
         for pivot in body.iter("{*}data-pilot-table"):
             fields = [get(one, "source-field-name") for one in pivot.iter("{*}data-pilot-field")]
             yield "workbook", "pivot table", f"{get(pivot, 'name')}: {', '.join(filter(None, fields))}"

@@ -104,30 +104,30 @@ def _summary(picture: Image.Image) -> str:
     alpha = picture.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in picture.info
     more = f"{', with transparency' * alpha}{f', {frames} frames' if frames != 1 else ''}"
     line = f"Picture of {picture.width} x {picture.height} pixels, {picture.mode}{more}."
-    told: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     try:
         exif = picture.getexif()
         tags = {
             ExifTags.TAGS.get(tag, str(tag)): one
             for tag, one in [*exif.items(), *exif.get_ifd(ExifTags.IFD.Exif).items()]
         }
-        told = {name: one for name, one in tags.items() if isinstance(one, str) or name == "UserComment"}
-        told |= {
+        metadata = {name: one for name, one in tags.items() if isinstance(one, str) or name == "UserComment"}
+        metadata |= {
             name: tags[name].decode("utf-16-le", "replace")
             for name in _UTF_16_TAGS
             if isinstance(tags.get(name), bytes)
         }
-        told["position"] = _position(exif.get_ifd(ExifTags.IFD.GPSInfo))
+        metadata["position"] = _position(exif.get_ifd(ExifTags.IFD.GPSInfo))
     except (ValueError, TypeError, KeyError, SyntaxError, OSError):  # damaged tags; the picture may be intact
         pass
-    told["comment"] = picture.info.get("comment")
+    metadata["comment"] = picture.info.get("comment")
     xmp = picture.info.get("xmp") or b""
     found = _XMP_TEXT.findall(xmp.decode("utf-8", FALLBACK) if isinstance(xmp, bytes) else str(xmp))
-    told["XMP"] = "; ".join(b if a == "li" else f"{a or c}: {b or d}" for a, b, c, d in found)
-    told |= {f"IPTC {name}": value for name, value in _iptc(picture)}
-    told |= getattr(picture, "text", {})
+    metadata["XMP"] = "; ".join(b if a == "li" else f"{a or c}: {b or d}" for a, b, c, d in found)
+    metadata |= {f"IPTC {name}": value for name, value in _iptc(picture)}
+    metadata |= getattr(picture, "text", {})
     texts = [
-        f"\n{one_line(str(name))}: {_metadata_text(value)}" for name, value in told.items() if _metadata_text(value)
+        f"\n{one_line(str(name))}: {_metadata_text(value)}" for name, value in metadata.items() if _metadata_text(value)
     ]
     more = f"\nand {len(texts) - _MAX_TEXTS} more texts" if len(texts) > _MAX_TEXTS else ""
     return line + "".join(texts[:_MAX_TEXTS]) + more

@@ -48,8 +48,8 @@ def text_in(picture: Image) -> RecognisedText:
     """Read the text in a picture."""
     if not _is_wanted:
         raise FileProblem("unsupported", "Its text was not read, because the model sees the picture.")
-    told = found_once(f"{picture.mode} {picture.size}", picture.tobytes(), lambda: _read(picture)._asdict())
-    return RecognisedText(told["text"], told["certainty"], tuple(told["lost"]))
+    read = found_once(f"{picture.mode} {picture.size}", picture.tobytes(), lambda: _read(picture)._asdict())
+    return RecognisedText(read["text"], read["certainty"], tuple(read["lost"]))
 
 
 def _read(picture: Image) -> RecognisedText:

@@ -127,8 +127,8 @@ def transcribe(samples: Samples) -> SpeechPart:
     if speech.engine == "none":
         raise FileProblem("unsupported", "Transcription is switched off (setting `speech`).")
     form = f"{speech.engine} {speech.model} {speech.base_url}"
-    told = found_once(form, samples.tobytes(), lambda: _transcribe(samples)._asdict())
-    return SpeechPart(told["engine"], [Segment(*one) for one in told["segments"]], tuple(told["lost"]))
+    found = found_once(form, samples.tobytes(), lambda: _transcribe(samples)._asdict())
+    return SpeechPart(found["engine"], [Segment(*one) for one in found["segments"]], tuple(found["lost"]))
 
 
 def _transcribe(samples: Samples) -> SpeechPart:
@@ -136,10 +136,10 @@ def _transcribe(samples: Samples) -> SpeechPart:
     if speech.engine == "api":
         if ask is None:
             return _by_endpoint(_as_wav(samples), speech)
-        told = ask({"sound": base64.b64encode(_as_wav(samples)).decode()})
-        if problem := told.get("problem"):
+        reply = ask({"sound": base64.b64encode(_as_wav(samples)).decode()})
+        if problem := reply.get("problem"):
             raise FileProblem("unsupported", problem["message"], remedy=problem["remedy"])
-        return SpeechPart(told["engine"], [Segment(*one) for one in told["segments"]], tuple(told["lost"]))
+        return SpeechPart(reply["engine"], [Segment(*one) for one in reply["segments"]], tuple(reply["lost"]))
     if engine_of(speech) == "openai-whisper":
         return _by_openai_whisper(samples, speech)
     return _by_faster_whisper(samples, speech)
@@ -150,8 +150,8 @@ async def serve(question: dict[str, Any], speech: Speech) -> dict[str, Any]:
     import asyncio
 
     try:
-        told = await asyncio.to_thread(_by_endpoint, base64.b64decode(question["sound"]), speech)
-        return told._asdict()
+        part = await asyncio.to_thread(_by_endpoint, base64.b64decode(question["sound"]), speech)
+        return part._asdict()
     except FileProblem as problem:
         return {"problem": {"message": problem.message, "remedy": problem.remedy}}
 
@@ -215,8 +215,8 @@ def _by_openai_whisper(samples: Samples, speech: Speech) -> SpeechPart:
     # without weights from alita, use those in openai-whisper's own folder
     root = str(weights.folder) if weights.are_here else None
     model = _openai_model(str(weights.path) if weights.is_own else weights.name, root)
-    told: dict[str, Any] = model.transcribe(samples, fp16=False, condition_on_previous_text=False, beam_size=5)
-    segments = [Segment(piece["start"], piece["end"], piece["text"].strip()) for piece in told["segments"]]
+    result: dict[str, Any] = model.transcribe(samples, fp16=False, condition_on_previous_text=False, beam_size=5)
+    segments = [Segment(piece["start"], piece["end"], piece["text"].strip()) for piece in result["segments"]]
     return SpeechPart(f"openai-whisper {name}", segments)
 
 
@@ -277,15 +277,15 @@ def _ask(client: OpenAI, model: str, sound: bytes) -> tuple[list[Segment], tuple
 
     file = ("sound.wav", sound, "audio/wav")
     try:
-        told: Any = client.audio.transcriptions.create(
+        result: Any = client.audio.transcriptions.create(
             file=file, model=model, response_format="verbose_json", timestamp_granularities=["segment"]
         )
     except openai.BadRequestError:  # newer models return only plain text
-        told = client.audio.transcriptions.create(file=file, model=model, response_format="json")
-    text = getattr(told, "text", None)
+        result = client.audio.transcriptions.create(file=file, model=model, response_format="json")
+    text = getattr(result, "text", None)
     if not isinstance(text, str):
         raise FileProblem("unsupported", "The speech endpoint answered without text.")
-    if pieces := getattr(told, "segments", None):
+    if pieces := getattr(result, "segments", None):
         return [Segment(float(p.start), float(p.end), p.text.strip()) for p in pieces], ()
     segments = [Segment(0.0, (len(sound) - 44) / 2 / RATE, text.strip())] if text.strip() else []
     return segments, ("The endpoint gives no time stamps within ten minutes.",) if segments else ()

@@ -42,8 +42,8 @@ class Film(Contents):
                 raise damaged(source.name, source.kind, "it has neither pictures nor sound")
             size = f", {sees[0].width} x {sees[0].height} pixels" if sees else ", without pictures"
             sound = f"{'with' if hears else 'without'} sound."
-            told = f"Film of {duration(self._length)}{size}, {sound}{tags_of(container)}"
-            super().__init__(source.kind, told)
+            description = f"Film of {duration(self._length)}{size}, {sound}{tags_of(container)}"
+            super().__init__(source.kind, description)
             self._subtitled = len(container.streams.subtitles)
         if sees:
             self.lost.append("The film's pictures are not described: single frames are saved, and their text is read.")

@@ -129,12 +129,12 @@ class FullSheet(Sheet):
             f"{column_letters(used[0])}{self._numbers[0]}:{column_letters(used[-1])}{self._numbers[-1]}" if used else ""
         )
         rules = [where for one in sheet.conditional_formatting for where in str(one.sqref).split()]
-        told = {
+        losses = {
             "the fills of {}, patterns, gradients or system colours, are not shown": cell_ranges(patterns),
             "what conditional formats colour in {} is not shown": rules,
             "the formulas in {} have no saved value; they must be computed": uncomputed,
         }
-        self.lost = [f"{self.title}: {text.format(first_of(cells))}." for text, cells in told.items() if cells]
+        self.lost = [f"{self.title}: {text.format(first_of(cells))}." for text, cells in losses.items() if cells]
 
     def rows(self, start: int = 0) -> Iterator[tuple[int, list[str]]]:
         """Yield the rows that are not empty, from index `start`, each with its number in the sheet."""
@@ -158,8 +158,8 @@ class FullSheet(Sheet):
         hidden = [one for one in self._sheet.column_dimensions.values() if one.hidden]
         if columns := [_run((one.min or 0, one.max or 0), column_letters) for one in hidden]:
             lines.append(f"Hidden columns: {', '.join(columns)}")
-        for what, said in (("Comment on", self._remarks), ("Link of", self._links)):
-            told = [f"{what} {cell_name(at)}: {text}" for at, text in sorted(said.items()) if first <= at[0] <= last]
+        for what, texts in (("Comment on", self._remarks), ("Link of", self._links)):
+            told = [f"{what} {cell_name(at)}: {text}" for at, text in sorted(texts.items()) if first <= at[0] <= last]
             lines += (
                 [*told[:_MAX_REMARKS], f"and {len(told) - _MAX_REMARKS} more like that"]
                 if brief and len(told) > _MAX_REMARKS

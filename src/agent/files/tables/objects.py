@@ -70,21 +70,23 @@ def objects_of(package: Package) -> Objects:
             rows.append(("workbook", "name", f"{name.get('name')} = {name.text or ''}{comment}"))
     for link in book.parts("externalLink"):
         targets = ", ".join(one.target for one in link.relations.values())
-        said = [one.get("val") or one.get("name", "") for one in link.root.iter("{*}sheetName", "{*}definedName")]
-        said += [one.text or "" for one in link.root.iter("{*}v", "{*}val")]
+        names = [one.get("val") or one.get("name", "") for one in link.root.iter("{*}sheetName", "{*}definedName")]
+        names += [one.text or "" for one in link.root.iter("{*}v", "{*}val")]
         rows.append(
             (
                 "workbook",
                 "link to another workbook",
-                f"{targets}{f': {first_of(said, _MAX_LINKED_VALUES)}' if said else ''}",
+                f"{targets}{f': {first_of(names, _MAX_LINKED_VALUES)}' if names else ''}",
             )
         )
     for cache in book.parts("pivotCacheDefinition"):
         source = ", ".join(word for one in cache.root.iter("{*}worksheetSource") for word in _words(one))
         fields = [_field(one) for one in cache.root.iter("{*}cacheField")]
         by = cache.root.get("refreshedBy", "")
-        told = f"{', '.join(fields)}{f'; source {source}' if source else ''}{f'; refreshed by {by}' if by else ''}"
-        rows.append(("workbook", "fields of a pivot table", told))
+        description = (
+            f"{', '.join(fields)}{f'; source {source}' if source else ''}{f'; refreshed by {by}' if by else ''}"
+        )
+        rows.append(("workbook", "fields of a pivot table", description))
     return Objects(rows)
 
 
@@ -143,8 +145,8 @@ def _drawn(drawing: Part) -> Iterator[tuple[str, str]]:
     for one in drawing.root.iter("{*}cNvPr"):
         yield from (("alt text", one.get(key, "")) for key in ("title", "descr") if one.get(key))
         for link in one.iter("{*}hlinkClick", "{*}hlinkHover"):
-            said = (drawing.address(link.get(f"{_R}id")), link.get("tooltip", ""))
-            yield "link of a shape", " ".join(filter(None, said))
+            details = (drawing.address(link.get(f"{_R}id")), link.get("tooltip", ""))
+            yield "link of a shape", " ".join(filter(None, details))
 
 
 def _local(element: Any) -> str:

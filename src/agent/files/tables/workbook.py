@@ -63,8 +63,8 @@ def open_workbook(source: Source, limits: ReadLimits) -> Contents:
         from agent.files.tables.cells import full_sheets
 
         try:
-            sheets, told = full_sheets(book)
-            lost += told
+            sheets, notes = full_sheets(book)
+            lost += notes
         except (SyntaxError, zipfile.BadZipFile, zlib.error, EOFError):
             raise
         except Exception as error:  # noqa: BLE001 - openpyxl refuses much that other programs write and read

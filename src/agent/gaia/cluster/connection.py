@@ -107,14 +107,14 @@ def _require_reachable(address: str) -> None:
             f"--ray-address {one_line(address, 80)!r} is not HOST:PORT.",
             remedy="Name the head as `ray start --address` does, such as 10.0.0.1:6379, or write auto.",
         )
-    said = b""
+    reply = b""
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_SECONDS) as link:
             if os.environ.get("RAY_USE_TLS", "0") in ("", "0"):
                 link.sendall(_GREETING)
-                said = link.recv(_FRAME, socket.MSG_WAITALL)
+                reply = link.recv(_FRAME, socket.MSG_WAITALL)
             else:
-                said = _SETTINGS
+                reply = _SETTINGS
     except TimeoutError:
         pass
     except OSError as problem:
@@ -122,7 +122,7 @@ def _require_reachable(address: str) -> None:
             f"Nothing answers at the Ray address {address}: {problem.strerror or problem}.",
             remedy="Start the cluster (ray start --head), or correct --ray-address.",
         ) from None
-    if said[3:4] != _SETTINGS[3:4]:  # otherwise Ray would retry for minutes
+    if reply[3:4] != _SETTINGS[3:4]:  # otherwise Ray would retry for minutes
         raise RunError(
             f"What answers at {address} is not a Ray cluster.",
             remedy="Name the port of the head that `ray start --head` printed (usually 6379).",

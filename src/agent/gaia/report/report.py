@@ -96,7 +96,7 @@ def report_of(results: Results) -> Report:
     waited = f", and {seconds_text(effort.waited)} waiting for endpoints" if effort.waited else ""
     time = f"{seconds_text(effort.seconds)} of work; median {seconds_text(effort.median_seconds)} a question{waited}"
     again = f"{count_of(retried, 'attempt')}; tokens, cost and time include the earlier ones" if retried else ""
-    configured = " · ".join(f"{key} {said}" for key, said in header.configuration.items() if said)
+    configured = " · ".join(f"{key} {value}" for key, value in header.configuration.items() if value)
     facts += [
         Fact("model", models, ", ".join(models)),
         library_fact(header),
@@ -157,13 +157,13 @@ def _pass_at_1(by_epoch: Sequence[float], *, is_scored: bool) -> Iterator[Fact]:
     """Yield the mean accuracy over the epochs, and its sample standard deviation if there are several."""
     mean = (fmean(by_epoch) if by_epoch else 0.0) if is_scored else None
     spread = stdev(by_epoch) if len(by_epoch) > 1 else None
-    said = percent(mean)
+    text = percent(mean)
     if mean is not None and spread is None:
-        said += " (one epoch: its spread is unknown)"
+        text += " (one epoch: its spread is unknown)"
     elif mean is not None and spread is not None:
         low, high = percent(min(by_epoch)), percent(max(by_epoch))
-        said += f" ± standard deviation {100 * spread:.1f} points, {low} to {high} over {len(by_epoch)} epochs"
-    yield Fact("mean pass@1", mean, said)
+        text += f" ± standard deviation {100 * spread:.1f} points, {low} to {high} over {len(by_epoch)} epochs"
+    yield Fact("mean pass@1", mean, text)
     yield Fact("standard deviation of pass@1", spread)
 
 

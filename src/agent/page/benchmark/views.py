@@ -67,8 +67,8 @@ def _progress(report: Report, running: Running | None) -> str:
     of = epochs * asked if isinstance(epochs, int) and isinstance(asked, int) else 0
     done = known.get("attempted")
     bar = f'<progress value="{done}" max="{of}"></progress>' if of and isinstance(done, int) else ""
-    said = text("\n".join(lines))
-    older = f'<details class="lines"><summary>{len(lines)} lines</summary><pre>{said}</pre></details>'
+    shown = text("\n".join(lines))
+    older = f'<details class="lines"><summary>{len(lines)} lines</summary><pre>{shown}</pre></details>'
     newest = text("\n".join(lines[-_LAST:]))
     return f'<p class="busy" role="status">Under way: {done} of {of}</p>{bar}<pre>{newest}</pre>{older}'
 
@@ -135,7 +135,7 @@ def runs_of(ledger: Path) -> Path:
 def attempt(settings: Settings, ledger: Path, cell: Counted) -> str:
     """Render everything the ledger knows about an attempt, and the trace of its run."""
     item = item_of(cell)
-    facts = "".join(f"<tr><th>{text(name)}</th><td>{text(said)}</td></tr>" for name, said in item.facts if said)
+    facts = "".join(f"<tr><th>{text(name)}</th><td>{text(value)}</td></tr>" for name, value in item.facts if value)
     run = cell.attempt.run_id if cell.attempt else ""
     own = settings.model_copy(update={"runs_dir": runs_of(ledger), "database_url": None})
     trace = runs_tab.described(own, run) if run else '<p class="empty">It has no run.</p>'

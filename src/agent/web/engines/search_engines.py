@@ -101,8 +101,8 @@ class Engines:
         engines = tuple(engine for engine in self._engines if source in ("", engine.name))
         if not engines:
             names = ", ".join(engine.name for engine in self._engines)
-            said = f"{source} is not searched: the setting `engines` names {names} alone."
-            raise WebProblem("no_key", said, remedy="Search without a source, or add it to ALITA_ENGINES.")
+            message = f"{source} is not searched: the setting `engines` names {names} alone."
+            raise WebProblem("no_key", message, remedy="Search without a source, or add it to ALITA_ENGINES.")
         key = (asked, limit, freshness, source)
         if key not in self._found:
             self._found[key] = await self._first(engines, partial(self._ask, asked, tell, limit, freshness))
@@ -152,17 +152,17 @@ class Engines:
     ) -> list[SearchHit]:
         """Ask one engine. Report an empty result; report and remember a failure."""
         await wait_for_turn(engine.name, _ROWS[engine.name].spacing if engine.name in _ROWS else 0.0)
-        began, said = time.monotonic(), "it found nothing"
+        began, outcome = time.monotonic(), "it found nothing"
         try:
             if hits := _clean(await engine.search(query, limit=limit, freshness=freshness), limit):
                 return hits
         except WebProblem as problem:
-            problems[engine.name], said = problem, problem.message
+            problems[engine.name], outcome = problem, problem.message
             rest = _RESTS.get(problem.reason, 0.0)
             rest = rest if math.isinf(rest) else problem.retry_after or rest
             self._aside[engine.name] = problem, time.monotonic() + rest
         seconds = time.monotonic() - began
-        tell(WebSearched(query, engine.name, ok=False, message=one_line(said, 300), seconds=seconds))
+        tell(WebSearched(query, engine.name, ok=False, message=one_line(outcome, 300), seconds=seconds))
         return []
 
 
@@ -189,11 +189,11 @@ def _all_failed(problems: dict[str, WebProblem]) -> WebProblem:
     first = next(iter(problems.values()))
     if len(problems) == 1:
         return first
-    told = "; ".join(f"{name}: {problem.message}" for name, problem in problems.items())
+    reasons = "; ".join(f"{name}: {problem.message}" for name, problem in problems.items())
     remedies = dict.fromkeys(problem.remedy for problem in problems.values() if problem.remedy)
     after = [problem.retry_after for problem in problems.values() if problem.retry_after]
-    said = f"No search engine could be asked: {told}."
-    return WebProblem(first.reason, said, remedy=" ".join(remedies), retry_after=min(after, default=None))
+    message = f"No search engine could be asked: {reasons}."
+    return WebProblem(first.reason, message, remedy=" ".join(remedies), retry_after=min(after, default=None))
 
 
 class EngineState(NamedTuple):

@@ -73,12 +73,12 @@ class Service:
         remedy = f"{problem.remedy} {_NETWORK if problem.reason in ('dns', 'connection', 'timeout') else ''}".strip()
         return WebProblem(problem.reason, self.shown(problem.message), remedy=remedy)
 
-    def refused(self, status: int, said: str, retry_after: float | None) -> WebProblem:
+    def refused(self, status: int, message: str, retry_after: float | None) -> WebProblem:
         """Return the problem for a status of 300 or more.
 
         Args:
             status: The HTTP status.
-            said: The error message in the response.
+            message: The error message in the response.
             retry_after: Seconds to wait, if the response names them.
         """
         reason, what = _STATUSES.get(status, ("http", "failed"))
@@ -91,7 +91,7 @@ class Service:
             remedy = f"Check your account at {self.host}, or choose other engines with ALITA_ENGINES."
         after = retry_after if reason == "rate_limit" or status == 503 else None
         wait = f", wait {after:.0f} s" if after else ""
-        detail = f": {self.shown(said)}" if said.strip() else ""
+        detail = f": {self.shown(message)}" if message.strip() else ""
         return WebProblem(reason, f"{self.host} {what} ({status}{wait}){detail}", remedy=remedy, retry_after=after)
 
     def nonsense(self, what: str) -> WebProblem:
@@ -198,8 +198,8 @@ class Wikipedia(_Api):
                 else ("", str(error))
             )
             reason: Reason = "rate_limit" if code in ("maxlag", "ratelimited", "readonly") else "http"
-            said = f"{service.host} does not search: {service.shown(f'{code}: {info}')}"
-            raise WebProblem(reason, said, remedy="Search for fewer words, or with another engine.")
+            message = f"{service.host} does not search: {service.shown(f'{code}: {info}')}"
+            raise WebProblem(reason, message, remedy="Search for fewer words, or with another engine.")
         since = oldest(freshness)
         results = []
         try:
@@ -255,8 +255,10 @@ class Arxiv(_Api):
             raise self._service.nonsense(f"XML of another kind: {feed.tag}")
         results = [_paper(entry) for entry in feed.findall(f"{_ATOM}entry")]
         if results and "/api/errors" in results[0].url:
-            said = self._service.shown(results[0].snippet)
-            raise WebProblem("http", f"arXiv does not understand the query: {said}", remedy="Search for fewer words.")
+            message = self._service.shown(results[0].snippet)
+            raise WebProblem(
+                "http", f"arXiv does not understand the query: {message}", remedy="Search for fewer words."
+            )
         return results
 
 
@@ -351,8 +353,8 @@ class Ddgs(SearchEngine):
         try:
             found = client.text(query, region="us-en", timelimit=age, max_results=limit, backend=asked)
         except DDGSException as error:
-            said = " ".join(f"{type(one).__name__} {one}" for one in causes_of(error)).lower()
-            reason, what = next((reason, what) for words, reason, what in _DDGS_ERRORS if re.search(words, said))
+            texts = " ".join(f"{type(one).__name__} {one}" for one in causes_of(error)).lower()
+            reason, what = next((reason, what) for words, reason, what in _DDGS_ERRORS if re.search(words, texts))
             message = f"none of {', '.join(backends)} gave hits: {what}"
             keys = " or ".join(engine.key.upper() for engine in ENGINES if engine.key)
             remedy = f"Try again later, or set {keys}."

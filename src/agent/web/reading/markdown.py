@@ -142,8 +142,8 @@ def extract(source: str, url: str, *, asked: str = "", status: int = 200) -> Ext
         around=around,
     )
     wall = wall_of(markdown, url, html=source, asked=asked, status=status)
-    told = {"reason": wall.reason, "message": wall.message, "remedy": wall.remedy} if wall else None
-    return Extracted(page, wants_scripts, hidden, told)
+    problem = {"reason": wall.reason, "message": wall.message, "remedy": wall.remedy} if wall else None
+    return Extracted(page, wants_scripts, hidden, problem)
 
 
 def _wants_scripts(tree: Any) -> bool:
@@ -196,8 +196,8 @@ def forms_of(tree: Any, base: str, url: str) -> list[str]:
     for form in tree.xpath("//form")[:_MAX_FORMS]:
         if target := absolute(base, form.get("action") or url):
             fields = dict.fromkeys(_field(one, form) for one in form.iter("input", "select", "textarea", "button"))
-            told = "; ".join(list(filter(None, fields))[:_MAX_FIELDS]) or "no fields"
-            found.append(one_line(f"{(form.get('method') or 'get').upper()} {target}: {told}", _MAX_CHARS_OF_FORM))
+            inputs = "; ".join(list(filter(None, fields))[:_MAX_FIELDS]) or "no fields"
+            found.append(one_line(f"{(form.get('method') or 'get').upper()} {target}: {inputs}", _MAX_CHARS_OF_FORM))
     return found
 
 
@@ -279,8 +279,8 @@ def _turns_pages(one: Any) -> bool:
     links = one.findall(".//a[@href]")
     turns = 0
     for link in links:
-        said = " ".join(link.text_content().split()) or link.get("aria-label", "") or link.get("title", "")
+        label = " ".join(link.text_content().split()) or link.get("aria-label", "") or link.get("title", "")
         near = (link, *islice(link.iterancestors(), 3))
         names = " ".join(place.get(key, "") for place in near for key in ("class", "id", "rel"))
-        turns += bool(_TURN_NAMES.search(names) or (len(said) <= 40 and _TURNS.fullmatch(said)))
+        turns += bool(_TURN_NAMES.search(names) or (len(label) <= 40 and _TURNS.fullmatch(label)))
     return 2 * turns >= max(len(links), 1)

@@ -147,8 +147,8 @@ class WebReader:
             body = drawn.html.encode("utf-8", "replace")
             found = await self._extracted(body, "utf-8", drawn.url, status=drawn.status)
             if drawn.status >= 400:
-                said = f"{one_line(drawn.url, 200)} answered the browser with status {drawn.status}."
-                raise WebProblem("browser", said)
+                message = f"{one_line(drawn.url, 200)} answered the browser with status {drawn.status}."
+                raise WebProblem("browser", message)
         except WebProblem as problem:
             if not plain.page.markdown or problem.reason != "browser":
                 raise
@@ -209,8 +209,8 @@ class WebReader:
             return
         response = problem.response
         if "cf-mitigated" in response.headers:
-            said = f"{one_line(response.url, 200)} is behind a CAPTCHA."
-            raise WebProblem("captcha", said) from problem
+            message = f"{one_line(response.url, 200)} is behind a CAPTCHA."
+            raise WebProblem("captcha", message) from problem
         if response.charset and response.body:
             try:
                 await self._extracted(response.body, response.charset, response.url, status=response.status)
@@ -263,8 +263,8 @@ async def _file_page(path: Path, url: str, kind: str, notes: Sequence[str], spee
         reading = await read(path, to=1_000_000, limit=_MAX_FILE_CHARS, speech=speech)
     except FileProblem as problem:
         reason: Reason = "too_large" if problem.reason in ("too_large", "bomb", "timeout") else "mismatch"
-        said = f"{shown}: {problem.message} It is kept as {path}."
-        raise WebProblem(reason, said, remedy=problem.remedy, path=path) from problem
+        message = f"{shown}: {problem.message} It is kept as {path}."
+        raise WebProblem(reason, message, remedy=problem.remedy, path=path) from problem
     if not reading.text:
         raise WebProblem("no_result", f"{shown} is {reading.where}.", remedy="Read another page.", path=path)
     more = f"Only a part is shown ({reading.where}): read the file {path} itself."

@@ -64,8 +64,8 @@ def title_of(tree: Any) -> str:
 
 def date_of(tree: Any) -> str:
     """Return the publication date in the page's metadata as an ISO date, or an empty string."""
-    told = (_DATE.search(value) for path in _DATES for value in tree.xpath(path)[:3])
-    return next(("-".join(found.groups()) for found in told if found), "")
+    dates = (_DATE.search(value) for path in _DATES for value in tree.xpath(path)[:3])
+    return next(("-".join(found.groups()) for found in dates if found), "")
 
 
 def drop_hidden(tree: Any) -> int:

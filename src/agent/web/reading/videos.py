@@ -49,14 +49,14 @@ async def read_video(number: str, http: Http, youtube: str = YOUTUBE) -> Page:
     async def about() -> tuple[str, str]:
         """Return title and channel; empty if unknown."""
         try:
-            told = await http.ask_json(f"{youtube}/oembed?url={quote(address, safe='')}&format=json")
-            return one_line(str(told["title"]), 300), one_line(str(told["author_name"]), 100)
+            details = await http.ask_json(f"{youtube}/oembed?url={quote(address, safe='')}&format=json")
+            return one_line(str(details["title"]), 300), one_line(str(details["author_name"]), 100)
         except (WebProblem, KeyError, TypeError):
             return "", ""
 
     session = _session(http, asyncio.get_running_loop(), youtube.rstrip("/"))
     fetched, (title, channel) = await asyncio.gather(asyncio.to_thread(_fetched, number, session), about())
-    heard = "as the site heard it" if fetched.is_generated else "as its makers wrote it down"
+    origin = "as the site heard it" if fetched.is_generated else "as its makers wrote it down"
     heading = f"# {title}\n\n" if title else ""
     return Page(
         address,
@@ -65,7 +65,7 @@ async def read_video(number: str, http: Http, youtube: str = YOUTUBE) -> Page:
         kind="video",
         via="transcript",
         fetched=datetime.now(UTC).isoformat(timespec="seconds"),
-        notes=(f"Transcript in {fetched.language}, {heard}.", *([f"Channel: {channel}."] if channel else [])),
+        notes=(f"Transcript in {fetched.language}, {origin}.", *([f"Channel: {channel}."] if channel else [])),
     )
 
 

@@ -196,11 +196,11 @@ class SessionState:
         if last is None or last is _SEVERAL:
             return None
         try:
-            said, plain = readable(last), None
+            value, plain = readable(last), None
             with suppress(ResultError, TypeError, ValueError):  # JSON cannot represent the value
                 plain = json.loads(encode(last))
             text = str(last).strip() if self._printed else ""
-            found = {"said": said, "plain": said if plain is None else plain, "text": text}
+            found = {"said": value, "plain": value if plain is None else plain, "text": text}
             return found if len(encode(found)) <= _MAX_DATA_BYTES else None
         except Exception:  # noqa: BLE001 - values may run code of the tool; the text remains
             return None

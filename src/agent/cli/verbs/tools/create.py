@@ -55,9 +55,9 @@ def wrap(
 ) -> None:
     """Makes a tool around a Python package or your own Python code, from an example question."""
     task = usable(task)
-    requirement, said = wrapped(what, options.settings())
+    requirement, description = wrapped(what, options.settings())
     if not quiet:
-        print_note(said)
+        print_note(description)
     raise typer.Exit(_made(task, (), requirement, Output(as_json, quiet=quiet)))
 
 

@@ -155,10 +155,10 @@ async def _locked(settings: Settings, file: Path) -> str:
     later = f"Without a lock, newer packages may be fetched. Later: uv lock --script {file}"
     try:
         cache = settings.data_dir / "environments" / "cache"
-        said = await run_uv(["lock", "--script", str(file)], cache=cache, seconds=120)
+        problem = await run_uv(["lock", "--script", str(file)], cache=cache, seconds=120)
     except AlitaError as error:
         return f"{error.message} {later}"
-    return f"uv could not lock its packages: {said.strip()[-300:]} {later}" if said is not None else ""
+    return f"uv could not lock its packages: {problem.strip()[-300:]} {later}" if problem is not None else ""
 
 
 async def _take_all(settings: Settings, found: Sequence[Any], origin: str, replace: bool) -> list[ImportResult]:
@@ -212,5 +212,5 @@ def _drafts(settings: Settings, names: Sequence[str]) -> list[str]:
 
 
 def _remarks(one: ImportResult) -> str:
-    told = [*one.repairs, *one.notes, *filter(None, [one.reason, one.remedy])]
-    return "; ".join(told)
+    remarks = [*one.repairs, *one.notes, *filter(None, [one.reason, one.remedy])]
+    return "; ".join(remarks)
