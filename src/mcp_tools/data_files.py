@@ -57,7 +57,7 @@ class JsonFile(Generic[T]):
             return self._form.validate_python(self._empty)
         except ValidationError as error:
             flaw = error.errors()[0]
-            raise ValueError(f"{'.'.join(map(str, flaw['loc'])) or 'all of it'}: {flaw['msg']}") from None
+            raise ValueError(f"{'.'.join(map(str, flaw['loc'])) or 'the whole file'}: {flaw['msg']}") from None
 
     def remembered(self) -> T:
         """Return the content, or the empty content if the file is unreadable or damaged."""

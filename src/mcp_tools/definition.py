@@ -93,16 +93,16 @@ LINT_RULES: tuple[LintRule, ...] = (
     LintRule("shape", "error", "a definition is a JSON object with text wherever MCP requires text"),
     LintRule("name", "error", "a tool's name has 1 to 128 characters of A–Z a–z 0–9 . _ -"),
     LintRule("parameter-name", "error", "a parameter's name is ASCII: other letters can pass for ASCII ones"),
-    LintRule("schema-root", "error", 'the root of a schema says "type": "object"'),
-    LintRule("reference", "error", "a $ref stays inside its schema"),
-    LintRule("length", "error", "no text is too long to be read"),
+    LintRule("schema-root", "error", 'the root of a schema has "type": "object"'),
+    LintRule("reference", "error", "every $ref points into its own schema"),
+    LintRule("length", "error", "no name or text exceeds its length limit"),
     LintRule("depth", "error", "nothing is nested deeper than 60 levels"),
-    LintRule("hidden", "error", "no characters that are invisible, control a terminal, or have no agreed meaning"),
-    LintRule("instruction", "warning", "no orders to the model"),
-    LintRule("concealment", "warning", "no request to hide something from the user"),
+    LintRule("hidden", "error", "no characters that are invisible, control a terminal, or have no standard meaning"),
+    LintRule("instruction", "warning", "no instructions to the model"),
+    LintRule("concealment", "warning", "no requests to hide something from the user"),
     LintRule("markup", "warning", "no tags or markers aimed at a model, such as <IMPORTANT>"),
     LintRule("other-tools", "warning", "no advice on using other tools"),
-    LintRule("secret-path", "warning", "no paths of files that hold secrets"),
+    LintRule("secret-path", "warning", "no paths of files that contain secrets"),
 )
 
 SEVERITIES: dict[str, Severity] = {rule.id: rule.severity for rule in LINT_RULES}
@@ -256,10 +256,10 @@ def lint(definition: dict[str, Json], *, warnings: bool = True) -> list[Flag]:
             text = (
                 text.replace("_", " ") if found.is_key or " " not in text else text
             )  # names may contain instructions too
-            flags += [flag(rule, found.where, f"it says {_shown(p)}") for rule, p in _suspicious_phrases(text)]
+            flags += [flag(rule, found.where, f"it contains {_shown(p)}") for rule, p in _suspicious_phrases(text)]
         total += len(found.text)
         if total > _MAX_TOTAL_CHARS:
-            message = f"all texts together exceed {_MAX_TOTAL_CHARS:,} characters"
+            message = f"its texts have more than {_MAX_TOTAL_CHARS:,} characters in total"
             flags.append(flag("length", "definition", message))
             break
     return sorted(dict.fromkeys(flags), key=lambda found: found.severity)[:_MAX_FLAGS]
@@ -268,35 +268,37 @@ def lint(definition: dict[str, Json], *, warnings: bool = True) -> list[Flag]:
 def _shape(definition: dict[str, Json]) -> Iterator[Flag]:
     name = definition.get("name")
     if not isinstance(name, str):
-        yield flag("shape", "name", "it is no text")
+        yield flag("shape", "name", "it must be text")
     elif not _NAME.fullmatch(name):
-        yield flag("name", "name", f"{_shown(name)} cannot name a tool; use 1 to 128 of A-Z a-z 0-9 . _ -")
+        yield flag(
+            "name", "name", f"{_shown(name)} is not a valid tool name; use 1 to 128 characters from A-Z a-z 0-9 . _ -"
+        )
     for key in ("title", "description"):
         if not isinstance(definition.get(key) or "", str):
-            yield flag("shape", key, "it is no text")
+            yield flag("shape", key, "it must be text")
     if not isinstance(definition.get("annotations") or {}, dict):
-        yield flag("shape", "annotations", "they are no object")
+        yield flag("shape", "annotations", "they must be an object")
     given, promised = definition.get("inputSchema"), definition.get("outputSchema")
     for key, schema in (("inputSchema", given), ("outputSchema", {"type": "object"} if promised is None else promised)):
         if not isinstance(schema, dict) or schema.get("type") != "object":
-            yield flag("schema-root", key, 'its root must say "type": "object"')
+            yield flag("schema-root", key, 'its root must have "type": "object"')
     properties = given.get("properties") if isinstance(given, dict) else None
     for parameter in properties if isinstance(properties, dict) else ():
         if isinstance(parameter, str) and not parameter.isascii():
             where = f"inputSchema.properties.{_shown(parameter)} (key)"
-            yield flag("parameter-name", where, f"{parameter!a} has characters beyond ASCII")
+            yield flag("parameter-name", where, f"{parameter!a} contains non-ASCII characters")
 
 
 def _errors(found: _Text) -> Iterator[Flag]:
     text, where, is_key = found
     longest = _MAX_KEY_CHARS if is_key else _MAX_TITLE_CHARS if where == "title" else _MAX_TEXT_CHARS
     if len(text) > longest:
-        yield flag("length", where, f"it has {len(text):,} characters; {longest:,} are allowed")
+        yield flag("length", where, f"it has {len(text):,} characters; the limit is {longest:,}")
     is_one_line = is_key or where in {"name", "title"}
     for character in dict.fromkeys(find_hidden(text[:longest], lines=not is_one_line)):
-        yield flag("hidden", where, f"it holds {character}")
+        yield flag("hidden", where, f"it contains {character}")
     if where.rpartition(".")[2] in _REFERENCES and not is_key and not text.startswith("#"):
-        yield flag("reference", where, f"{_shown(text)} leads out of the schema")
+        yield flag("reference", where, f"{_shown(text)} points outside the schema")
 
 
 def _walk(definition: Json) -> Iterator[_Text | Flag]:
@@ -311,7 +313,7 @@ def _walk(definition: Json) -> Iterator[_Text | Flag]:
         elif isinstance(value, dict):
             for key, inner in value.items():
                 if not isinstance(key, str):
-                    yield flag("shape", where, f"the key {key!r} is no text")
+                    yield flag("shape", where, f"the key {key!r} is not text")
                     continue
                 place = f"{where}.{_shown(key)}" if where else _shown(key)
                 yield _Text(key, f"{place} (key)", True)
@@ -319,9 +321,9 @@ def _walk(definition: Json) -> Iterator[_Text | Flag]:
         elif isinstance(value, list):
             waiting.extend((inner, f"{where}[{index}]", depth + 1) for index, inner in enumerate(value))
         elif isinstance(value, float) and not math.isfinite(value):
-            yield flag("shape", where, f"{value} is no JSON")
+            yield flag("shape", where, f"{value} is not valid JSON")
         elif value is not None and not isinstance(value, bool | int | float):
-            yield flag("shape", where, f"a {type(value).__name__} is no JSON")
+            yield flag("shape", where, f"a value of type {type(value).__name__} is not valid JSON")
 
 
 def _shown(text: str) -> str:

@@ -83,15 +83,16 @@ def read_host(text: str) -> Host:
     scheme, name, port = (found[1] or "https", found[2], found[3]) if found else ("", "", "")
     if not _NAME.fullmatch(name):
         raise ValueError(
-            f"{text!r:.80} is not a host: write one exact name in lower case, such as api.example.com or localhost:8000"
+            f"{text!r:.80} is not a valid host: write one exact name in lower case, "
+            "such as api.example.com or localhost:8000"
         )
     number = int(port) if port else _PORTS[scheme]
     if not 0 < number < 65_536:
-        raise ValueError(f"{text!r:.80} has no possible port")
+        raise ValueError(f"{text!r:.80} has an invalid port: use a number from 1 to 65535")
     with suppress(OSError):
         plain = socket.inet_ntoa(socket.inet_aton(name))
         if plain != name:
-            raise ValueError(f"{text!r:.80} is an unusual form of {plain}: write that one")
+            raise ValueError(f"{text!r:.80} is an unusual form of {plain}: write {plain}")
     return Host(scheme, name, number)
 
 
@@ -102,7 +103,7 @@ def read_key_name(text: str) -> str:
         ValueError: The name is invalid.
     """
     if not _KEY_NAME.fullmatch(text):
-        raise ValueError(f"{text!r:.80} is not the name of a key: use letters, digits, - and _")
+        raise ValueError(f"{text!r:.80} is not a valid key name: use letters, digits, - and _")
     return text
 
 
@@ -131,7 +132,7 @@ class HostRequest:
         match message:
             case {"method": str(method), "url": str(url), "headers": list(pairs), "body": str(encoded)}:
                 return cls(_method(method), _url(url), _headers(pairs), _body(encoded))
-        raise HostError("a request has a method, an address, headers and a body")
+        raise HostError("a request must have a method, a URL, headers and a body")
 
     def as_json(self) -> dict[str, Json]:
         """Return the request in its recorded form."""
@@ -154,7 +155,7 @@ def _method(method: str) -> str:
 
 def _url(url: str) -> str:
     if len(url) > _MAX_URL_CHARS or not url.isascii() or not url.isprintable() or any(sign in url for sign in ' \\"<>'):
-        raise HostError(f"the address is too long, or has characters that must be percent-encoded: {url!r:.100}")
+        raise HostError(f"the URL is too long or contains characters that must be percent-encoded: {url!r:.100}")
     return url.partition("#")[0]
 
 
@@ -166,9 +167,11 @@ def _headers(pairs: Sequence[Json]) -> tuple[tuple[str, str], ...]:
                 if (lower := name.lower()) not in _CARRIER_HEADERS and not lower.startswith("proxy-"):
                     kept.append((lower, value.strip(" \t")))
             case _:
-                raise HostError(f"not a header: {pair!r:.100}")
+                raise HostError(f"{pair!r:.100} is not a valid header")
     if len(kept) > _MAX_HEADERS or sum(len(name) + len(value) for name, value in kept) > _MAX_HEADER_CHARS:
-        raise HostError(f"a request may have {_MAX_HEADERS} headers with {_MAX_HEADER_CHARS:,} characters")
+        raise HostError(
+            f"a request is limited to {_MAX_HEADERS} headers with {_MAX_HEADER_CHARS:,} characters in total"
+        )
     return tuple(sorted(kept))
 
 
@@ -176,9 +179,9 @@ def _body(encoded: str) -> bytes:
     try:
         body = a2b_base64(encoded, strict_mode=True) if encoded else b""
     except (Base64Error, ValueError):
-        raise HostError("the body of a request is base64") from None
+        raise HostError("the body of the request is not valid base64") from None
     if len(body) > MAX_BODY_BYTES:
-        raise HostError(f"the body of the request has {len(body):,} bytes, and may have {MAX_BODY_BYTES:,}")
+        raise HostError(f"the body of the request has {len(body):,} bytes; the limit is {MAX_BODY_BYTES:,}")
     return body
 
 
@@ -209,7 +212,9 @@ def recorded(exchanges: Json) -> Carry:
     async def carry(request: HostRequest) -> Json:
         known = responses.get(_key(request.as_json()))
         if not known:
-            raise NotRecordedError(f"not recorded: {request.method} {request.url[:200]} (there is no network here)")
+            raise NotRecordedError(
+                f"no response is recorded for {request.method} {request.url[:200]}, and there is no network here"
+            )
         return known.pop(0) if len(known) > 1 else known[0]
 
     return carry

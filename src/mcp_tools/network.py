@@ -44,7 +44,7 @@ def network_error(error: Exception) -> NetworkError:
     """Return an error that names the environment variable behind an exception from `make`."""
     found = next(network_problems(), None)
     return found or NetworkError(
-        f"The proxy or the certificates of the environment cannot be used: {error}",
+        f"The proxy or the certificates that the environment sets cannot be used: {error}",
         remedy=f"Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, {_CERTIFICATES[0]} and {_CERTIFICATES[1]}.",
     )
 
@@ -62,22 +62,22 @@ def network_problems() -> Iterator[NetworkError]:
             parts = urlsplit(address if "://" in address else f"http://{address}")
             shown, _ = f"{parts.scheme}://{parts.hostname or ''}", parts.port
         except ValueError:
-            yield NetworkError(f"{name} is not a valid address of a proxy.", remedy=f"Correct or unset {name}.")
+            yield NetworkError(f"{name} is not a valid proxy address.", remedy=f"Correct or unset {name}.")
             continue
         if parts.scheme not in _SCHEMES or not parts.hostname:
             known = "http://, https:// or socks5://"
             yield NetworkError(
                 f"{name} names a proxy that cannot be used: {shown}.",
-                remedy=f"Use one that begins with {known}, or unset {name}.",
+                remedy=f"Use an address that begins with {known}, or unset {name}.",
             )
         elif parts.scheme.startswith("socks") and find_spec("socksio") is None:
             yield NetworkError(
-                f"{name} names a SOCKS proxy ({shown}), for which the package socksio is missing.",
-                remedy=f"Run: pip install socksio. Or unset {name}.",
+                f"{name} names a SOCKS proxy ({shown}), which requires the package socksio.",
+                remedy=f"Run `pip install socksio`, or unset {name}.",
             )
     for name in _CERTIFICATES:
         if (place := os.environ.get(name)) and (wrong := _problem_of(name, Path(place))):
-            yield NetworkError(f"{name} names {place}, {wrong}.", remedy=f"Correct or unset {name}.")
+            yield NetworkError(f"{name} is set to {place}, {wrong}.", remedy=f"Correct or unset {name}.")
 
 
 def _variable_name(name: str) -> str:
@@ -95,7 +95,7 @@ def _problem_of(name: str, place: Path) -> str:
             return "" if name == "REQUESTS_CA_BUNDLE" else "which is a folder"
         ssl.create_default_context(cafile=str(place))
     except ssl.SSLError:
-        return "which holds no certificates"
+        return "which contains no certificates"
     except OSError as error:
         return f"which cannot be read: {error.strerror}"
     return ""

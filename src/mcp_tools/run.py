@@ -79,7 +79,7 @@ async def run_tool(
     misfits = await aside(outcome.value, validate_result, tool, outcome.value) if outcome.ok else []
     if not misfits:
         return outcome
-    message = f"the result is not what the tool promises: {'; '.join(misfits)}"
+    message = f"the result does not fit the tool's output schema: {'; '.join(misfits)}"
     return replace(outcome, ok=False, value=None, problem=Problem("result", message))
 
 

@@ -135,8 +135,8 @@ def require_shallow(value: Json, *, largest: float = math.inf) -> None:
             elif isinstance(one, list):
                 inner += one
             elif isinstance(one, int) and abs(one) >= largest:
-                raise ValueError("it has a number that is too large")
+                raise ValueError("it contains a number that is too large")
         if not inner:
             return
         level = inner
-    raise ValueError(f"it is nested more than {MAX_DEPTH} deep")
+    raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")

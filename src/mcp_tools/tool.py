@@ -66,7 +66,7 @@ class Capabilities:
         known = [field.name for field in fields(cls)]
         for name, value in declared.items():
             if name not in known:
-                raise ValueError(f"capabilities has no {name!r:.60}; it may hold {', '.join(known)}")
+                raise ValueError(f"capabilities has no key {name!r:.60}; its keys are {', '.join(known)}")
             if not _fits_capability(name, value):
                 raise ValueError(f"capabilities.{name} must be {_CAPABILITY_FORMS[name]}, not {value!r:.60}")
         given: dict[str, Any] = {
@@ -80,12 +80,12 @@ _MAX_MEMORY_MB = 65_536
 _CAPABILITY_FORMS = {
     "read": "true or false",
     "write": "true or false",
-    "hosts": "a list of texts",
-    "packages": "a list of texts",
-    "tools": "a list of texts",
+    "hosts": "a list of strings",
+    "packages": "a list of strings",
+    "tools": "a list of strings",
     "seconds": f"a number above 0 and up to {_MAX_SECONDS}, or null",
     "memory_mb": f"a whole number from 1 to {_MAX_MEMORY_MB}, or null",
-    "keys": "a list of texts",
+    "keys": "a list of strings",
 }
 
 

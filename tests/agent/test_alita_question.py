@@ -192,7 +192,7 @@ async def test_a_corrupt_object_beside_a_tool_is_told_and_kept(desk):
     (desk.tools_dir / "times_two.json").write_text('{"name": "times_')
     answer = await desk.plays(decide("answer", answer="42")).ask(DOUBLE)
     assert answer.text == "42"
-    assert "times_two.json is damaged" in desk.notes
+    assert "times_two.json is invalid" in desk.notes
     assert "alita tools" in desk.notes
     assert (desk.tools_dir / "times_two.py").read_text() == TIMES_TWO
 
@@ -212,7 +212,7 @@ async def test_a_tool_edited_by_hand_is_not_run_and_told(desk):
     answer = await desk.plays(decide("answer", answer="42"), USE).ask(DOUBLE)
     assert answer.text == "42"
     assert desk.of(ToolCalled) == []
-    assert "was changed since it was checked" in desk.notes
+    assert "has changed since it was checked" in desk.notes
     assert "n * 3" in (desk.tools_dir / "times_two.py").read_text()
 
 
@@ -224,7 +224,7 @@ async def test_a_tool_edited_while_it_is_decided_on_is_not_run(desk):
         if isinstance(event, StepStarted):
             (desk.tools_dir / "times_two.py").write_text(TIMES_TWO.replace("n * 2", "n * 300"))
 
-    lines = [decide("answer", answer="no tool", when="was changed since"), USE]
+    lines = [decide("answer", answer="no tool", when="has changed since"), USE]
     answer = await desk.plays(*lines).use(lambda alita: alita.ask(DOUBLE, on_event=edit))
     assert (answer.text, desk.of(ToolCalled)) == ("no tool", [])
 

@@ -127,9 +127,17 @@ async def test_a_call_that_fails_counts_as_such_and_gives_no_tool_used(house: Ho
 @pytest.mark.parametrize(
     ("tools", "name", "said"),
     [
-        ([tool("rough", "return n", status=Status.DRAFT)], "rough", "rough is a draft\nalita tools approve rough"),
+        (
+            [tool("rough", "return n", status=Status.DRAFT)],
+            "rough",
+            "rough is a draft\napprove it first: alita tools approve rough",
+        ),
         ([tool("a", "return n", tools=["gone"])], "a", "a → gone: there is no tool 'gone'"),
-        ([tool("a", "return n", tools=["b"]), tool("b", "return n", tools=["a"])], "a", "a → b → a: tools may not"),
+        (
+            [tool("a", "return n", tools=["b"]), tool("b", "return n", tools=["a"])],
+            "a",
+            "a → b → a: tools cannot import",
+        ),
         ([tool("a", "import left_over\n    return n", packages=["left-over"])], "a", "left-over"),
     ],
     ids=["draft", "missing", "circle", "package nobody allowed"],
@@ -254,7 +262,7 @@ async def test_a_better_version_takes_the_place_of_a_listed_tool_if_it_passes_it
     else:
         assert answer.tools_created == ("triangle_number",)
         assert names == ["triangle_number"]
-        assert remark == "It replaces the older version of triangle_number: all its tests pass."
+        assert remark == "It replaces the older version of triangle_number and passes all tests of that version."
     assert remark in house.told[1]
     replayed = await house.desk.replay(answer.run_id)
     assert replayed.tools_created == answer.tools_created

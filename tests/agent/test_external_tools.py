@@ -78,7 +78,7 @@ async def test_a_server_that_cannot_be_started_is_noted_and_the_question_answere
     serve(desk, log, "die")
     answer = await desk.plays(decide("answer", answer="Paris", when="capital")).ask("The capital of France?")
     assert answer.text == "Paris"
-    assert "the server calc is left out: " in desk.notes
+    assert "the server calc is unavailable: " in desk.notes
     assert "no licence found" in desk.notes
 
 
@@ -108,7 +108,7 @@ async def test_a_project_starts_nothing_that_was_not_allowed(desk, log):
     path = write_servers(desk.folder / ".mcp.json", calc=plain(env={"MCP_LOG": str(log)}))
     say = decide("answer", answer="no", when=QUESTION)
     await desk.plays(say).ask(QUESTION)
-    assert "the server calc is not started: this project defines it and you have not allowed it" in desk.notes
+    assert "the server calc is not started: this project defines it, and you have not allowed it" in desk.notes
     assert starts(log) == []
     (entry,) = parse(path.read_text(), path, "project").entries
     assert isinstance(entry, ServerEntry)

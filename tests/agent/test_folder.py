@@ -192,7 +192,7 @@ for number in range(10_000):
     time.sleep(0.01)
 """
     answer = await house.runs(code, folder=FolderGrant(house.root, writes=True))
-    assert "the call put more into its scratch folder than" in house.told[0]
+    assert "the call exceeded the limits of its scratch folder" in house.told[0]
     assert answer.changes == ()
     assert (house.desk.runs / answer.run_id / "folder" / "notes.txt").read_text() == "buy milk\n"
 

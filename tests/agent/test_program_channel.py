@@ -229,7 +229,7 @@ async def test_a_draft_is_no_module(bench, trap, tmp_path):
     bench.desk.library.register(Tool("count", "Count rows.", number, result, source, status=Status.DRAFT))
     bench.desk.library.close()
     told = await bench.ask("Count the rows, please.", "from count import count\nprint(count(3))")
-    assert "Not run: count is a draft\nalita tools approve count" in told[0]
+    assert "Not run: count is a draft\napprove it first: alita tools approve count" in told[0]
     assert trap.paths() == []
 
 

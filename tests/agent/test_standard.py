@@ -305,7 +305,7 @@ async def test_a_program_that_never_ends_is_interrupted_and_its_variables_stay(t
     endless = program("kept = 41\nprint('begun')\nwhile True:\n    pass")
     answer = await talk.ask("How much?", endless, program("print(kept + 1)", final_answer="{}"))
     assert answer.text == "42"
-    assert "begun\nIt failed: stopped after 1.0 s: the time limit of this call" in talk.results[0]
+    assert "begun\nIt failed: the call was stopped at its time limit of 1.0 s" in talk.results[0]
 
 
 async def test_a_program_that_outlasts_the_run_ends_with_it(talk):

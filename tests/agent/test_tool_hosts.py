@@ -243,7 +243,7 @@ async def test_a_program_reaches_what_it_declares_alone(house: House) -> None:
     assert (first, fifth) == ("21", "21")
     assert "This program declares no hosts" in second
     assert f"{house.web.url} is not a declared host; declare it as " in third
-    assert "is not a host: write one exact name" in fourth
+    assert "is not a valid host: write one exact name" in fourth
     assert (len(house.web.requests), len(house.asked)) == (2, 1)
     assert (await house.desk.replay(answer.run_id)).steps == answer.steps
 
@@ -359,7 +359,7 @@ DOUBLED = '''def doubled_degrees(place: str) -> int:
 @pytest.mark.parametrize(
     ("hosts", "said"),
     [
-        ([], "network is not granted"),
+        ([], "network access is not granted"),
         (["api.example.com"], "is not a declared host; declare it as '{url}' (declared: https://api.example.com)"),
         (["{url}"], ""),
     ],

@@ -82,10 +82,13 @@ async def test_a_tool_brings_what_it_needs_and_all_calls_are_counted(library: Li
     ("tools", "said"),
     [
         ([], "first → second: there is no tool 'second'"),
-        ([tool("second", status=Status.DRAFT)], "first → second: second is a draft\nalita tools approve second"),
+        (
+            [tool("second", status=Status.DRAFT)],
+            "first → second: second is a draft\napprove it first: alita tools approve second",
+        ),
         ([calling("second", "third")], "first → second → third: there is no tool 'third'"),
-        ([calling("second", "first")], "first → second → first: tools may not import each other in a circle"),
-        ([calling("second", "second")], "first → second → second: tools may not"),
+        ([calling("second", "first")], "first → second → first: tools cannot import each other in a circle"),
+        ([calling("second", "second")], "first → second → second: tools cannot import"),
         ([tool("second", tools=[f"t{n}" for n in range(60)]), *(tool(f"t{n}") for n in range(60))], "at most 50 tools"),
     ],
     ids=["missing", "draft", "deep", "circle", "itself", "too many"],
@@ -136,7 +139,7 @@ async def test_a_written_tool_is_approved_with_the_tools_that_it_imports(library
     assert (await call(library, sandbox, "mine")).value == 7
 
     library.path("double").write_text(WRITTEN.format(name="double", other="mine", result=6))
-    with pytest.raises(LibraryError, match="double → mine → double: tools may not import each other in a circle"):
+    with pytest.raises(LibraryError, match="double → mine → double: tools cannot import each other in a circle"):
         await review(library, "double", opened)
 
 

@@ -144,7 +144,7 @@ def _about_hosts(failure: str, may: Capabilities, needs: Needs) -> str:
         keys = [f"{{key:{one}}}" for one in tool.capabilities.keys if one not in may.keys]
         lacking += [f"{tool.name} needs {', '.join(hosts)} in `hosts`."] if hosts else []
         lacking += [f"{tool.name} needs {', '.join(keys)} in the program's text."] if keys else []
-    return " ".join(lacking) or (_NO_NETWORK if failure.startswith("network is not granted") else "")
+    return " ".join(lacking) or (_NO_NETWORK if failure.startswith("network access is not granted") else "")
 
 
 def _unseen(code: str, state: State, context: Context) -> str:

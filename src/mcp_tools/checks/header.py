@@ -28,7 +28,7 @@ def declared(source: str) -> Capabilities:
     try:
         return Capabilities.from_json({**own, "packages": table.get("dependencies", [])})
     except ValueError as error:
-        raise LibraryError(f"the block # /// script is wrong: {error}") from None
+        raise LibraryError(f"the `# /// script` block is invalid: {error}") from None
 
 
 def with_declared(source: str, packages: Iterable[str] = (), **own: Json) -> str:
@@ -68,18 +68,18 @@ def with_header(source: str, capabilities: Capabilities) -> str:
 
 def _read(source: str) -> dict[str, Any]:
     if source.count("# /// script") > _MAX_BLOCKS:  # searching for the end of each one would take too long
-        raise LibraryError(f"the block # /// script is there more than {_MAX_BLOCKS} times")
+        raise LibraryError(f"the code contains more than {_MAX_BLOCKS} `# /// script` blocks; keep one")
     if (block := _BLOCK.search(source)) is None:
         return {}
     text = "\n".join(line.removeprefix("#").removeprefix(" ") for line in block["body"].splitlines())
     try:
         table = toml_of(text.encode())
     except ValueError as error:
-        raise LibraryError(f"the block # /// script is not TOML: {error}") from None
+        raise LibraryError(f"the `# /// script` block is not valid TOML: {error}") from None
     tool = table.get("tool", {})
     own = tool.get("alita", {}) if isinstance(tool, dict) else None
     if not isinstance(own, dict) or not isinstance(table.get("dependencies", []), list):
-        raise LibraryError("the block # /// script is wrong: `dependencies` is a list, `[tool.alita]` a table")
+        raise LibraryError("the `# /// script` block is invalid: `dependencies` must be a list, `[tool.alita]` a table")
     return table
 
 

@@ -12,7 +12,7 @@ from mcp_tools.hosts import read_host, read_key_name
 from mcp_tools.packages import BASE_PACKAGES, import_name, imports, unplaced
 from mcp_tools.text import words
 
-_NO_NETWORK = "a tool has no network; take the data as a parameter, or declare hosts and use urllib.request"
+_NO_NETWORK = "tools have no network access; take the data as a parameter, or declare hosts and use urllib.request"
 _FOR_HOSTS = frozenset({"urllib.request", "requests", "httpx"})
 """Modules that a tool with declared hosts may import."""
 _REFUSED = {
@@ -22,12 +22,14 @@ _REFUSED = {
         xmlrpc webbrowser requests httpx aiohttp urllib3 selenium playwright
         """
     ),
-    "a tool starts no process; compute it here, in threads if that helps": words("subprocess multiprocessing pty"),
-    "a tool may not call its own native code": words("ctypes cffi"),
-    "a tool does not load code; use json for data": words(
+    "tools cannot start processes; compute the result here, in threads if that helps": words(
+        "subprocess multiprocessing pty"
+    ),
+    "tools cannot call native code directly": words("ctypes cffi"),
+    "tools cannot load code; use json for data": words(
         "pickle marshal shelve dill importlib imp runpy code codeop builtins pkgutil zipimport"
     ),
-    "a tool has no terminal; take input as parameters and return the result": words(
+    "tools have no terminal; take input as parameters and return the result": words(
         "getpass readline curses tkinter turtle cmd pdb termios tty"
     ),
 }
@@ -53,18 +55,18 @@ def allowed_imports(source: CheckedSource) -> Iterator[Remark]:
         refused = next(((name, why) for name in meant if (why := refusal(name))), None)
         top = module.partition(".")[0]
         if refused:
-            yield Remark(line, f"{refused[0]!r} may not be imported: {refused[1]}")
+            yield Remark(line, f"{refused[0]!r} cannot be imported: {refused[1]}")
         elif not top:
-            yield Remark(line, f"{module!r} may not be imported: the file stands alone; define what you need in it")
+            yield Remark(line, f"{module!r} cannot be imported: a tool is a single file; define what you need in it")
         elif not (top in known or top in reported or (line, top) in fallbacks):
             reported.add(top)
             others = ", ".join(sorted(packages))
             if not unplaced([top], source.capabilities.packages):
                 yield Remark(
                     line,
-                    f'{module!r} is not available: begin the code with `# /// script`, `# dependencies = ["NAME"]`, '
-                    "`# ///`, three lines with the NAME of its package on the index; otherwise a tool may import the "
-                    f"standard library, tools of the library, {others}",
+                    f"{module!r} is not available: declare its package in three lines at the top, with its NAME on the "
+                    'index: `# /// script`, `# dependencies = ["NAME"]`, `# ///`; otherwise import only the standard '
+                    f"library, tools of the library, {others}",
                 )
 
 
@@ -89,7 +91,7 @@ def exact_hosts(source: CheckedSource) -> Iterator[Remark]:
             except ValueError as error:
                 yield Remark(0, str(error))
     if capabilities.keys and not capabilities.hosts:
-        yield Remark(0, "keys are declared without a host that they belong to")
+        yield Remark(0, "the code declares keys but no hosts; declare the hosts that need the keys")
 
 
 _BUILTINS = frozenset(dir(builtins)) | {
@@ -98,9 +100,9 @@ _BUILTINS = frozenset(dir(builtins)) | {
 _FORBIDDEN = {
     "eval": "it runs text as code; parse the text, or use ast.literal_eval",
     "exec": "it runs text as code; write the code itself",
-    "compile": "it makes code from text; write the code itself",
-    "__import__": "use an `import` line",
-    "input": "it waits for a person; make what it asks for a parameter",
+    "compile": "it compiles text to code; write the code itself",
+    "__import__": "use an `import` statement",
+    "input": "it waits for a person; take the value as a parameter",
 }
 
 
@@ -123,4 +125,4 @@ def forbidden_builtin(source: CheckedSource) -> Iterator[Remark]:
     """Does not use `eval`, `exec`, `compile`, `__import__` or `input`."""
     for node in source.all_of(ast.Name):
         if node.id in _FORBIDDEN and node.id in source.free_names:
-            yield Remark(node.lineno, f"{node.id!r} may not be used: {_FORBIDDEN[node.id]}")
+            yield Remark(node.lineno, f"{node.id!r} cannot be used: {_FORBIDDEN[node.id]}")

@@ -21,7 +21,7 @@ def size(source: CheckedSource) -> Iterator[Remark]:
     """Has at most 64 kB."""
     if len(source.data) > MAX_SOURCE_BYTES:
         yield Remark(
-            0, f"the source has {len(source.data):,} bytes of at most {MAX_SOURCE_BYTES:,}; pass data as a parameter"
+            0, f"the source has {len(source.data):,} bytes; the limit is {MAX_SOURCE_BYTES:,}; pass data as a parameter"
         )
 
 
@@ -39,7 +39,9 @@ def hidden_characters(source: CheckedSource) -> Iterator[Remark]:
     """Contains no invisible characters, and none that change the direction of text."""
     for number, line in enumerate(source.text.replace("\r\n", "\n").split("\n"), start=1):
         for character in dict.fromkeys(find_hidden(line, lines=True)):
-            yield Remark(number, f"hidden character {character}; remove it or write it as an escape")
+            yield Remark(
+                number, f"this line contains the hidden character {character}; remove it or write it as an escape"
+            )
 
 
 def parses(source: CheckedSource) -> Iterator[Remark]:
@@ -53,11 +55,11 @@ def parses(source: CheckedSource) -> Iterator[Remark]:
         yield Remark(line, f"Python says: {error.msg}" + (f", at `{shown}`" if shown else ""))
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         what = "it is nested too deeply" if isinstance(error, RecursionError | MemoryError) else str(error)
-        yield Remark(0, f"Python cannot parse it: {what}; write it in small steps")
+        yield Remark(0, f"Python cannot parse the code: {what}; write it in small steps")
     else:
         for node in source.all_of(ast.Constant):
             if isinstance(node.value, int) and node.value.bit_length() > _MAX_INTEGER_BITS:
-                yield Remark(node.lineno, "Python cannot print a number with that many digits; compute it")
+                yield Remark(node.lineno, "this number has too many digits for Python to print; compute it instead")
 
 
 def nesting(source: CheckedSource) -> Iterator[Remark]:
@@ -68,7 +70,7 @@ def nesting(source: CheckedSource) -> Iterator[Remark]:
         if not level:
             return
     line = min(getattr(node, "lineno", 0) for node in level)
-    yield Remark(line, f"nested more than {MAX_DEPTH} levels deep; split the expression or use a table")
+    yield Remark(line, f"the code is nested more than {MAX_DEPTH} levels deep; split the expression or use a table")
 
 
 def one_public_function(source: CheckedSource) -> Iterator[Remark]:
@@ -80,12 +82,12 @@ def one_public_function(source: CheckedSource) -> Iterator[Remark]:
         if len(public) == 1:
             yield Remark(source.public_functions[0].lineno, f"rename {public[0]!r} to {wanted!r}")
     elif not public:
-        yield Remark(0, "there is no public function; define the tool as one function at the top level")
+        yield Remark(0, "the code has no public function; define the tool as one function at the top level")
     elif not wanted and len(source.candidates) > 1:
         names = " and ".join(repr(function.name) for function in source.candidates)
         yield Remark(
             source.candidates[-1].lineno,
-            f"{names} could each be the tool; start the names of the others with an underscore",
+            f"{names} could each be the tool; begin all these names but one with an underscore",
         )
 
 
@@ -94,8 +96,8 @@ def function_name(source: CheckedSource) -> Iterator[Remark]:
     if source.entry and not valid_name(source.entry.name):
         yield Remark(
             source.entry.lineno,
-            f"{source.entry.name!r} cannot name a tool; use lower-case snake_case of at most 64 characters"
-            " that is no keyword and no builtin",
+            f"{source.entry.name!r} is not a valid tool name; use lower-case snake_case with at most 64 characters,"
+            " and no keyword or builtin",
         )
 
 
@@ -112,7 +114,7 @@ def named_parameters(source: CheckedSource) -> Iterator[Remark]:
     arguments = source.entry.args
     for extra, stars in ((arguments.vararg, "*"), (arguments.kwarg, "**")):
         if extra:
-            yield Remark(extra.lineno, f"{stars}{extra.arg} hides what the tool takes; name each parameter")
+            yield Remark(extra.lineno, f"{stars}{extra.arg} hides the tool's parameters; name each one")
 
 
 def typed(source: CheckedSource) -> Iterator[Remark]:
@@ -122,9 +124,11 @@ def typed(source: CheckedSource) -> Iterator[Remark]:
     for parameter in parameters(source.entry):
         if parameter.annotation is None:
             name = parameter.arg
-            yield Remark(parameter.lineno, f"parameter {name!r} has no annotation; write `{name}: int`, or what it is")
+            yield Remark(
+                parameter.lineno, f"parameter {name!r} has no annotation; write its type, such as `{name}: int`"
+            )
     if source.entry.returns is None:
-        message = f"{source.entry.name!r} has no return annotation; write `-> int:`, or what it is"
+        message = f"{source.entry.name!r} has no return annotation; write its type, such as `-> int:`"
         yield Remark(source.entry.lineno, message)
 
 
@@ -149,7 +153,7 @@ def returns_value(source: CheckedSource) -> Iterator[Remark]:
         return
     prints = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "print"]
     if prints:
-        yield Remark(prints[-1].lineno, "it prints its result and returns nothing; return the value instead")
+        yield Remark(prints[-1].lineno, "the function prints its result and returns nothing; return the value instead")
     else:
         yield Remark(source.entry.lineno, f"{source.entry.name!r} never returns a value; end it with `return result`")
 

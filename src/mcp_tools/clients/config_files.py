@@ -47,7 +47,7 @@ def configured_servers(user_folder: Path, project: Path) -> Parsed:
         if first is not entry and first.model_copy(update={"path": entry.path, "scope": entry.scope}) != entry:
             problems.append(
                 ConfigProblem(
-                    f"{entry.path}: {one_line(entry.name, 60)}", f"{first.path} already defines a server of that name"
+                    f"{entry.path}: {one_line(entry.name, 60)}", f"{first.path} already defines a server with this name"
                 )
             )
     return Parsed(tuple(entries.values()), tuple(problems))
@@ -82,9 +82,11 @@ def write_entry(path: Path, name: str, entry: ServerEntry | None) -> Path | None
         if not isinstance(servers, dict):
             raise ValueError("`mcpServers` is not an object")
     except ValueError as error:
-        raise ServersFileError(f"{path} is damaged: {error}.", remedy="Correct it by hand.") from None
+        raise ServersFileError(
+            f"{path} is not a valid list of servers: {error}.", remedy="Correct the file by hand."
+        ) from None
     if has_comments(text):
-        raise ServersFileError(f"{path} has comments, which would be lost.", remedy="Change it by hand.")
+        raise ServersFileError(f"{path} contains comments, which would be lost.", remedy="Edit the file by hand.")
     only_adds = name not in servers and entry is not None and text == _formatted(document)
     known = servers.pop(name, {})
     if entry is not None:
@@ -165,8 +167,8 @@ def expand(entry: ServerEntry, environment: Mapping[str, str], current: Path) ->
             secrets |= {value, value.rpartition(" ")[2]}  # also hide the x of `Bearer x`
     if not all(value.isprintable() and value.isascii() for value in (url, *headers.values())):
         raise ServersFileError(
-            f"The address or a header of the server {entry.name!r} contains a character that a request cannot carry.",
-            remedy="Check the variables that it uses: one may end with a line break.",
+            f"The address or a header of the server {entry.name!r} contains a character that requests cannot contain.",
+            remedy="Check the variables that it uses. One of them may end with a line break.",
         )
     # Only a project's own server may load code from the current folder.
     is_here = folder or entry.scope == "project"
@@ -204,8 +206,8 @@ def _value(
         name, default = match[1], match[2]
     else:
         raise ServersFileError(
-            f"The server {entry.name!r} uses ${{{reference}}}, which has no meaning here.",
-            remedy=f"In {entry.path}, write ${{NAME}} or ${{NAME:-default}}.",
+            f"The server {entry.name!r} uses ${{{reference}}}, which is not supported.",
+            remedy=f"Write ${{NAME}} or ${{NAME:-default}} in {entry.path}.",
         )
     value = environment.get(name)
     if not value and default is not None:

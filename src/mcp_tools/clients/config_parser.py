@@ -81,13 +81,13 @@ def _as_texts(values: Json) -> Json:
 
 def _check_printable(values: dict[str, str]) -> dict[str, str]:
     if wrong := [name for name, value in values.items() if not name or not (name + value).isprintable()]:
-        raise ValueError(f"{one_line(wrong[0], 40)} is not printable text")
+        raise ValueError(f"the entry {one_line(wrong[0], 40)!r} is empty or contains unprintable characters")
     return values
 
 
 def _check_names(values: dict[str, str]) -> dict[str, str]:
     if wrong := [name for name in values if "=" in name]:
-        raise ValueError(f"{one_line(wrong[0], 40)}: a variable's name cannot contain =")
+        raise ValueError(f"the name of the variable {one_line(wrong[0], 40)!r} contains =, which is not allowed")
     return values
 
 
@@ -120,7 +120,9 @@ class ServerEntry(BaseModel):
         if bool(self.command) == bool(self.url):
             raise ValueError("it has both `command` and `url`" if self.url else "it has neither `command` nor `url`")
         if self.url and "${" not in self.url and not _is_address(self.url):
-            raise ValueError(f"{one_line(self.url, 80)!r} is not an address such as https://example.org/mcp")
+            raise ValueError(
+                f"{one_line(self.url, 80)!r} is not a valid address; write one such as https://example.org/mcp"
+            )
         return self
 
     @property
@@ -183,7 +185,7 @@ _STEERING = re.compile(
 
 The list is incomplete. A variable that neither pattern matches is shown with its value and a warning.
 """
-REFUSED_VARIABLE = "its variable {} would change which code runs, which a project may not"
+REFUSED_VARIABLE = "its variable {} would change which code runs, which is forbidden in a project's file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,34 +218,36 @@ def parse_document(document: Json, path: Path, scope: Scope) -> Parsed:
     objects = [document.get(key) for key in ("mcpServers", "servers")] if isinstance(document, dict) else []
     servers = next((one for one in objects if isinstance(one, dict)), None)
     if servers is None:
-        return Parsed(problems=(ConfigProblem(str(path), "it has no object `mcpServers` or `servers`"),))
+        return Parsed(
+            problems=(ConfigProblem(str(path), "it contains neither an object `mcpServers` nor an object `servers`"),)
+        )
     entries, problems = [], []
     for name, form in list(servers.items())[:MAX_SERVERS]:
         try:
             entry = _entry(name, form, scope, path)
             if scope == "project" and (steering := steering_variables(entry)):
-                raise ValueError(f"{REFUSED_VARIABLE.format(steering[0])}; put the server into your own file instead")
+                raise ValueError(f"{REFUSED_VARIABLE.format(steering[0])}; define the server in your own file instead")
             entries.append(entry)
         except ValueError as wrong:
             problems.append(ConfigProblem(f"{path}: {one_line(name, 60)}", _first_error(wrong)))
     if len(servers) > MAX_SERVERS:
-        problems.append(ConfigProblem(str(path), f"it has {len(servers)} servers; the first {MAX_SERVERS} count"))
+        problems.append(ConfigProblem(str(path), f"it defines {len(servers)} servers; only the first {MAX_SERVERS} are used"))
     return Parsed(tuple(entries), tuple(problems))
 
 
 def _entry(name: str, form: Json, scope: Scope, path: Path) -> ServerEntry:
     if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
-        raise ValueError(f"a server's name has 1 to {LONGEST_NAME} printable characters")
+        raise ValueError(f"a server's name must have 1 to {LONGEST_NAME} printable characters")
     if not isinstance(form, dict):
-        raise ValueError("it is not an object")
+        raise ValueError("its definition is not a JSON object")
     known = {key: value for key, value in form.items() if key in FORM_KEYS and value is not None}
     is_off = known.get("disabled") is True or known.get("enabled") is False
     entry = ServerEntry.model_validate({**known, "name": name, "is_off": is_off, "scope": scope, "path": path})
     kind = known.get("type", known.get("transport", ""))
     if not isinstance(kind, str):
-        raise ValueError("`type`: it is not text")
+        raise ValueError("its `type` is not text")
     if kind.strip().lower() == "sse":
-        raise ValueError("the SSE transport of 2024 is not supported; use the server's streamable HTTP address")
+        raise ValueError("the SSE transport from 2024 is not supported; use the server's streamable HTTP address")
     if kind.strip() and _TRANSPORTS.get(kind.strip().lower()) != ("stdio" if entry.command else "http"):
         what = "a command" if entry.command else "an address"
         raise ValueError(f"its type is {one_line(kind, 40)!r}, but it has {what}")

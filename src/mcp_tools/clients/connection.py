@@ -90,7 +90,7 @@ class Connection:
             if done:
                 opened.result()
                 return
-            late = ServerError(f"it did not speak MCP within {seconds:g} seconds", kind="timeout")
+            late = ServerError(f"it did not complete the MCP handshake within {seconds:g} seconds", kind="timeout")
             raise self._with_diagnosis(late)
         except BaseException:
             await self.aclose()
@@ -116,7 +116,7 @@ class Connection:
         finally:
             if not opened.done():
                 opened.set_exception(
-                    self._with_diagnosis(self._failure or ServerError("it ended immediately", kind="gone"))
+                    self._with_diagnosis(self._failure or ServerError("its connection ended immediately", kind="gone"))
                 )
                 opened.exception()  # mark the exception as retrieved, because the caller may be gone
 
@@ -160,7 +160,7 @@ class Connection:
                         page = await self._page(cursor)
                     except ServerError as failure:
                         if number > 1:
-                            notes.append(f"page {number} of its list is left out: {failure.message}")
+                            notes.append(f"page {number} of its tool list could not be read: {failure.message}")
                             break
                         if "-32601" in failure.message and failure.kind == "answer":
                             return RawListing((), ("it offers no tools",))
@@ -170,12 +170,12 @@ class Connection:
                     if not cursor or len(found) > limit_tools:
                         break
                     if not isinstance(cursor, str) or cursor in cursors:
-                        problem = "comes a second time" if isinstance(cursor, str) else "is no text"
-                        notes.append(f"its list ends after page {number}: the next cursor {problem}")
+                        problem = "repeats an earlier one" if isinstance(cursor, str) else "is not text"
+                        notes.append(f"its tool list was read only up to page {number}: the next cursor {problem}")
                         break
                     cursors.add(cursor)
                 else:
-                    notes.append(f"its list has more than {_MAX_PAGES} pages; the others are left out")
+                    notes.append(f"its tool list has more than {_MAX_PAGES} pages; the rest are ignored")
         return RawListing(tuple(found), tuple(notes))
 
     async def _page(self, cursor: str | None) -> dict[str, Any]:
@@ -183,7 +183,7 @@ class Connection:
             answer = await self._session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
         page: dict[str, Any] = self._transport.inbox.original(answer.meta)
         if not isinstance(page.get("tools"), list):
-            raise ServerError("its answer does not follow MCP: `tools` is no list", kind="protocol")
+            raise ServerError("its answer does not follow MCP: `tools` is not a list", kind="protocol")
         return page
 
     def _allowed(self, tools: list[Json], notes: list[str]) -> list[Json]:
@@ -193,7 +193,7 @@ class Connection:
             schema = tool.get("inputSchema") if isinstance(tool, dict) else None
             is_bound = self.protocol in MODERN_PROTOCOL_VERSIONS and isinstance(schema, dict)
             if is_bound and (reason := find_invalid_x_mcp_header(schema)):
-                notes.append(f"the tool {one_line(str(tool.get('name')), 80)} is left out: {one_line(reason, 200)}")
+                notes.append(f"the tool {one_line(str(tool.get('name')), 80)} is ignored: {one_line(reason, 200)}")
             else:
                 found.append(tool)
         return found
@@ -232,7 +232,7 @@ class Connection:
                 input_responses=await self._responses(result),
                 request_state=result.request_state,
             )
-        raise ServerError(f"it asked back more than {_MAX_ROUNDS} times", kind="protocol")
+        raise ServerError(f"it asked for more input over {_MAX_ROUNDS} times", kind="protocol")
 
     async def _responses(self, result: types.InputRequiredResult) -> dict[str, Any]:
         context = ClientRequestContext(session=self._session, request_id="input")
@@ -240,7 +240,9 @@ class Connection:
         for key, request in (result.input_requests or {}).items():
             response = await self._session.dispatch_input_request(context, request)
             if isinstance(response, types.ErrorData):
-                raise ServerError(f"it asked for something that is not available: {response.message}", kind="answer")
+                raise ServerError(
+                    f"it asked for something that alita does not offer: {response.message}", kind="answer"
+                )
             found[key] = response
         return found
 
@@ -286,5 +288,5 @@ class Connection:
 
     async def _decline(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
         asked = one_line(str(getattr(params, "message", "")), 200)
-        self._note(f"the server {self._server.entry.name} asked the user, and was declined: {asked}")
+        self._note(f"the server {self._server.entry.name} asked the user a question, which alita declined: {asked}")
         return types.ElicitResult(action="decline")

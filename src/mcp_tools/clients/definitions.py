@@ -218,15 +218,15 @@ def listing_of(server: str, definitions: Sequence[Json], most: int, problems: Se
         name = public_name(server, tool, is_shared=shared[public_name(server, tool)] > 1)
         definition, ignored = _cleaned(given) if isinstance(given, dict) else ({}, [])
         shown = one_line(name, 80) if tool else f"number {number}"
-        if flaw := _problem_of(definition) if isinstance(given, dict) else "it is no object":
-            notes.append(f"a tool of the server {server} is left out: {shown}: {flaw}")
+        if flaw := _problem_of(definition) if isinstance(given, dict) else "it is not an object":
+            notes.append(f"the tool {shown} of the server {server} is ignored: {flaw}")
         elif name in tools:
-            notes.append(f"the server {server} lists {shown} twice; the first counts")
+            notes.append(f"the server {server} lists the tool {shown} twice; the first one is used")
         else:
             tools[name] = _tool(name, server, definition)
-            notes += [f"{shown}: its {why}" for why in ignored]
+            notes += [f"the tool {shown}: its {why}" for why in ignored]
     if len(definitions) > most:
-        notes.append(f"the server {server} has more than {most} tools; the others are left out")
+        notes.append(f"the server {server} has more than {most} tools; the rest are ignored")
     return ToolListing(tuple(tools.values()), tuple(notes))
 
 
@@ -261,15 +261,15 @@ def _schema_problem(schema: Json) -> str:
         return _kind_of(schema)
     kinds, properties = schema.get("type", "object"), schema.get("properties", {})
     if kinds != "object" and not (isinstance(kinds, list) and "object" in kinds):
-        return f"its type is {one_line(repr(kinds), 80)}, where MCP wants 'object'"
+        return f"its type is {one_line(repr(kinds), 80)}, but MCP requires 'object'"
     if not isinstance(properties, dict):
         return f"properties: {_kind_of(properties)}"
     wrong = next((name for name, inner in properties.items() if not isinstance(inner, dict | bool)), None)
-    return f"properties.{one_line(wrong, 80)}: {_kind_of(properties[wrong])}, no schema" if wrong is not None else ""
+    return f"properties.{one_line(wrong, 80)}: {_kind_of(properties[wrong])}, not a schema" if wrong is not None else ""
 
 
 def _kind_of(value: Json) -> str:
-    names = {"str": "a text", "dict": "an object", "list": "a list", "NoneType": "null", "bool": "a truth value"}
+    names = {"str": "text", "dict": "an object", "list": "a list", "NoneType": "null", "bool": "a boolean"}
     return f"it is {names.get(type(value).__name__, 'a number')}"
 
 

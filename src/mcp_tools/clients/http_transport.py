@@ -129,7 +129,7 @@ class _Client(httpx2.AsyncClient):
         except (httpx2.HTTPError, httpx2.StreamError):
             pass
         if reply_to is not None and not last:
-            raise ServerError("its answer broke off", kind="gone")
+            raise ServerError("its answer was cut off", kind="gone")
 
     async def _read(self, response: httpx2.Response, sent: types.JSONRPCRequest) -> list[types.JSONRPCMessage]:
         """Return the messages in a response that is not an event stream.
@@ -139,25 +139,27 @@ class _Client(httpx2.AsyncClient):
         """
         if response.is_redirect:
             target = response.headers.get("location", "elsewhere")
-            raise ServerError(f"it redirects to {target}: name that address if you trust it", kind="http")
+            raise ServerError(f"it redirects to {target}: use that address if you trust it", kind="http")
         if response.status_code in {401, 403}:
-            raise ServerError(f"it answers {response.status_code}: it wants a key, or another one", kind="http")
+            raise ServerError(
+                f"it answered with status {response.status_code}: the key is missing or wrong", kind="http"
+            )
         is_json = _content_type(response) == "application/json"
         if response.status_code >= 400:
             body = await _read_body(response)
             text = body[:10_000].decode("utf-8", "replace")
             if _is_session_lost(response, text):
-                raise ServerError("it does not know the session any more", kind="session")
+                raise ServerError("it no longer knows the session", kind="session")
             if is_json and b'"jsonrpc"' in body:
                 return self._inbox.received(body, reply_to=sent.id)
             content = f": {one_line(text, 200)}" if text.strip() and not text.lstrip().startswith("<") else ""
-            raise ServerError(f"it answers {response.status_code}{content}", kind="http")
+            raise ServerError(f"it answered with status {response.status_code}{content}", kind="http")
         if response.status_code == 202 or not is_json:
             content = "nothing" if response.status_code == 202 else _content_type(response) or "no content type"
-            raise ServerError(f"it answers with {content}, where JSON or an event stream is due", kind="protocol")
+            raise ServerError(f"it answered with {content} instead of JSON or an event stream", kind="protocol")
         messages = self._inbox.received(await _read_body(response), reply_to=sent.id)
         if not any(isinstance(message, types.JSONRPCResponse | types.JSONRPCError) for message in messages):
-            raise ServerError("its answer holds no reply", kind="protocol")
+            raise ServerError("its answer contains no reply to the request", kind="protocol")
         return messages
 
 

@@ -213,12 +213,12 @@ def failure_of(error: BaseException) -> ServerError:
         case ValidationError():
             return ServerError(f"its answer does not follow MCP: {_first_misfit(error)}", kind="protocol")
         case SubscriptionLost() | ListenNotSupportedError():
-            return ServerError("it ended the stream of its changes", kind="gone")
+            return ServerError("it closed its stream of change notifications", kind="gone")
     words = one_line(str(error) or type(error).__name__, 200)
     if isinstance(error, _PROTOCOL_ERRORS):
         return ServerError(f"its answer does not follow MCP: {words}", kind="protocol")
     if isinstance(error, _CONNECT_ERRORS):
-        return ServerError("it cannot be reached: no connection to its address", kind="unreachable")
+        return ServerError("it cannot be reached: connecting to its address failed", kind="unreachable")
     if isinstance(error, _TRANSPORT_ERRORS):
         return ServerError(f"the connection failed: {getattr(error, 'strerror', None) or words}", kind="gone")
     return ServerError(f"the connection failed: {type(error).__name__}: {words}", kind="protocol")
@@ -230,5 +230,5 @@ def _failure_of_protocol(error: types.ErrorData) -> ServerError:
     if error.code == REQUEST_TIMEOUT:
         return ServerError("it did not answer in time", kind="timeout")
     if error.code == CONNECTION_CLOSED:
-        return ServerError("it ended the connection", kind="gone")
+        return ServerError("it closed the connection", kind="gone")
     return _server_error(error)

@@ -82,7 +82,7 @@ def reply_of(
         )
         cut += "\n[file whole_result.txt: the whole result]"
     if result.get("isError") in (True, "true"):
-        return ServerReply(False, cut or "the tool failed without a word", kind="tool", files=tuple(files))
+        return ServerReply(False, cut or "the tool failed without a message", kind="tool", files=tuple(files))
     shown = cut or "(an empty result)"
     value = _single_value(plain, structured) if not files else None
     returned = _cleaned(_returned(plain, structured, blocks, schema), hide)
@@ -131,7 +131,7 @@ def _block_text(block: Any, files: list[ReplyFile]) -> str:
     if isinstance(block.get("data"), str):
         return _file(one_line(str(kind), 40), block["data"], block.get("mimeType"), files)
     brief = middle_left_out(_as_json(block), _MAX_UNKNOWN_CHARS)
-    return f"[content of the kind {one_line(repr(kind), 40)}, which is not known here: {brief}]"
+    return f"[content of the unknown type {one_line(repr(kind), 40)}: {brief}]"
 
 
 def _file(what: str, data: Json, kind: Json, files: list[ReplyFile]) -> str:
@@ -140,7 +140,7 @@ def _file(what: str, data: Json, kind: Json, files: list[ReplyFile]) -> str:
         packed = "".join(str(data).rpartition(";base64,")[2].split())
         size = len(base64.b64decode(packed, validate=True))
     except (binascii.Error, ValueError):
-        return f"[{what} {mime}: its data is no base64]"
+        return f"[{what} {mime}: its data is not valid base64]"
     about = f"{mime or 'binary'}, {size:,} bytes"
     if len(files) >= _MAX_FILES or not size:
         return f"[{what}: {about}, not kept]"

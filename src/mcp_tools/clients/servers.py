@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _MAX_FAILURES = 2
-_OUTCOME_UNKNOWN = "it is not known whether the call took effect, so it is not repeated"
+_OUTCOME_UNKNOWN = "the call may have taken effect, so it is not repeated"
 _MAX_NAMES = 5
 
 
@@ -142,7 +142,7 @@ class ServerLink:
         if self._failures > _MAX_FAILURES:
             self._exclude(failure)
         else:
-            self.notes.append(f"the server {self.name} failed and is started again when needed: {failure.message}")
+            self.notes.append(f"the server {self.name} failed and will be restarted when needed: {failure.message}")
 
     async def _connect(self) -> Connection:
         """Return the open connection, or a new one.
@@ -154,7 +154,7 @@ class ServerLink:
             if self._connection is not None and not self._connection.is_open:
                 connection, self._connection = self._connection, None
                 await connection.aclose()
-                self._count_failure(ServerError("it ended"))
+                self._count_failure(ServerError("its connection ended"))
             if self._exclusion is not None:
                 raise self._exclusion
             if self._connection is None:
@@ -201,7 +201,7 @@ class ServerLink:
             more = ", …" if len(self._untrusted) > _MAX_NAMES else ""
             self.notes.append(
                 f"the server {self.name} changed the definitions of its tools {names}{more}; "
-                f"they can be used after you allow it: alita mcp enable {self.name}"
+                f"to allow the new definitions: alita mcp enable {self.name}"
             )
 
     def changed(self, tool: ExternalTool) -> ChangedTool | None:
@@ -217,7 +217,7 @@ class ServerLink:
         if self._exclusion is None:
             self._exclusion = failure
             remedy = f" ({failure.remedy})" if failure.remedy else ""
-            self.notes.append(f"the server {self.name} is left out: {failure.message}{remedy}")
+            self.notes.append(f"the server {self.name} is unavailable: {failure.message}{remedy}")
             if self._seen is not None:
                 self._seen.found(self._server.entry, Contact(ok=False, notes=[f"{failure.message}{remedy}"]))
 
@@ -310,7 +310,7 @@ class Servers:
     async def call(self, name: str, arguments: dict[str, Json], seconds: float | None = None) -> ServerReply:
         """Call a tool by its name `server__tool`. A failure is returned as a reply."""
         if not await self.has(name):
-            message = f"no external tool is called {one_line(name, 80)}. {did_you_mean(name, self._tools, most=3)}"
+            message = f"there is no external tool named {one_line(name, 80)}. {did_you_mean(name, self._tools, most=3)}"
             return ServerReply(False, message.rstrip(". "), kind="unknown")
         tool, link = self._tools[name]
         return await link.call(tool, arguments, seconds)
@@ -357,7 +357,7 @@ class Servers:
                 task.result()
             elif name not in self._late:
                 self._late.add(name)
-                self._notes.append(f"the server {name} is still starting; its tools are added when it is ready")
+                self._notes.append(f"the server {name} is still starting; its tools will be added when it is ready")
         self._tools = {tool.name: (tool, link) for link in reversed(self._links) for tool in reversed(link.known)}
 
 
@@ -372,7 +372,7 @@ def _check_text(arguments: dict[str, Json]) -> None:
     except UnicodeEncodeError as error:
         half = error.object[error.start]
         raise ArgumentsError(
-            f"The arguments contain a lone surrogate, {half!r}.", remedy="Send whole characters."
+            f"The arguments contain a lone surrogate, {half!r}.", remedy="Replace it with a complete character."
         ) from None
 
 

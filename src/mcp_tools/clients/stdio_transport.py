@@ -77,7 +77,7 @@ class StdioTransport:
         if self._last_errors:
             parts.append(f"stderr: {one_line(' | '.join(self._last_errors), 400)}")
         if self._noise and not self._has_sent_message:
-            parts.append(f"it printed {self._noise!r} to stdout, which is for messages")
+            parts.append(f"it printed {self._noise!r} to stdout, which is reserved for MCP messages")
         return "; ".join(parts)
 
     @contextlib.asynccontextmanager
@@ -112,7 +112,9 @@ class StdioTransport:
         try:
             guard = await child.start(["/bin/sh", "-c", _GUARD], env={"PATH": "/usr/bin:/bin"}, stdin=child.PIPE)
         except OSError as error:
-            raise ServerError(f"it cannot be supervised: {error.strerror or error}", kind="start") from None
+            raise ServerError(
+                f"the process that supervises it cannot be started: {error.strerror or error}", kind="start"
+            ) from None
         assert guard.stdin is not None
         try:
             process = self._process = await self._start()
@@ -128,12 +130,14 @@ class StdioTransport:
     async def _start(self) -> Process:
         server = self._server
         if not server.folder.is_dir():
-            raise ServerError(f"its folder {server.folder} does not exist", kind="start")
+            raise ServerError(f"its working folder {server.folder} does not exist", kind="start")
         place = str(server.folder / server.command) if "/" in server.command else server.command
         program = shutil.which(place, path=self._environment.get("PATH"))
         if program is None:
-            missing = f"there is no command {server.entry.command!r}"
-            raise ServerError(missing, kind="start", remedy="Install it, or give its full path.")
+            missing = f"the command {server.entry.command!r} was not found"
+            raise ServerError(
+                missing, kind="start", remedy="Install it, or give its full path in the server's definition."
+            )
         try:
             return await child.start(
                 [program, *server.arguments],
@@ -157,14 +161,16 @@ class StdioTransport:
                 if noisy and not self._noise:
                     self._noise = one_line(line[:_MAX_NOISE_CHARS].decode("utf-8", "replace").strip(), 80)
                 if noisy > _MAX_NOISE_LINES:
-                    self.problem = f"it printed more than {_MAX_NOISE_LINES:,} lines that are no messages"
+                    self.problem = (
+                        f"it printed more than {_MAX_NOISE_LINES:,} lines to stdout that are not MCP messages"
+                    )
                     break
                 self._has_sent_message = self._has_sent_message or bool(messages)
                 for message in messages:
                     await inbound.send(SessionMessage(message))
                 if self._noise and self._has_sent_message and not self._has_noted_noise:
                     self._has_noted_noise = True
-                    problem = "prints lines to stdout that are not messages; they are ignored"
+                    problem = "prints lines to stdout that are not MCP messages; they are ignored"
                     self._note(f"the server {self._server.entry.name} {problem}: {self._noise!r}")
         except ValueError:
             self.problem = f"it sent a message of more than {LONGEST_MESSAGE:,} bytes"

@@ -80,8 +80,8 @@ class Decisions:
 
     @contextlib.contextmanager
     def _changing(self, project: Path) -> Iterator[_Project]:
-        what = f"The decision cannot be stored: {self.path} cannot be written"
-        remedy = "Make the folder writable, or set ALITA_HOME to another place."
+        what = f"The decision cannot be saved because {self.path} cannot be written"
+        remedy = "Make the folder writable, or set ALITA_HOME to another folder."
         with os_errors_as(ServersFileError, what, remedy), self._file.changing() as document:
             yield document.of(project)
 
@@ -207,14 +207,14 @@ def status_of(
     serves = "serve" in entry.arguments
     if serves and (Path(entry.command).stem == "alita" or any("agent.cli.main" in word for word in entry.arguments)):
         # Other clients' files may list our own server, which must not connect to itself.
-        return ServerStatus(entry, "off", reason="it is alita itself")
+        return ServerStatus(entry, "off", reason="it is alita's own server")
     if not decided:
         if entry.is_off or (entry.scope == "project" and decisions.is_off(entry, project)):
             return ServerStatus(entry, "off", reason="it is disabled", remedy=enable)
         verdict = decisions.of(entry.digest, project) if entry.scope == "project" else "trusted"
         if verdict is None:
             return ServerStatus(
-                entry, "undecided", reason="this project defines it and you have not allowed it", remedy=enable
+                entry, "undecided", reason="this project defines it, and you have not allowed it", remedy=enable
             )
         if verdict == "refused":
             return ServerStatus(entry, "refused", reason="you refused it", remedy=enable)
@@ -224,5 +224,7 @@ def status_of(
         return ServerStatus(entry, "unusable", reason=error.message, remedy=error.remedy)
     command = expanded.command if entry.command else ""
     if command and "/" not in command and shutil.which(command, path=environment.get("PATH")) is None:
-        return ServerStatus(entry, "unusable", reason=f"there is no command {entry.command}", remedy="Install it.")
+        return ServerStatus(
+            entry, "unusable", reason=f"the command {entry.command} was not found", remedy="Install it."
+        )
     return ServerStatus(entry, "ready", expanded)

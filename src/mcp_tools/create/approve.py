@@ -157,10 +157,10 @@ async def review(
             allow = f"First run: alita packages allow {shlex.join(tests.not_allowed)}"
             remedy = allow if tests.not_allowed else "Its code need not change."
         if tests.not_run and not tests.passed:
-            obstacles.append(f"no test could be run without network, such as {tests.not_run[0]}")
+            obstacles.append(f"none of its tests can run without network access, for example {tests.not_run[0]}")
         if not tests_of(tool):
             example = f">>> {name}(...)"
-            obstacles.append(f"no test shows that it works: write a call with its result into its docstring: {example}")
+            obstacles.append(f"it has no test: add a call and its result to its docstring, such as {example}")
     changes = difference(library.kept(name, before.source) if before else None, tool)
     return Review(tool, is_edited, before, now, changes, flags, obstacles, tests, standing.source, remedy)
 
@@ -176,7 +176,7 @@ def approve(library: Library, seen: Review) -> Tool:
     if not seen.is_edited:
         return library.approve(name, seen=seen.tool)
     if as_written(library, name).source != seen.base:
-        raise LibraryError(f"{name} was changed in the meantime", remedy=f"look again: alita tools approve {name}")
+        raise LibraryError(f"{name} changed during your review", remedy=f"review it again: alita tools approve {name}")
     registered = library.register(seen.tool, replace=True)
     return library.approve(name, seen=registered)
 
@@ -217,7 +217,7 @@ def reject(library: Library, name: str) -> Tool | None:
 
 def _refused(library: Library, name: str, obstacles: Sequence[str], remedy: str = "") -> LibraryError:
     listed = "; ".join(obstacle.rstrip(".") for obstacle in obstacles)
-    return LibraryError(f"{name} cannot be approved: {listed}.", remedy=remedy or f"Correct {library.path(name)}")
+    return LibraryError(f"{name} cannot be approved: {listed}.", remedy=remedy or f"Correct the file {library.path(name)}")
 
 
 def as_written(library: Library, name: str) -> Tool:
@@ -262,7 +262,8 @@ async def _rederived(library: Library, tool: Tool, open_sandbox: Open, carried: 
         described = await sandbox.describe(tool.source, name, packages=packages, modules=needs.modules)
     if isinstance(described, Problem):
         raise LibraryError(
-            f"no schema can be derived from {name}.py: {described.message}", remedy=f"correct {library.path(name)}"
+            f"no schema can be derived from {name}.py: {described.message}",
+            remedy=f"correct the file {library.path(name)}",
         )
     annotations = {"title": name.replace("_", " ").capitalize(), **definition_of(tool)["annotations"]}
     derived = described.as_tool(tool.source, {**tool.provenance, "tests": tests_of(tool)})
@@ -335,7 +336,7 @@ async def run_tests(
             if why.startswith(NOT_ALLOWED):
                 done.not_allowed.extend(missing)
                 why = f"you have not allowed {', '.join(missing)}"
-            done.prevented.append(f"no test can be run: {why}")
+            done.prevented.append(f"its tests cannot be run: {why}")
             return done
         if is_unrecorded(outcome):
             done.not_run.append(call_text(tool.name, test["arguments"], longest=40))
@@ -406,7 +407,7 @@ def _edited_provenance(library: Library, name: str, source: str) -> dict[str, Js
     except FileNotFoundError:
         content = {}
     except (OSError, ValueError, RecursionError) as error:
-        raise LibraryError(f"{path.name} cannot be read: {error}", remedy=f"correct {path}") from None
+        raise LibraryError(f"{path.name} cannot be read: {error}", remedy=f"correct the file {path}") from None
     meta = content.get("_meta", {})
     kept = meta.get(META_PROVENANCE, {}) if isinstance(meta, dict) else {}
     kept = kept if isinstance(kept, dict) else {}
@@ -417,7 +418,7 @@ def _edited_provenance(library: Library, name: str, source: str) -> dict[str, Js
     try:
         given = Capabilities.from_json(wanted)
     except ValueError as error:
-        raise LibraryError(f"{path.name}: {error}", remedy=f"correct {path}") from None
+        raise LibraryError(f"{path.name} is invalid: {error}", remedy=f"correct the file {path}") from None
     tools = [one for one in tools_in(library, source, given) if one != name]
     wanted = wanted if [*given.tools] == tools else {**wanted, "tools": tools}
     return {**provenance, **({CAPABILITIES: wanted} if wanted or content else {})}
@@ -425,7 +426,7 @@ def _edited_provenance(library: Library, name: str, source: str) -> dict[str, Js
 
 def _check_obstacles(tool: Tool) -> list[str]:
     if tool.status is not Status.VERIFIED:
-        return [f"it is {tool.status}: only verified tools are served"]
+        return [f"its status is {tool.status}, but only verified tools are served"]
     report = check(tool.source, capabilities=tool.capabilities, function=tool.name)
     return [str(finding) for finding in report.findings]
 
@@ -458,7 +459,9 @@ def _before(library: Library, tool: Tool) -> Tool:
     parent = tool.provenance.get("parent_version")
     found = [version for version in known if version.source_hash == parent] or known[-1:]
     if not found:
-        raise LibraryError(f"no other version of {tool.name} is kept", remedy=f"alita tools show {tool.name}")
+        raise LibraryError(
+            f"there is no other version of {tool.name}", remedy=f"to see the tool, run: alita tools show {tool.name}"
+        )
     return found[0]
 
 

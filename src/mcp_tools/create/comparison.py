@@ -37,7 +37,7 @@ def _drawn_for_comparison(count):
     return [draw(random.Random(number)) for number in range(count)]
 """
 _SLOW = "a slow version, written from the docstring alone, gives this"
-_RELATED = "this follows from {} by what the docstring says"
+_RELATED = "this follows from {} according to the docstring"
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _RAISES = re.compile(r"^Raises:\s*$", re.MULTILINE)
 _NUMBER = r"(-?(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?)"
@@ -79,7 +79,11 @@ async def random_calls(draft: Draft, reference: str, runner: ProposalRunner, not
     source = reference + _DRAWING
     [outcome] = await runner.run_examiner_code(source, "_drawn_for_comparison", [{"count": _RANDOM_CALLS}])
     if outcome is None or not isinstance(outcome.value, list):
-        why = outcome.problem.message if outcome is not None and outcome.problem is not None else "no list"
+        why = (
+            outcome.problem.message
+            if outcome is not None and outcome.problem is not None
+            else "it did not return a list"
+        )
         notify(f"the examiner's code generated no arguments: {why:.200}")
         return []
     calls = {(call := TrialCall(one)).key: call for one in outcome.value if isinstance(one, dict)}
@@ -165,7 +169,7 @@ async def _compare_related(found: Comparison, draft: Draft, reference: str, runn
     for base, outcome in zip(bases, await runner.run_examiner_code(reference, "relations", asked), strict=False):
         problem = outcome.problem if outcome is not None else None
         if problem is not None and exception_of(problem) == "AssertionError":
-            because = f"its result must be so: {problem.message:.200}"
+            because = f"its result must satisfy this: {problem.message:.200}"
             found.disputed.append(replace(base, expected=None, because=because))
         because = _RELATED.format(call_text(tool.name, base.arguments, longest=80))
         for pair in outcome.value[:_MAX_RELATED] if outcome is not None and isinstance(outcome.value, list) else ():

@@ -98,7 +98,7 @@ def _example(example: doctest.Example, expression: ast.expr, entry: Function, na
     function, given, part = _tested(expression, names)
     raised = (example.exc_msg or "").partition(":")[0].strip().rpartition(".")[2]
     if function != entry.name or (raised and part) or _LOOSE & example.options.keys():
-        raise ValueError("not an example of the function that a test can hold")
+        raise ValueError("the example cannot become a test of the function")
     expected = None if raised else read_value(wanted)
     return Test(given, expected, "docstring", bool(raised), "the docstring's example", part=part, error=raised)
 
@@ -162,7 +162,7 @@ def _tested(tree: ast.expr, names: Sequence[str]) -> tuple[str, dict[str, Json],
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in FUNCTIONS
     ]
     if len(calls) != 1:
-        raise ValueError(f"not one call of the function: {ast.unparse(tree):.200}")
+        raise ValueError(f"a test must contain exactly one call of the function: {ast.unparse(tree):.200}")
     function, given = _call(calls[0], names)
     part = "" if tree is calls[0] else ast.unparse(_Cut(calls[0]).visit(tree))
     if part:
@@ -176,7 +176,7 @@ def _call(node: ast.Call, names: Sequence[str]) -> tuple[str, dict[str, Json]]:
             given = {name: _literal(value) for name, value in zip(names, args, strict=False)}
             if all(word.arg and word.arg not in given for word in keywords):
                 return function, given | {word.arg: _literal(word.value) for word in keywords if word.arg}
-    raise ValueError(f"not a call with literal arguments: {ast.unparse(node):.200}")
+    raise ValueError(f"the arguments of the call must be literals: {ast.unparse(node):.200}")
 
 
 def read_value(text: str) -> Json:

@@ -46,7 +46,7 @@ from mcp_tools.text import one_line
 from mcp_tools.tool import ALIASES, WRAPS, Tool
 
 _MAX_CRASHES_SHOWN = _MAX_UNUSED_SHOWN = 3
-_TESTABLE = "a test is one call with literal arguments that fit, or a part of its result, and a literal result"
+_TESTABLE = "a test is one call with valid literal arguments, or a part of its result, and the literal result to expect"
 _UNREADABLE = frozenset({"size", "encoding", "hidden-characters", "parses", "nesting"})
 """Checks that must pass before the source is read any further."""
 _STRONG, _WEAK = 0.75, 0.5
@@ -117,7 +117,7 @@ async def prove(
     else:
         problems += misfits(tool, arguments)
         if (wraps := proposal.wraps) and wraps.requirement not in tool.capabilities.packages:
-            problems.append(f"it does not import {wraps.label}, which it is to be made around")
+            problems.append(f"it does not import {wraps.label}, which it must wrap")
     if first.problem is not None:
         failure = f"{function.spec.name} fails with the question's own arguments: {first.problem.message}"
         problems.insert(0, f"{failure}\n{first.problem.traceback}".strip())
@@ -146,7 +146,7 @@ async def _proved(
     if (same := similar.same) is not None:
         if draft.tool.name != same.name:
             same = await library.merge(same, draft.tool.name)
-        reason = f"{same.name} of the library gives the same results"
+        reason = f"the library tool {same.name} gives the same results"
         return Creation(draft.arguments, same, "reuse", reason, first)
     if (older := similar.older) is not None and draft.tool.name != older.name:
         draft = await _renamed(draft, older.name, first, runner)
@@ -204,8 +204,8 @@ async def _proved(
     if killed < wanted * tried and proposal.attempt < 2:
         _require_none([weakness(draft.tool, killed, tried, survivors)])
     if is_draft and older is not None:
-        weak = weakness(draft.tool, killed, tried, survivors) if tried else "nobody but its author tested it"
-        raise NotProvedError([f"{older.name} of the library is unchanged: {weak}"])
+        weak = weakness(draft.tool, killed, tried, survivors) if tried else "only its author tested the new version"
+        raise NotProvedError([f"the library tool {older.name} was not replaced: {weak}"])
 
     # Add it to the library.
     final = proposal.final or ("{}" if isinstance(first.value, int | str) else "")
@@ -240,15 +240,19 @@ async def _proved(
     except LibraryError as problem:
         refused = isinstance(problem, RefusedToolError)
         raise NotProvedError([str(problem)], "refused" if refused else "not_kept") from None
-    reason = f"{len(suite)} tests pass, they catch {killed} of {tried} broken versions"
+    reason = f"{len(suite)} tests pass and catch {killed} of {tried} broken versions"
     if compared.compared:
-        reason = f"{reason}; {compared.compared} drawn calls give what a slow version gives"
+        reason = f"{reason}; {compared.compared} random calls give the results of a slow version"
     missed = tuple(changed_lines(draft.tool, survivors))
     if is_draft:
-        why = "" if is_examined else "nobody but its author tested it; "
-        reason = f"- {tool.name} is a draft: {why}{reason}; look at it: alita tools approve {tool.name}"
+        why = "" if is_examined else "only its author tested it; "
+        reason = f"- {tool.name} is a draft: {why}{reason}; to review it: alita tools approve {tool.name}"
         return Creation(draft.arguments, None, "draft", reason, first, survivors=missed)
-    remark = f"It replaces the older version of {tool.name}: all its tests pass." if older else similar.apart
+    remark = (
+        f"It replaces the older version of {tool.name} and passes all tests of that version."
+        if older
+        else similar.apart
+    )
     return Creation(draft.arguments, tool, "create", reason, first, remark, missed)
 
 
@@ -262,7 +266,9 @@ async def _renamed(draft: Draft, name: str, first: Outcome, runner: ProposalRunn
     function = read_function(source, name, runner.proposal.capabilities)
     tool = await runner.describe(function) if function is not None else None
     if function is None or not isinstance(tool, Tool):
-        raise NotProvedError([f"{name} of the library does a part of this: propose it as {name}"])
+        raise NotProvedError(
+            [f"the library tool {name} does part of this: propose your function under the name {name}"]
+        )
     runner.remember(source, TrialCall(draft.arguments), first)
     return Draft(tool, function, draft.arguments)
 
@@ -288,7 +294,7 @@ async def _examples(draft: Draft, varied: Sequence[TrialCall], runner: ProposalR
     failed = [(test, outcome) for test, outcome in failed if test not in lacking]
     unused = [*draft.function.unused, *(test.shown(draft.tool.name) for test in lacking)]
     if unused:
-        notify(f"examples that cannot be tests: {_some(unused)} ({_TESTABLE})")
+        notify(f"these examples cannot be used as tests: {_some(unused)} ({_TESTABLE})")
     problems = [failure_text(draft.tool.name, test, outcome) for test, outcome in failed]
     problems += [] if failed else await wrong_examples(draft.tool.source, draft.function.docstring, runner)
     problems += await trial.depends_on_chance(draft, [*(test.call for test in passed), *varied], runner)
@@ -315,7 +321,7 @@ async def _examiners_tests(
     files = runner.proposal.files if runner.file_parameters else ()
     if strange := [path.name for path in files if not writable(path)]:
         _require_none(
-            [f"no test can bring a file such as {strange[0]}: let the tool take what a program reads from it"]
+            [f"tests cannot contain a file such as {strange[0]}: let the tool take what a program reads from it"]
         )
 
     async def ask() -> list[Test] | NotProvedError | None:
@@ -328,7 +334,7 @@ async def _examiners_tests(
             notify(reason)
             return None
         if isinstance(tests, str):
-            return NotProvedError([f"the examiner sees nothing here that other questions need: {tests}"], "one_off")
+            return NotProvedError([f"the examiner found nothing here that other questions need: {tests}"], "one_off")
         return tests
 
     tests, _ = await asyncio.gather(ask(), runner.run_together(draft.tool, calls))
@@ -349,7 +355,7 @@ async def _examiners_tests(
     if unread:
         notify(f"the examiner wrote tests{unusable}")
     if all(test.raises or test.arguments == draft.arguments for test in fitting) and not runner.exchanges:
-        _require_none([f"the examiner found no test with other arguments than the question's{unusable}"])
+        _require_none([f"the examiner wrote no usable test with arguments other than the question's{unusable}"])
     return fitting
 
 
@@ -369,7 +375,9 @@ def _some(texts: Sequence[str]) -> str:
 def _wrong_results(tool: Tool, outcomes: Sequence[Outcome | None], runner: ProposalRunner) -> list[str]:
     """Return the problems with the results of all calls. Unless the tool uses hosts, at least two must differ."""
     good = [outcome.value for outcome in outcomes if outcome is not None and outcome.ok]
-    misfit = [f"a result is not what it promises: {text}" for value in good for text in validate_result(tool, value)]
+    misfit = [
+        f"a result does not fit the return type: {text}" for value in good for text in validate_result(tool, value)
+    ]
     problems = [*dict.fromkeys(misfit)]
     if runner.exchanges:
         return problems
@@ -377,7 +385,7 @@ def _wrong_results(tool: Tool, outcomes: Sequence[Outcome | None], runner: Propo
         why = next((o.problem.message for o in outcomes if o is not None and o.problem is not None), "")
         problems.append(f"it fails with all other arguments that were tried: {why:.300}")
     elif len({json.dumps(value, sort_keys=True) for value in good}) < 2:
-        problems.append(f"all of its {len(good)} successful runs with different arguments give the same result")
+        problems.append(f"all {len(good)} successful calls with different arguments give the same result")
     return problems
 
 

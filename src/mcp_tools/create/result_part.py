@@ -64,7 +64,7 @@ def read_part(text: str) -> ast.expr:
     names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
     odd = next((node for node in ast.walk(tree) if not isinstance(node, _FORMS + _KINDS) or not _is_known(node)), None)
     if odd is not None or len(text) > _MAX_CHARS or names.count(RESULT) != 1:
-        raise ValueError(f"not a part of a result: {text:.200}")
+        raise ValueError(f"this does not read a part of a result: {text:.200}")
     return tree
 
 
@@ -103,7 +103,7 @@ def part_of(value: Json, text: str) -> Json:
         found = _Evaluator(value).evaluate(read_part(text))
         return json.loads(json.dumps(found, allow_nan=False))
     except (TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise ValueError(f"{text:.200} cannot be read from the result: {type(error).__name__} {error}") from None
+        raise ValueError(f"{text:.200} cannot be read from the result: {type(error).__name__}: {error}") from None
 
 
 def with_call(text: str, call: str) -> str:
@@ -198,9 +198,9 @@ def _require_quick(function: str, arguments: list[Json], named: dict[str, Json])
     """Refuse calls that take much longer than their size suggests: `round(1, -10**9)`, `sum(lists, [])`."""
     numbers = [one for one in (*arguments[1:], *named.values()) if isinstance(one, int)]
     if function == "round" and any(abs(one) > _MAX_DIGITS for one in numbers):
-        raise ValueError(f"a number is rounded to at most {_MAX_DIGITS} digits")
+        raise ValueError(f"round() is limited to {_MAX_DIGITS} digits")
     if function == "sum" and not all(isinstance(one, int | float) for one in (*arguments[1:], *named.values())):
-        raise TypeError("sum adds numbers")
+        raise TypeError("sum() can only add numbers")
 
 
 def _member(value: Json, key: Json) -> Json:
@@ -209,5 +209,5 @@ def _member(value: Json, key: Json) -> Json:
 
 def _numbers(*values: Json) -> tuple[Json, ...]:
     if not all(isinstance(value, int | float) for value in values):
-        raise TypeError("it computes with what is not a number")
+        raise TypeError("the operands must be numbers")
     return values

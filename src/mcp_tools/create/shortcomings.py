@@ -45,23 +45,23 @@ def shortcomings(function: DocumentedFunction, question: str, arguments: dict[st
 def _of_the_definition(function: DocumentedFunction) -> Iterator[str]:
     spec = function.spec
     if not spec.parameters:
-        yield f"{spec.name} takes no parameter, so that its result is always the same"
+        yield f"{spec.name} takes no parameters, so its result is always the same"
     if not _words(spec.purpose) - _words(spec.name) - _SAYS_NOTHING:
-        yield f"the docstring of {spec.name} says no more than its name; say what it computes, and from what"
+        yield f"the docstring of {spec.name} only repeats its name; say what it computes and from what"
     for parameter in spec.parameters:
         if _PLACEHOLDER.fullmatch(parameter.name.casefold()):
-            yield f"{parameter.name!r} is a placeholder; name the parameter after what it holds"
+            yield f"{parameter.name!r} is a placeholder; name the parameter after its content"
     for parameter in spec.parameters:
         if not parameter.description.strip():
-            yield f"the docstring's Args do not describe {parameter.name!r}; say what it is, in which unit"
+            yield f"the docstring's Args do not describe {parameter.name!r}; say what it is and in which unit"
         elif not _words(parameter.description) - _words(parameter.name) - _SAYS_NOTHING - _SAYS_THE_TYPE:
-            yield f"the description of {parameter.name!r} only repeats its name; say what it is, in which unit"
+            yield f"the description of {parameter.name!r} only repeats its name; say what it is and in which unit"
     documented = parse_docstring(function.docstring)
     for name in documented.parameters.keys() - {parameter.name for parameter in spec.parameters}:
         if name.islower():
-            yield f"the docstring's Args describe {name!r}, which is no parameter of {spec.name}"
+            yield f"the docstring's Args describe {name!r}, which is not a parameter of {spec.name}"
     if not _words(documented.returns) - _SAYS_NOTHING - _SAYS_THE_TYPE - {"result"}:
-        yield "the docstring has no Returns, or one that says nothing; say what the result is, in which unit or form"
+        yield "the docstring has no informative Returns section; say what the result is and in which unit or form"
 
 
 def _of_the_code(function: DocumentedFunction) -> Iterator[str]:
@@ -71,14 +71,14 @@ def _of_the_code(function: DocumentedFunction) -> Iterator[str]:
         raised = next((node.exc for node in nodes if isinstance(node, ast.Raise) and node.exc), None)
         if raised is not None:
             name = ast.unparse(raised.func if isinstance(raised, ast.Call) else raised)
-            yield f"the code raises {name}, and the docstring has no Raises; say for which input"
+            yield f"the code raises {name}, but the docstring has no Raises section; say for which input"
     for node in nodes:
         returned = node.value if isinstance(node, ast.Return) else None
         if isinstance(returned, ast.JoinedStr) and returned.values:
             returned = returned.values[0]
         match returned:
             case ast.Constant(value=str(text)) if _ERROR_TEXT.match(text):
-                yield f"line {returned.lineno} returns the text of an error as a result; raise ValueError instead"
+                yield f"line {returned.lineno} returns an error message as a result; raise ValueError instead"
 
 
 def _of_one_question(function: DocumentedFunction, question: str, arguments: dict[str, Json]) -> Iterator[str]:
@@ -87,13 +87,13 @@ def _of_one_question(function: DocumentedFunction, question: str, arguments: dic
     for name, value in arguments.items():
         word = str(value).casefold() if type(value) in (int, str) else ""
         if word in parts and "Literal" not in types.get(name, "") and (word.isdigit() or len(word) >= _MIN_VALUE_CHARS):
-            yield f"the name {function.spec.name} holds {word!r}, the value of {name!r}; name the general concept"
+            yield f"the name {function.spec.name} contains {word!r}, the value of {name!r}; name the general concept"
         if isinstance(value, str) and len(value) > _MAX_QUOTED and " ".join(value.split()) == question:
-            yield f"{name!r} takes the question itself; take the values that the computation needs"
+            yield f"{name!r} is the question itself; take the values that the computation needs"
     for node in function.source.all_of(ast.Constant):
         text = " ".join(node.value.split()) if isinstance(node.value, str) else ""
         if len(text) > _MAX_QUOTED and text in question:
-            yield f"line {node.lineno} holds {text[:_MAX_QUOTED]!r}… of the question; take such data as a parameter"
+            yield f"line {node.lineno} contains {text[:_MAX_QUOTED]!r}… from the question; take the data as a parameter"
 
 
 def _words(text: str) -> set[str]:

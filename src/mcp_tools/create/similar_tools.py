@@ -93,7 +93,7 @@ async def compare_with_library(
         if relation == "same" and not mends and is_around(tool, runner.proposal.wraps):
             return SimilarTools(same=tool, rejected=rejected)
         if tool.name in imported:
-            failure = "this code imports it; a better version holds what it needs"
+            failure = "this code imports it; a new version must contain the code that it needs"
         else:
             replaces = (
                 is_named or relation == "wider" or (relation == "same" and _is_older(tool, runner.proposal.wraps))
@@ -140,7 +140,7 @@ async def _first_failure(tests: Sequence[Test], tool: Tool, draft: Draft, runner
     exchanges, passed = tool.provenance.get(EXCHANGES), 0
     for test in tests:
         if not test.raises and (unfit := misfits(draft.tool, test.arguments)):
-            return f"its test no longer fits ({unfit[0]})"
+            return f"the arguments of one of its tests no longer fit ({unfit[0]})"
         carry = recorded(tuple(exchanges)) if exchanges else None
         outcome = await runner.run_fresh(draft.tool.source, draft.tool.name, test.call, carry=carry)
         if is_unrecorded(outcome):
@@ -161,10 +161,10 @@ async def _relation(
     exactly: bool,
 ) -> tuple[Relation, str]:
     """Compare the results of a draft and a tool in the calls of both. The second value is the difference in words."""
-    reason = "takes other arguments"
+    reason = "takes different arguments"
     own = [test.call for test in _tests_of(tool) if not test.files]
     for names in islice(_renamings(tool, draft.tool), _MAX_RENAMINGS):
-        reason = "gives other results"
+        reason = "gives different results"
         every = [*calls, *_renamed(own, names)]
         accepts_more = await _accepts_more(tool, draft.tool, names, every, runner, needs, exactly=exactly)
         if accepts_more is None:
@@ -173,7 +173,7 @@ async def _relation(
             return "same", ""
         if all(new == old for new, old in names.items()):
             return "wider", "gives the same results, and more"
-        reason = "gives the same results by other parameters"
+        reason = "gives the same results with different parameters"
     return "other", reason
 
 

@@ -23,8 +23,8 @@ _VARIATIONS = 6
 _MAX_CHOICES = 20
 _MIN_COMPARED = 2
 """Minimum number of successful calls with a different value before a parameter counts as having no effect."""
-_REFUSE = "raise ValueError with a clear message for input that it cannot take"
-_CHANCE = "gives another result when it is called again: let chance come from a seed"
+_REFUSE = "raise ValueError with a clear message for input that it cannot handle"
+_CHANCE = "gives a different result when it is called again: seed its random numbers"
 _COMMENTED = re.compile(r"^[ \t]+(\w+\(.*\S)(?:[ \t]{2,}|\n[ \t]+)# (.+)$", re.MULTILINE)
 _RUNNING = """
 
@@ -151,7 +151,7 @@ async def examine(
         try:
             again = await examiner.reconsider(definition, draft.tool, doubtful, objection)
         except AlitaError as failure:
-            notify(f"the examiner did not review it: {failure.message}")
+            notify(f"the examiner did not review the disputed tests: {failure.message}")
         for (test, outcome), now in zip(disputed, again, strict=True):
             text = failure_text(draft.tool.name, test, outcome)
             if now is not None and passes(now, outcome):
@@ -163,10 +163,10 @@ async def examine(
             elif now is not None and test.origin == "reference" and not objection:
                 failures.append(f"{failure_text(draft.tool.name, now, outcome)}; {test.because}{_shown(test)}")
             else:
-                notify(f"a test is dropped because the examiner does not confirm it: {text}")
+                notify(f"a test was dropped because the examiner did not confirm it: {text}")
     is_left = any(not test.raises and test.arguments != draft.arguments for test in passed)
     if is_examined and not failures and not is_left and not runner.exchanges:
-        failures.append("no test with other arguments was left: state in the docstring what such calls give")
+        failures.append("no test with other arguments is left: state the results of such calls in the docstring")
     return passed, failures
 
 
@@ -212,27 +212,27 @@ async def without_idle_parameters(
     for name in [name for name in names if await _is_idle(name, tool, calls, runner)]:
         shorter = without_parameter(source, tool.name, name)
         if shorter is not None:
-            notify(f"removed the parameter {name}, which changes no result")
+            notify(f"removed the parameter {name}, which has no effect on any result")
             source = shorter
         elif name in tool.input_schema["required"]:  # an option that the code reads may matter elsewhere
-            problems.append(f"{name!r} changed no result in the trial: remove it, or say in the docstring when it does")
+            problems.append(f"{name!r} had no effect on any result: remove it, or say in the docstring when it has one")
     if problems or source == tool.source:
         return draft, problems
     function = read_function(source, tool.name, runner.proposal.capabilities)
     assert function is not None
     shortened = await runner.describe(function)
     if isinstance(shortened, Problem):
-        return draft, [f"without the parameters that change no result: {shortened.message}"]
+        return draft, [f"without the parameters that have no effect: {shortened.message}"]
     if await wrong_examples(source, function.docstring, runner):
         removed = next(name for name in names if name not in shortened.input_schema["properties"])
-        return draft, [f"{removed!r} changes no result, but an example names it: take it out, or let it matter"]
+        return draft, [f"{removed!r} has no effect, but an example uses it: remove it, or make it have an effect"]
     arguments = known_arguments(draft.arguments, shortened)
     runner.remember(source, TrialCall(arguments), await runner.run(tool, TrialCall(draft.arguments)))
     for call in calls:
         before = await runner.try_run(tool, call)
         after = await runner.try_run(shortened, replace(call, arguments=known_arguments(call.arguments, shortened)))
         if before is not None and before.ok and (after is None or not after.ok or after.value != before.value):
-            return draft, ["it gives other results without the parameters that change no result"]
+            return draft, ["the results change without the parameters that seemed to have no effect"]
     return Draft(shortened, function, arguments), [*shortcomings(function, runner.proposal.question, draft.arguments)]
 
 

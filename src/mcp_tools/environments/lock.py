@@ -100,7 +100,8 @@ def normalised(requirement: str) -> str:
     found = _REQUIREMENT.fullmatch(requirement.strip()) if len(requirement) <= 200 else None
     if found is None:
         raise PackageError(
-            f"{one_line(requirement, 80)!r} is not a package: write its name, if need be with versions: scipy>=1.11"
+            f"{one_line(requirement, 80)!r} is not a valid package: write its name, with versions if needed, "
+            "such as scipy>=1.11"
         )
     name = re.sub(r"[-_.]+", "-", found[1]).lower()
     extras, versions = ("".join((part or "").split()) for part in found.group(2, 3))
@@ -140,11 +141,13 @@ async def resolve(
         if output is not None:
             raise _refusal(output, wanted)
         if made.stat().st_size > MAX_LOCK_BYTES:
-            raise PackageError(f"{', '.join(wanted)} need more packages than an environment may have ({MAX_PACKAGES})")
+            raise PackageError(
+                f"{', '.join(wanted)} need more than {MAX_PACKAGES} packages, the limit of an environment"
+            )
         lock = Lock(made.read_text(encoding="utf-8"))
     if len(lock.releases) > MAX_PACKAGES:
         raise PackageError(
-            f"{', '.join(wanted)} need {len(lock.releases)} packages; an environment may have {MAX_PACKAGES}"
+            f"{', '.join(wanted)} need {len(lock.releases)} packages; the limit of an environment is {MAX_PACKAGES}"
         )
     return lock
 
@@ -157,7 +160,7 @@ async def run_uv(arguments: Sequence[str], *, cache: Path, seconds: float) -> st
     """
     scripts = str(Path(sys.executable).parent)
     if not (uv := shutil.which("uv", path=scripts) or shutil.which("uv")):
-        raise PackageIndexError("uv is not installed, which fetches packages.", remedy="pip install uv")
+        raise PackageIndexError("uv, which fetches packages, is not installed.", remedy="Run: pip install uv")
     own = {"UV_CACHE_DIR": str(cache), "UV_NO_CONFIG": "0", "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1"}
     own |= {
         "UV_PYTHON": sys.executable,
@@ -169,7 +172,7 @@ async def run_uv(arguments: Sequence[str], *, cache: Path, seconds: float) -> st
     try:
         _, errors = await asyncio.wait_for(process.communicate(), seconds)
     except TimeoutError:
-        raise PackageIndexError(f"uv did not end within {seconds:.0f} s.", remedy="Try again later.") from None
+        raise PackageIndexError(f"uv did not finish within {seconds:.0f} s.", remedy="Try again later.") from None
     finally:
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
@@ -183,10 +186,12 @@ def _refusal(output: str, wanted: Sequence[str]) -> PackageError | PackageIndexE
         near = near_miss(missing[1])
         return PackageError(f"there is no package {missing[1]!r}" + (f": did you mean {near}?" if near else ""))
     if _NO_WHEEL.search(output):
-        return PackageError(f"of {', '.join(wanted)} something has to be built on this machine; only wheels are used")
+        return PackageError(
+            f"{', '.join(wanted)} or a dependency would have to be built here, but only wheels are installed"
+        )
     if _NETWORK_PROBLEM.search(output):
         return PackageIndexError(
             f"The package index cannot be reached: {one_line(output, 200)}",
-            remedy="Connect, or set UV_FIND_LINKS to a folder of wheels and UV_OFFLINE=1.",
+            remedy="Connect to the internet, or set UV_OFFLINE=1 and UV_FIND_LINKS to a folder of wheels.",
         )
-    return PackageError(f"{', '.join(wanted)} do not fit together: {one_line(output, 400)}")
+    return PackageError(f"{', '.join(wanted)} cannot be installed together: {one_line(output, 400)}")

@@ -151,7 +151,10 @@ class Environments:
 
     def allow(self, plan: Plan) -> None:
         """Record that the user has allowed these packages."""
-        with os_errors_as(UserError, "The allowed packages cannot be stored"), self._allowed.changing() as stored:
+        with (
+            os_errors_as(UserError, "The list of allowed packages cannot be saved"),
+            self._allowed.changing() as stored,
+        ):
             stored["packages"] = sorted({*stored["packages"], *(release.name for release in plan.new)})
 
     @property
@@ -165,7 +168,10 @@ class Environments:
 
     def forget(self, names: Iterable[str]) -> None:
         """Remove packages from the list of allowed packages."""
-        with os_errors_as(UserError, "The allowed packages cannot be changed"), self._allowed.changing() as stored:
+        with (
+            os_errors_as(UserError, "The list of allowed packages cannot be changed"),
+            self._allowed.changing() as stored,
+        ):
             stored["packages"] = sorted({*stored["packages"]} - {*names})
 
     def installed(self) -> list[Installed]:
@@ -211,7 +217,9 @@ class Environments:
         if (cache := self.folder / "cache").exists():
             output = await run_uv(["cache", "clean"], cache=cache, seconds=RESOLVE_SECONDS)
             if output is not None:
-                raise UserError(f"{cache} cannot be emptied: {one_line(output, 200)}", remedy="Delete the folder.")
+                raise UserError(
+                    f"{cache} cannot be emptied: {one_line(output, 200)}", remedy=f"Delete {cache} yourself."
+                )
         return removed
 
     def _remove_unused(self, days: float) -> list[Path]:
@@ -228,7 +236,7 @@ class Environments:
 
     def _require_known(self, name: str) -> None:
         if (known := near_miss(name)) and name not in self._permitted:
-            raise PackageError(f"{name!r} is not among the packages that are known: did you mean {known}?")
+            raise PackageError(f"{name!r} is not a known package: did you mean {known}?")
 
     def fetched(self, wanted: Iterable[str]) -> Iterator[str]:
         """Yield the packages to get from the index. The user's own code is replaced by its dependencies.
@@ -262,7 +270,7 @@ class Environments:
     async def _build(self, plan: Plan, place: Path) -> None:
         if plan.size > MAX_BYTES:
             raise PackageError(
-                f"{', '.join(plan.wanted)} take {plan.size / 1e9:.1f} GB; {MAX_BYTES / 1e9:.0f} GB are allowed"
+                f"{', '.join(plan.wanted)} need {plan.size / 1e9:.1f} GB; the limit is {MAX_BYTES / 1e9:.0f} GB"
             )
         size = f" ({plan.size / 1e6:.0f} MB)" if plan.size else ""
         self._tell(f"fetching {', '.join(map(str, plan.lock.releases))}{size}")

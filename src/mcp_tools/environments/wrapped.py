@@ -66,8 +66,8 @@ class WrappedCode:
         path = self.folder / wheel_name(requirement)
         if not path.is_file():
             raise PackageError(
-                f"the code of {label_of(requirement)} is not on this machine: import the tool from an export of it, or "
-                "wrap the code again with `alita tools wrap`"
+                f"the code of {label_of(requirement)} is not on this machine: import an export of the tool, or wrap "
+                "the code again with `alita tools wrap`"
             )
         return path
 
@@ -86,5 +86,5 @@ class WrappedCode:
                 name = next(one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
                 about = Parser().parsestr(archive.read(name).decode(), headersonly=True)
         except (OSError, ValueError, StopIteration, zipfile.BadZipFile):
-            raise PackageError(f"{path} is damaged: delete it, and wrap the code again") from None
+            raise PackageError(f"{path} is not a valid wheel: delete it and wrap the code again") from None
         return about.get_all("Requires-Dist", [])

@@ -52,14 +52,14 @@ def candidates(path: Path) -> list[Candidate]:
     try:
         found = [replace(one, wheels=wheels) for one in _found(members, path)]
     except ValueError as error:
-        raise UsageError(f"{path} is not imported: {error}.", remedy="Nothing was changed.") from None
+        raise UsageError(f"{path} cannot be imported: {error}.", remedy="Nothing was changed.") from None
     if not found:
         raise UsageError(
-            f"{path} contains no tool.",
-            remedy="Import what `alita tools export` writes, a folder of .py files, a module, or a registry.",
+            f"{path} contains no tools.",
+            remedy="Import an export of `alita tools export`, a folder of .py files, a module, or a registry.",
         )
     if len(found) > MAX_TOOLS:
-        raise UsageError(f"{path} contains {len(found):,} tools; {MAX_TOOLS:,} are allowed.")
+        raise UsageError(f"{path} contains {len(found):,} tools; the limit is {MAX_TOOLS:,}.")
     seen: set[str] = set()
     for place, one in enumerate(found):
         if one.name in seen and not one.refused:
@@ -107,12 +107,12 @@ def _require_manifest(members: Members) -> None:
     manifest = _json(members[MANIFEST], MANIFEST)
     hashes = manifest.get("files") if isinstance(manifest, dict) and manifest.get("format") == FORMAT else None
     if not isinstance(hashes, dict):
-        raise ValueError(f"its {MANIFEST} is not one of alita's")
+        raise ValueError(f"its {MANIFEST} was not written by alita")
     if manifest.get("version") != 1:
         version = one_line(str(manifest.get("version")), 20)
         raise ValueError(f"its {MANIFEST} has the unknown version {version}")
     if other := {*hashes} ^ ({*members} - {MANIFEST}):
-        raise ValueError(f"{one_line(min(other), 80)} is not both in the archive and in its {MANIFEST}")
+        raise ValueError(f"{one_line(min(other), 80)} is missing from the archive or from its {MANIFEST}")
     for name, wanted in hashes.items():
         if hashlib.sha256(members[name]).hexdigest() != wanted:
             raise ValueError(f"{one_line(name, 80)} does not match its hash in {MANIFEST}")
@@ -131,7 +131,7 @@ def _in_folder(members: Members, sources: str, objects: str) -> Iterator[Candida
         elif path.suffix == ".json" and folder == objects and PurePosixPath(f"{sources}{name}.py") not in there:
             given = _json(members[str(path)], path.name, damaged=None)
             if isinstance(given, dict) and META_HASH in str(given.get("_meta")):  # a tool's JSON file
-                yield Candidate(name, refused=f"there is no {name}.py next to its JSON file")
+                yield Candidate(name, refused=f"there is no {name}.py next to {name}.json")
 
 
 def _of_file(name: str, source: bytes, document: bytes | None) -> Iterator[Candidate]:
@@ -183,4 +183,4 @@ def _json(content: bytes, name: str, **default: Json) -> Json:
     except ValueError as error:
         if default:
             return default["damaged"]
-        raise ValueError(f"{one_line(name, 80)} is damaged: {one_line(str(error), 100)}") from None
+        raise ValueError(f"{one_line(name, 80)} is not valid JSON: {one_line(str(error), 100)}") from None

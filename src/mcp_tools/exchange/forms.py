@@ -56,10 +56,10 @@ class ExportForm:
 
 
 FORMS = {
-    "zip": ExportForm("an archive with a manifest and hashes, for another alita", archived, "zip", ".zip"),
-    "folder": ExportForm("a folder of .py and .json files, as a library has them", flat, "folder", ""),
+    "zip": ExportForm("an archive with a manifest and hashes, to import into another alita", archived, "zip", ".zip"),
+    "folder": ExportForm("a folder of .py and .json files, like a library", flat, "folder", ""),
     "skill": ExportForm(
-        "a folder with SKILL.md (Agent Skills), as Claude Code or codex load it",
+        "a folder with SKILL.md (Agent Skills), for Claude Code or Codex",
         skill.files,
         "folder",
         "",
@@ -68,7 +68,7 @@ FORMS = {
         name=skill.NAME,
     ),
     "server": ExportForm(
-        "one .py file, which `uv run` starts as an MCP server",
+        "one .py file that `uv run` starts as an MCP server",
         server_file.files,
         "file",
         ".py",
@@ -97,7 +97,7 @@ def form_for(target: Path) -> str:
     found = next((name for name, form in FORMS.items() if form.ending and target.name.endswith(form.ending)), "")
     if not found and target.suffix:
         raise UsageError(
-            f"The ending of {target.name!r} fits no format.",
+            f"The file extension of {target.name!r} belongs to no export format.",
             remedy="Use a name such as tools.zip, or choose --as FORM.",
         )
     return found or "folder"
@@ -119,11 +119,11 @@ def export(parcels: Sequence[Parcel], form: str, target: Path, *, private: bool 
     wanted = FORMS[form]
     if not target.name.endswith(wanted.ending) or not wanted.name.fullmatch(target.name):
         raise UsageError(
-            f"{target.name!r} cannot be the name of {wanted.about}.",
+            f"{target.name!r} is not a valid name for {wanted.about}.",
             remedy=f"Use a name such as {wanted.example or 'tools.zip'}.",
         )
     if not parcels:
-        raise LibraryError("there is no tool to export", remedy="`alita tools list` shows your tools")
+        raise LibraryError("there are no tools to export", remedy="`alita tools list` shows your tools")
     if wanted.is_runnable:
         require_runnable(parcels, f"a {form}")
     members = wanted.files(parcels, target.name)
@@ -131,9 +131,11 @@ def export(parcels: Sequence[Parcel], form: str, target: Path, *, private: bool 
     with os_errors_as(UsageError, f"{target} cannot be written"):
         lock = [target.with_name(f"{target.name}.lock")] if form == "server" else []
         if existing := next((path for path in (target, *lock) if os.path.lexists(path)), None):
-            raise UsageError(f"{existing} already exists.", remedy="Use another name, or remove it first.")
+            raise UsageError(
+                f"{existing} already exists.", remedy="Use another name, or remove the existing file first."
+            )
         if not target.parent.is_dir():
-            raise UsageError(f"There is no folder {target.parent}.", remedy=f"mkdir -p {target.parent}")
+            raise UsageError(f"There is no folder {target.parent}.", remedy=f"Create it: mkdir -p {target.parent}")
         if wanted.kind == "folder":
             _write_folder(members, target, mode)
             return
@@ -145,10 +147,10 @@ def remarks_of(parcels: Sequence[Parcel], form: str) -> list[str]:
     """Return remarks to show to the user before the tools leave the machine in this format."""
     parts = {one.name: one.left_out for one in parcels if one.left_out}
     if len(parts) <= _MAX_REMARKS:
-        remarks = [f"{name}: left out: {', '.join(some)}" for name, some in parts.items()]
+        remarks = [f"{name}: the export leaves out {', '.join(some)}" for name, some in parts.items()]
     else:
         every = dict.fromkeys(part for some in parts.values() for part in some)
-        remarks = [f"Left out of {len(parts)} tools (--json lists them): {', '.join(every)}"]
+        remarks = [f"The export leaves out parts of {len(parts)} tools (--json lists them): {', '.join(every)}"]
     remarks += [f"{one.name}: {text}" for one in parcels for text in one.remarks]
     if FORMS[form].is_runnable:
         remarks += [f"{one.name}: {text}" for one in parcels for text in one.freedoms]

@@ -85,7 +85,7 @@ class ToolImporter:
                 raise RefusedImportError(one.refused)
             if not valid_name(name):
                 raise RefusedImportError(
-                    f"{one_line(name, 80)!r} cannot name a tool: use snake_case, but no keyword or builtin"
+                    f"{one_line(name, 80)!r} is not a valid tool name: use snake_case, and no keyword or builtin"
                 )
             if one.document is None:
                 self._keep_code(one, one.capabilities.packages)
@@ -127,7 +127,7 @@ class ToolImporter:
         wrapped = filter(is_wrapped, tool.capabilities.packages)
         notes = [f"includes the code {label_of(one)}: {self._code.wheel(one)}" for one in wrapped]
         if lacking := self._not_allowed(tool.capabilities.packages):
-            notes.append(f"first allow its packages: alita packages allow {shlex.join(lacking)}")
+            notes.append(f"before you use it, allow its packages: alita packages allow {shlex.join(lacking)}")
         return notes
 
     def _place(self, tool: Tool, source: bytes, document: bytes) -> Verdict:
@@ -139,7 +139,7 @@ class ToolImporter:
                 return "already there"
             if existing is not None and not self._replace:
                 what = "another tool" if isinstance(existing, Tool) else "a draft"
-                raise RefusedImportError(f"{what} of this name already exists", remedy="--replace replaces it")
+                raise RefusedImportError(f"{what} with this name already exists", remedy="to replace it, add --replace")
             if existing is not None:
                 files.keep_version(folder, name)
             try:
@@ -167,7 +167,7 @@ def _checked_tool(name: str, source: bytes, document: bytes) -> Tool:
         changed = f"{name}.py does not match the hash in its JSON file"
         raise RefusedImportError(changed if found.kind == "changed" else found.message)
     if errors := errors_of(found):
-        raise RefusedImportError(f"its definition must not be served: {errors[0]}")
+        raise RefusedImportError(f"its definition cannot be served: {errors[0]}")
     report = check(source, capabilities=found.capabilities, function=name)
     if not report.ok:
         raise RefusedImportError("; ".join(f"{one.rule}: {one.message}" for one in report.findings[:3]))

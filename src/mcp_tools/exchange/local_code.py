@@ -129,7 +129,7 @@ def verified_wheel(content: bytes, requirement: str) -> bytes:
     except PackageError:
         plain = False
     if not plain:
-        raise _refused(path, "a dependency is not given by name and version")
+        raise _refused(path, "one of its dependencies is not given by name and version")
     return code.wheel()
 
 
@@ -146,7 +146,7 @@ def _of_folder(folder: Path) -> LocalCode:
     if not tops:
         root, tops = folder, _tops(folder)
     if not tops:
-        raise _refused(folder, "neither it nor its folder src contains a Python package or module")
+        raise _refused(folder, "neither the folder nor its subfolder src contains a Python package or module")
     named = str(project.get("name") or folder.name)
     usual = {re.sub(r"[-.]+", "_", named).lower(), import_name(named).lower()}
     packages = [top for top in tops if not top.endswith(".py")]
@@ -154,7 +154,10 @@ def _of_folder(folder: Path) -> LocalCode:
     main = main or next((some[0] for some in (tops, packages) if len(some) == 1), "")
     if not main:
         several = ", ".join(tops[:_MAX_NAMED]) + (" …" if len(tops) > _MAX_NAMED else "")
-        raise UsageError(f"{folder} contains several modules: {several}.", remedy=f"Give one: {root / tops[0]}")
+        raise UsageError(
+            f"{folder} contains several modules: {several}.",
+            remedy=f"Give the path of one module, such as {root / tops[0]}",
+        )
     return _of(folder, root, main, project)
 
 
@@ -240,7 +243,7 @@ def _content(origin: Path, shown: str, name: str, place: int, room: int) -> byte
     if not stat.S_ISREG(status.st_mode):
         raise _refused(origin, f"{shown} is not a regular file")
     if status.st_size > MAX_FILE_BYTES:
-        raise _refused(origin, f"{shown} has {status.st_size:,} bytes; a file may have at most {MAX_FILE_BYTES:,}")
+        raise _refused(origin, f"{shown} has {status.st_size:,} bytes; the limit for a file is {MAX_FILE_BYTES:,}")
     if status.st_size > room:
         raise _too_large(origin)
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -255,9 +258,9 @@ def _made(origin: Path, files: Members, main: str, project: Mapping[str, Any], i
     modules = sorted({name.partition("/")[0].removesuffix(".py") for name in files}, key=lambda one: (one != main, one))
     for module in modules:
         if not _NAME.fullmatch(module) or keyword.iskeyword(module):
-            raise _refused(origin, f"{one_line(module, 80)!r} cannot be imported: rename it")
+            raise _refused(origin, f"{one_line(module, 80)!r} is not a valid module name: rename the module")
         if module in _TAKEN:
-            raise _refused(origin, f"{module} is also the name of a module of Python or alita: rename it")
+            raise _refused(origin, f"Python or alita already has a module named {module}: rename yours")
     name = DISTRIBUTIONS.get(main.lower(), re.sub(r"[-_.]+", "-", main.lower()).strip("-"))
     requires = tuple(_requires(origin, project, imported.difference(modules)))
     code = LocalCode(name, _version(project), requires, tuple(modules), files)
@@ -301,7 +304,7 @@ def _requires(origin: Path, project: Mapping[str, Any], imported: set[str]) -> I
         try:
             wanted = Requirement(str(text))
             if wanted.url:
-                raise PackageError("it names an address")
+                raise PackageError("it contains a URL")
             if wanted.marker is None or wanted.marker.evaluate():
                 extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
                 yield normalised(f"{wanted.name}{extras}{wanted.specifier}")
@@ -319,7 +322,7 @@ def _require_size(origin: Path, files: Members) -> None:
 
 def _too_large(origin: Path) -> UsageError:
     limits = f"{MAX_CODE_BYTES // 1_000_000} MB, or {MAX_WHEEL_BYTES // 1_000_000} MB compressed"
-    return _refused(origin, f"its modules take more than {limits}: wrap only the folder of the package that you need")
+    return _refused(origin, f"its modules exceed {limits}: wrap only the folder of the package that you need")
 
 
 def _linked(origin: Path, name: str) -> UsageError:

@@ -87,7 +87,7 @@ def unzipped(content: bytes, path: Path, *, deepest: int = _MAX_DEPTH) -> Member
             for entry in entries:
                 found[entry.filename] = archive.read(entry)
     except _DAMAGE as error:
-        raise _refused(path, f"it is damaged: {one_line(str(error))}") from None
+        raise _refused(path, f"it is not a valid archive: {one_line(str(error))}") from None
     return found
 
 
@@ -108,20 +108,20 @@ def _require_harmless(entries: list[zipfile.ZipInfo], path: Path, deepest: int) 
         if entry.compress_type not in _PLAIN:
             raise _refused(path, f"{shown} is compressed with an unsupported method")
         if entry.file_size > MAX_FILE_BYTES:
-            raise _refused(path, f"{shown} unpacks to {entry.file_size:,} bytes; {MAX_FILE_BYTES:,} are allowed")
+            raise _refused(path, f"{shown} unpacks to {entry.file_size:,} bytes; the limit is {MAX_FILE_BYTES:,}")
     if (size := sum(entry.file_size for entry in entries)) > MAX_TOTAL_BYTES:
-        raise _refused(path, f"it unpacks to {size:,} bytes; {MAX_TOTAL_BYTES:,} are allowed")
+        raise _refused(path, f"it unpacks to {size:,} bytes; the limit is {MAX_TOTAL_BYTES:,}")
 
 
 def misnamed(name: str, deepest: int) -> str:
     """Return the reason why a name is not allowed in an archive, or an empty string if it is."""
     parts = name.split("/")
     if len(name) > _MAX_NAME_CHARS or len(parts) > deepest:
-        return "is too long or too deep"
+        return "is too long or is nested too deeply"
     if not name.isprintable() or "\\" in name or ":" in name:
-        return "has forbidden characters"
+        return "contains forbidden characters"
     if {"", ".", ".."} & {*parts}:
-        return "leads out of the archive"
+        return "points outside the archive"
     return ""
 
 
@@ -155,4 +155,4 @@ def _files(folder: Path, above: str, levels: int) -> Iterator[tuple[str, Path]]:
 
 
 def _refused(path: Path, why: str) -> UsageError:
-    return UsageError(f"{path} is not imported: {why}.", remedy="Nothing was changed.")
+    return UsageError(f"{path} cannot be imported: {why}.", remedy="Nothing was changed.")

@@ -23,7 +23,7 @@ from mcp_tools.tool import WRAPS, Json, Status, Tool
 
 _PUBLIC = ("aliases", "capabilities", "tests", "evidence", "edited", "model", "examiner", "created", WRAPS)
 """Keys of the provenance that reveal nothing about the user. All other keys are private."""
-_FOR_ALITA = "Export it as a zip or a folder, for another alita; or serve it: alita serve"
+_FOR_ALITA = "Export it as a zip or a folder for another alita, or serve it: alita serve"
 _HOMES = re.compile(r"(?:/home|/Users)/[\w.-]+")
 
 
@@ -74,7 +74,7 @@ class Parcel:
         """Actions that the tool takes without asking when it runs outside alita."""
         may = self.tool.capabilities
         uses = {
-            f"sends requests to {', '.join(may.hosts)} unasked": may.hosts,
+            f"sends requests to {', '.join(may.hosts)} without asking": may.hosts,
             "opens any file that its arguments name": may.read,
             "leaves files in the folder in which it is called": may.write,
         }
@@ -158,17 +158,18 @@ def require_runnable(parcels: Sequence[Parcel], what: str) -> None:
         if not one.is_approved:
             raise LibraryError(
                 f"{one.name} is a draft, and {what} would run it without a sandbox",
-                remedy=f"alita tools approve {one.name}",
+                remedy=f"approve it first: alita tools approve {one.name}",
             )
         if one.wrapped:
             raise LibraryError(
-                f"{one.name} wraps your own code {label_of(one.wrapped[0])}, which is on no package index, so {what} "
-                "could not find it",
+                f"{one.name} wraps your own code {label_of(one.wrapped[0])}, which is not on a package index, "
+                f"so {what} could not find it",
                 remedy=_FOR_ALITA,
             )
         if keys := one.tool.capabilities.keys:
             raise LibraryError(
-                f"{one.name} sends the keys {', '.join(keys)}, which only alita inserts: {what} would send their names",
+                f"{one.name} sends the keys {', '.join(keys)}, which only alita fills in, so {what} would send only "
+                "their names",
                 remedy=_FOR_ALITA,
             )
         try:

@@ -36,7 +36,7 @@ def entries_of(registry: Json) -> list[Json]:
     """
     listed = registry.get("tools") if isinstance(registry, dict) else registry
     if not isinstance(listed, list):
-        raise ValueError("it is not a registry, which is a list of entries with name and script_content")
+        raise ValueError("it is not a registry: a registry is a list of entries with `name` and `script_content`")
     return listed
 
 

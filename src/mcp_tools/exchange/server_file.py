@@ -16,7 +16,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\.py")
 TOOLS = "EXPORTED_TOOLS"
 """Name of the variable that holds each tool's source and JSON file as strings."""
 SERVER_PACKAGES = ("mcp>=2.1,<3",)
-WARNING = "Nothing isolates the tools: they run with the permissions of the user who starts this."
+WARNING = "The tools are not isolated: they run with the permissions of the user who starts them."
 
 
 def files(parcels: Sequence[Parcel], target: str) -> Members:

@@ -78,7 +78,7 @@ async def try_source(
         names = shlex.join(lacking)
         raise RefusedImportError(
             f"it needs packages that you have not allowed: {names}",
-            remedy=f"alita packages allow {names}, then import it again",
+            remedy=f"run: alita packages allow {names}, then import the tool again",
         )
     function = read_function(text, one.name, capabilities)
     assert function is not None, "the checks have found the function"
@@ -137,7 +137,7 @@ async def _passed(tool: Tool, function: DocumentedFunction, runner: ProposalRunn
 async def _require_results(tool: Tool, known: Sequence[dict[str, Json]], runner: ProposalRunner) -> None:
     """Refuse a tool if no call succeeds, or if all calls give the same result."""
     if not tool.input_schema["properties"]:
-        raise RefusedImportError("it takes no parameter, so its result is always the same")
+        raise RefusedImportError("it takes no parameters, so its result is always the same")
     results, failures = list[str](), list[str]()
     for arguments in [*known, *_calls(tool, known)]:
         outcome = await runner.try_run(tool, TrialCall(arguments))
@@ -152,11 +152,11 @@ async def _require_results(tool: Tool, known: Sequence[dict[str, Json]], runner:
             return
     if not results:
         raise RefusedImportError(
-            f"all calls that were tried fail, such as {failures[0]}" if failures else "no call can be tried"
+            f"all calls that were tried failed, for example {failures[0]}" if failures else "no call could be tried"
         )
     if len(results) > 1:
         raise RefusedImportError(
-            f"all of {len(results)} calls with different arguments give the same: {results[0]:.100}"
+            f"all {len(results)} calls with different arguments give the same result: {results[0]:.100}"
         )
 
 

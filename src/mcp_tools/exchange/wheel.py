@@ -24,7 +24,9 @@ def files(parcels: Sequence[Parcel], target: str) -> Members:
     package, version = found["package"], found["version"]
     names = [one.name for one in parcels]
     if package in names:
-        raise UsageError(f"the package has the name of its tool {package}.", remedy=f"Name it {package}_tools.")
+        raise UsageError(
+            f"the package has the same name as its tool {package}.", remedy=f"Name the package {package}_tools."
+        )
     imports = "".join(f"from .tools.{name} import {name}\n" for name in names)
     every, summary = ", ".join(map(repr, names)), f"{count_of(len(names), 'tool')} of alita"
     members: dict[str, str | bytes] = {

@@ -118,14 +118,14 @@ class CurrentApprovals:
         """Return the reason why a tool is not served, and the remedy."""
         name = tool.name
         if tool.status is not Status.VERIFIED:
-            remedy = f"ask for it again, or remove it: alita tools delete {name}"
-            return Withheld(name, f"it is {tool.status}", remedy, is_approvable=False)
+            remedy = f"ask for the tool again, or remove it: alita tools delete {name}"
+            return Withheld(name, f"its status is {tool.status}", remedy, is_approvable=False)
         if errors := errors_of(tool):
             more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
             reason = f"its definition breaks the rule {errors[0].rule}: {errors[0].where}: {errors[0].message}{more}"
-            return Withheld(name, reason, f"correct {name}.json and {name}.py, then: alita tools approve {name}")
+            return Withheld(name, reason, f"correct {name}.json and {name}.py, then run: alita tools approve {name}")
         if self.damage:
-            return Withheld(name, f"nothing counts as approved: {self.damage}", "alita tools approve --all")
+            return Withheld(name, f"no tool counts as approved, because {self.damage}", "alita tools approve --all")
         if (approved := self.by_name.get(name)) is None:
             return Withheld(name, "it was never approved here", f"alita tools approve {name} (or --all)")
         if approved.quarantined and not approved.differences(now):
@@ -244,7 +244,7 @@ class Approvals:
         except OSError as error:
             return CurrentApprovals(damage=f"{self.path} cannot be read: {error.strerror or error}")
         except ValueError as error:
-            found = CurrentApprovals(damage=f"{self.path} is damaged: {one_line(str(error), 200)}")
+            found = CurrentApprovals(damage=f"{self.path} is invalid: {one_line(str(error), 200)}")
         self._cached = (stamp, found)
         return found
 
@@ -340,7 +340,7 @@ class Approvals:
         Raises:
             LibraryError: The entries cannot be written.
         """
-        remedy = "make space, or make the file and its folder readable and writable"
+        remedy = "free some disk space, or make the file and its folder readable and writable"
         with write_errors(self.path, f"the approvals in {self.path}", remedy), self._store.changing() as entries:
             yield entries
 

@@ -117,7 +117,7 @@ def _read(value: Json, schema: Json, root: dict[str, Json], depth: int) -> Json:
         return value if isinstance(given, str) or _misfits(_with_definitions(schema, root), given) else given
     if isinstance(value, float) and value.is_integer() and "integer" in kinds and "number" not in kinds:
         if abs(value) >= _EXACT:
-            raise ValueError(f"{value!r} is not exact: write the whole number without a point or an exponent")
+            raise ValueError(f"{value!r} is not exact: write the whole number without a decimal point or exponent")
         return int(value)
     if isinstance(value, dict):
         inner = _branch(schema, root, "object")
@@ -141,13 +141,13 @@ def _read(value: Json, schema: Json, root: dict[str, Json], depth: int) -> Json:
 
 
 def _no_json(constant: str) -> Json:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not valid JSON")
 
 
 def _without_twins(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name is there twice")
+        raise ValueError("a name occurs twice")
     return found
 
 
@@ -263,7 +263,7 @@ def _misfits(schema: dict[str, Json], value: Json) -> list[str]:
     try:
         errors = misfits_in(schema, value)
     except RecursionError:
-        return ["it is nested too deeply"]
+        return ["the arguments are nested too deeply"]
     except TooMuchWorkError:
         return ["the tool's own schema cannot be used: it refers to itself too often"]
     except (SchemaError, Unresolvable) as error:

@@ -65,18 +65,20 @@ async def needs_of(names: Iterable[str], get: Get, *, of: str = "") -> Needs:
 
     async def follow(name: str, way: tuple[str, ...]) -> None:
         if name in way:
-            raise LibraryError(f"{_chain(way, name)}tools may not import each other in a circle")
+            raise LibraryError(f"{_chain(way, name)}tools cannot import each other in a circle")
         if name in found:
             return
         if len(found) + len(way) >= MAX_IMPORTED_TOOLS:
-            raise LibraryError(f"{_chain(way, name)}a call may import at most {MAX_IMPORTED_TOOLS} tools")
+            raise LibraryError(f"{_chain(way, name)}a call can import at most {MAX_IMPORTED_TOOLS} tools")
         try:
             tool = await get(name)
         except (UnknownToolError, LibraryError) as error:
             wrong = f"there is no tool {name!r}" if isinstance(error, UnknownToolError) else error.message
             raise LibraryError(f"{_chain(way, name)}{wrong}", remedy=error.remedy) from None
         if tool.status is not Status.VERIFIED:
-            raise LibraryError(f"{_chain(way, name)}{name} is a draft", remedy=f"alita tools approve {name}")
+            raise LibraryError(
+                f"{_chain(way, name)}{name} is a draft", remedy=f"approve it first: alita tools approve {name}"
+            )
         for inner in tool.capabilities.tools:
             await follow(inner, (*way, name))
         if tool.name != name:  # an alias
@@ -119,7 +121,7 @@ async def tools_among(modules: Sequence[str], get: Get, *, declared: Sequence[st
     """
     if len(modules) > MAX_IMPORTED_TOOLS:  # each one is a lookup
         raise LibraryError(
-            f"the code imports {len(modules):,} modules that may be tools; {MAX_IMPORTED_TOOLS} are allowed"
+            f"the code imports {len(modules):,} modules that may be tools; the limit is {MAX_IMPORTED_TOOLS}"
         )
     found = []
     for name in modules:

@@ -47,7 +47,7 @@ def require_own_place(folder: Path) -> None:
     """
     if folder.is_symlink() and not folder.resolve().is_relative_to(folder.parent.resolve()):
         raise LibraryError(
-            f"the tool library {folder} is a link to {folder.resolve()}, outside its parent folder",
+            f"the tool library {folder} is a link to {folder.resolve()}, which is outside its parent folder",
             remedy=f"remove the link, or use its target: --tools-dir {folder.resolve()}",
         )
 
@@ -141,7 +141,7 @@ def writing(folder: Path) -> Iterator[None]:
     from filelock import FileLock
 
     require_own_place(folder)
-    remedy = "make space or make the folder writable, or choose another with --tools-dir"
+    remedy = "free some disk space, make the folder writable, or choose another folder with --tools-dir"
     with write_errors(folder, f"the tool library {folder}", remedy):
         made(folder, PRIVATE)
         lock, *_ = [within(folder, PRIVATE, name) for name in _NEVER_LINKS]
@@ -160,7 +160,7 @@ def write_errors(locked: Path, what: str, remedy: str) -> Iterator[None]:
     except Timeout as error:
         raise LibraryError(
             f"another process has held the lock of {locked} for {LOCK_SECONDS:.0f} seconds",
-            remedy="end that process, or try again",
+            remedy="stop that process, or try again later",
         ) from error
     except OSError as error:
         raise LibraryError(f"{what} cannot be written: {error.strerror or error}", remedy=remedy) from error

@@ -325,7 +325,7 @@ class CurrentIndex:
             except OSError as error:
                 raise LibraryError(
                     f"the tool library {self._folder} cannot be read: {error.strerror or error}",
-                    remedy="make the folder readable, or choose another with --tools-dir",
+                    remedy="make the folder readable, or choose another one with --tools-dir",
                 ) from error
             if stamps != self._stamps:
                 self._stamps = stamps

@@ -70,14 +70,14 @@ class Library(LibraryReader):
         """
         if not valid_name(tool.name):
             raise LibraryError(
-                f"{tool.name!r} cannot name a tool",
-                remedy="use snake_case: ^[a-z][a-z0-9_]{0,63}$, no keyword or builtin",
+                f"{tool.name!r} is not a valid tool name",
+                remedy="use snake_case (^[a-z][a-z0-9_]{0,63}$), and no keyword or builtin",
             )
         with files.writing(self.folder):
             if replace:
                 existing = tool_files.read_tool(self.folder, tool.name)
                 if instead_of and (not isinstance(existing, Tool) or existing.source != instead_of.source):
-                    raise LibraryError(f"{tool.name} was changed in the meantime", remedy="propose the new one again")
+                    raise LibraryError(f"{tool.name} changed in the meantime", remedy="propose the new version again")
                 if existing is not None:
                     files.keep_version(self.folder, tool.name)
                 if isinstance(existing, Tool) and existing.source_hash != tool.source_hash:
@@ -145,7 +145,9 @@ class Library(LibraryReader):
         """
         if importing := [other for other in self._importing(name) if other not in besides]:
             listed = ", ".join(importing)
-            raise LibraryError(f"{name} is imported by {listed}", remedy=f"first: alita tools delete {importing[0]}")
+            raise LibraryError(
+                f"{name} is imported by {listed}", remedy=f"first run: alita tools delete {importing[0]}"
+            )
 
     def approve(self, name: str, *, seen: Tool | None = None) -> Tool:
         """Approve the current contents of a tool, so that it is served.
@@ -162,14 +164,18 @@ class Library(LibraryReader):
         whole = self._stored(name)
         if whole.tool.status is not Status.VERIFIED:
             raise LibraryError(
-                f"{name} is {whole.tool.status}: only verified tools are served",
-                remedy=f"ask for it again, or remove it: alita tools delete {name}",
+                f"the status of {name} is {whole.tool.status}, but only verified tools are served",
+                remedy=f"ask for the tool again, or remove it: alita tools delete {name}",
             )
         if errors := errors_of(whole.tool):
             listed = "\n".join(f"  {error}" for error in errors)
-            raise LibraryError(f"the definition of {name} must not be served:\n{listed}", remedy="correct its files")
+            raise LibraryError(
+                f"the definition of {name} cannot be served:\n{listed}", remedy="correct the tool's files"
+            )
         if seen is not None and ApprovedHashes.of(whole.tool).differences(ApprovedHashes.of(seen)):
-            raise LibraryError(f"{name} was changed in the meantime", remedy=f"look again: alita tools approve {name}")
+            raise LibraryError(
+                f"{name} changed during your review", remedy=f"review it again: alita tools approve {name}"
+            )
         with contextlib.suppress(LibraryError), files.writing(self.folder):  # a read-only folder keeps no versions
             files.keep_version(self.folder, name)
         self._put_approval(whole.tool, is_of_a_person=True)

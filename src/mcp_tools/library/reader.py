@@ -288,7 +288,7 @@ class LibraryReader:
         try:
             return self._index.stamps(), self.approvals.stamp()
         except OSError as error:
-            raise LibraryError(f"no tool can be called: {error.strerror or error}") from None
+            raise LibraryError(f"the tool library cannot be read: {error.strerror or error}") from None
 
     def is_unchanged(self, state: tuple[object, ...] | None) -> bool:
         """Return True if the state is certainly unchanged. This is fast; False may also mean that a scan is due.
@@ -327,7 +327,9 @@ class LibraryReader:
         try:
             known = StoredTool(stamp, found, ApprovedHashes.of(found))
         except RecursionError:
-            return Flaw(name, "corrupt", f"{name}.json is nested too deeply", f"alita tools delete {name}")
+            return Flaw(
+                name, "corrupt", f"{name}.json is nested too deeply", f"remove the tool: alita tools delete {name}"
+            )
         if stamp == tool_files.stamp(self.folder, name):
             if len(self._cache) >= _MAX_CACHED:
                 self._cache.clear()
@@ -358,7 +360,7 @@ class LibraryReader:
     def _unknown(self, name: str) -> UnknownToolError:
         hint = did_you_mean(name, self._names(), most=3)
         return UnknownToolError(
-            f"no tool {name[:200]!r} in {self.folder}", remedy=f"{hint}`alita tools list` shows all"
+            f"there is no tool {name[:200]!r} in {self.folder}", remedy=f"{hint}`alita tools list` shows all tools"
         )
 
     def _is_approved(self, tool: Tool) -> bool:

@@ -180,7 +180,9 @@ def read_tool(folder: Path, name: str) -> Tool | Flaw | None:
     if source is None and document is None:
         return None
     if not valid_name(name):
-        return Flaw(name, "name", f"{name!r} cannot name a tool", "rename its files and its function to snake_case")
+        return Flaw(
+            name, "name", f"{name!r} is not a valid tool name", "rename its files and its function to snake_case"
+        )
     if source is None:
         return Flaw(name, "incomplete", f"there is {name}.json, but no {name}.py", _restore(name))
     if document is None:
@@ -189,11 +191,11 @@ def read_tool(folder: Path, name: str) -> Tool | Flaw | None:
 
 
 def _check(name: str) -> str:
-    return f"alita tools check {name}, then: alita tools approve {name}"
+    return f"run: alita tools check {name}, then: alita tools approve {name}"
 
 
 def _restore(name: str) -> str:
-    return f"restore the file, or: alita tools delete {name}"
+    return f"restore the file, or remove the tool: alita tools delete {name}"
 
 
 def parsed(name: str, source: bytes, document: bytes) -> Tool | Flaw:
@@ -203,13 +205,13 @@ def parsed(name: str, source: bytes, document: bytes) -> Tool | Flaw:
         text = source.decode()
     except (ValueError, RecursionError) as error:
         which = "py" if isinstance(error, UnicodeDecodeError) and error.object == source else "json"
-        return Flaw(name, "corrupt", f"{name}.{which} is damaged: {error}", _restore(name))
+        return Flaw(name, "corrupt", f"{name}.{which} is invalid: {error}", _restore(name))
     untried = f"{_check(name)}; or remove it: alita tools delete {name}"
     if isinstance(content, dict) and CAPABILITIES in content:
-        message = f"the capabilities in {name}.json were not approved yet; it is a draft and not listed"
+        message = f"the capabilities in {name}.json are not approved yet; the tool is a draft and is not listed"
         return Flaw(name, "changed", message, untried)
     if misfit := _misfit(name, content):
-        return Flaw(name, "corrupt", f"{name}.json is damaged: {misfit}", _restore(name))
+        return Flaw(name, "corrupt", f"{name}.json is invalid: {misfit}", _restore(name))
     meta = content["_meta"]
     tool = Tool(
         name=name,
@@ -222,7 +224,7 @@ def parsed(name: str, source: bytes, document: bytes) -> Tool | Flaw:
         provenance=meta.get(META_PROVENANCE, {}),
     )
     if tool.source_hash != meta[META_HASH]:
-        message = f"{name}.py was changed since it was checked; it is a draft and not listed"
+        message = f"{name}.py has changed since it was checked; the tool is a draft and is not listed"
         return Flaw(name, "changed", message, untried)
     return tool
 
@@ -235,12 +237,12 @@ def _misfit(name: str, content: Json) -> str:
         if not isinstance(content.get(key), kind):
             return f"{key!r} is missing or has the wrong type"
     if content["name"] != name:
-        return f"it describes {content['name']!r}"
+        return f"it describes the tool {content['name']!r}"
     if not isinstance(content.get("annotations", {}), dict):
         return "'annotations' has the wrong type"
     meta = content["_meta"]
     if meta.get(META_STATUS) not in [*Status]:  # it may be any JSON
-        return f"_meta {META_STATUS!r} is {meta.get(META_STATUS)!r}"
+        return f"_meta {META_STATUS!r} has the unknown value {meta.get(META_STATUS)!r}"
     if not isinstance(meta.get(META_HASH), str) or not isinstance(meta.get(META_PROVENANCE, {}), dict):
         return f"_meta {META_HASH!r} or {META_PROVENANCE!r} is missing or has the wrong type"
     try:
@@ -331,4 +333,4 @@ def one_version(folder: Path, name: str, source_hash: str) -> Tool:
         return found[0]
     which = f"{len(found)} versions" if found else "no version"
     listed = ", ".join(version.source_hash[:_HASH_DIGITS] for version in known) or "none"
-    raise LibraryError(f"{name} has {which} {source_hash[:64]!r}", remedy=f"its versions: {listed}")
+    raise LibraryError(f"{name} has {which} with the hash {source_hash[:64]!r}", remedy=f"its versions are: {listed}")

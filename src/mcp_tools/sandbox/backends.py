@@ -181,7 +181,7 @@ class SandlockSandbox(WarmSandbox):
     def _create(self, environment: Environment) -> Zygote:
         spec = importlib.util.find_spec("sandlock")
         if spec is None or spec.origin is None:
-            raise IsolationError("sandlock is not installed", remedy="pip install sandlock")
+            raise IsolationError("sandlock is not installed", remedy="install sandlock: pip install sandlock")
         folder = Path(spec.origin).parent
         scratch = tempfile.mkdtemp(prefix="alita-sandbox-")
         root = os.geteuid() == 0
@@ -208,15 +208,15 @@ class SandlockSandbox(WarmSandbox):
             passable = all(parent.stat().st_mode & stat.S_IXOTH for parent in Path(grant.real).parents)
             if not (passable and readable_by_all(Path(grant.real))):
                 raise GrantError(
-                    f"{grant.path!r} cannot be read by the unprivileged user as whom tools run here: move it to where "
-                    "every user may read, or run alita as its owner"
+                    f"{grant.path!r} cannot be read by the unprivileged user who runs tools here: move it to a folder "
+                    "that every user can read, or run alita as its owner"
                 )
 
     def _judge(self, ready: Ready) -> Isolation:
         if ready.faults:
             raise IsolationError(f"a layer of the sandbox failed: {'; '.join(ready.faults)}")
         if ready.root and any(0 in known for known in _users(of_machine=True)):
-            raise IsolationError("the interpreter is still root", remedy="run alita as an ordinary user")
+            raise IsolationError("the interpreter still runs as root", remedy="run alita as an ordinary user")
         layers = ("sandlock", *ready.layers, "supervisor")
         return Isolation(level=Level.MEDIUM, backend="sandlock", layers=layers)
 
@@ -258,7 +258,7 @@ async def open_sandbox(
     if backend is not None and backend not in BACKENDS:
         raise IsolationError(f"unknown sandbox back end {backend!r}", remedy=f"use one of: {', '.join(BACKENDS)}")
     if backend == "none" and not allow_weak:
-        raise IsolationError("the back end 'none' isolates nothing", remedy="use --no-isolation to run tools anyway")
+        raise IsolationError("the back end 'none' has no isolation", remedy="use --no-isolation to run tools anyway")
     refusals = []
     for name in BACKENDS if backend is None else (backend,):
         if name == "none" and not allow_weak:
@@ -293,14 +293,18 @@ async def remedies() -> list[str]:
 
 def _namespaces_remedy(message: str) -> str:
     for setting, restricts, remedy in (
-        ("apparmor_restrict_unprivileged_userns", "1", "AppArmor restricts user namespaces: sudo sysctl {}=0"),
-        ("unprivileged_userns_clone", "0", "user namespaces are switched off: sudo sysctl {}=1"),
+        (
+            "apparmor_restrict_unprivileged_userns",
+            "1",
+            "AppArmor restricts user namespaces; to allow them: sudo sysctl {}=0",
+        ),
+        ("unprivileged_userns_clone", "0", "user namespaces are disabled; to enable them: sudo sysctl {}=1"),
     ):
         path = Path(f"/proc/sys/kernel/{setting}")
         if path.exists() and path.read_text().strip() == restricts:
             return remedy.format(f"kernel.{setting}")
     if Path("/.dockerenv").exists():
-        return "the container forbids namespaces: docker run --security-opt seccomp=unconfined, or use sandlock"
+        return "the container forbids namespaces; use docker run --security-opt seccomp=unconfined, or sandlock"
     if "No space left" in message:
-        return "the limit of user namespaces is reached: sudo sysctl user.max_user_namespaces=15000"
+        return "the limit of user namespaces is reached; to raise it: sudo sysctl user.max_user_namespaces=15000"
     return "allow user namespaces on this machine, or install sandlock on Linux 6.7 or later with Landlock"

@@ -214,31 +214,33 @@ class WatchedCall:
 def time_limit_message(kind: ProblemKind, limits: Limits) -> str:
     """Return the message for code that exceeded its `cpu_time` or `wall_time`."""
     if kind == "cpu_time":
-        return f"stopped after {limits.cpu_seconds:.1f} s of processor time: the limit of this call"
-    return f"stopped after {limits.wall_seconds:.1f} s: the time limit of this call"
+        return f"the call was stopped at its limit of {limits.cpu_seconds:.1f} s of processor time"
+    return f"the call was stopped at its time limit of {limits.wall_seconds:.1f} s"
 
 
 def problem_of_exit(ending: ChildEnding, limits: Limits, write: Sequence[Writable] = ()) -> Problem:
     """Explain why a process exited without a report. `write` lists the folders that it could write into."""
     if ending.lost:
-        return Problem("sandbox", "the sandbox's interpreter ended during the call: try again")
+        return Problem("sandbox", "the sandbox's interpreter exited during the call: try again")
     if ending.over_quota:
-        message = f"the {QUOTA_BYTES:,} bytes and {QUOTA_FILES:,} files that it may hold"
-        message += "".join(f"; in {one.folder} {one.bytes:,} bytes and {one.entries:,} files" for one in write)
-        return Problem("quota", f"the call put more into its scratch folder than {message}")
+        message = f"the call exceeded the limits of its scratch folder: {QUOTA_BYTES:,} bytes and {QUOTA_FILES:,} files"
+        message += "".join(f"; {one.bytes:,} bytes and {one.entries:,} files in {one.folder}" for one in write)
+        return Problem("quota", message)
     if not os.WIFSIGNALED(ending.status):
         code = os.waitstatus_to_exitcode(ending.status)
-        return Problem("exit", f"the process ended itself with status {code} (os._exit) before its result was sent")
+        return Problem("exit", f"the process exited with status {code} (os._exit) before it sent its result")
     number = os.WTERMSIG(ending.status)
     # slightly below the limit, because the kernel counts in ticks
     spent = ending.cpu_seconds >= limits.cpu_seconds - 0.1
     if number == signal.SIGXCPU or (number == signal.SIGKILL and spent):
         return Problem("cpu_time", time_limit_message("cpu_time", limits))
     if number == signal.SIGKILL:
-        return Problem("memory", "the process was killed by the system (SIGKILL), most likely because memory ran out")
+        return Problem(
+            "memory", "the process was killed by the system (SIGKILL), most likely because it ran out of memory"
+        )
     name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-    hint = ": endless recursion, or a fault in native code" if number == signal.SIGSEGV else ""
-    return Problem("exit", f"the process was ended by {name} before its result was sent{hint}")
+    hint = "; the cause may be endless recursion or a bug in native code" if number == signal.SIGSEGV else ""
+    return Problem("exit", f"the process was killed by {name} before it sent its result{hint}")
 
 
 def decoded(data: bytes) -> Json:

@@ -67,7 +67,7 @@ class Grant:
         if not (folder or stat.S_ISREG(found.st_mode)):
             raise GrantError(f"the granted path {path!r} is neither a file nor a folder")
         if any(real == place or real.startswith(f"{place}/") for place in _KERNEL_FOLDERS):
-            raise GrantError(f"{path!r} cannot be granted: it shows the machine, not data")
+            raise GrantError(f"{path!r} cannot be granted: it contains information about the machine")
         if f"{tempfile.gettempdir()}/".startswith(real.rstrip("/") + "/") or real in ("/tmp", "/"):  # noqa: S108
             raise GrantError(
                 f"{path!r} cannot be granted: the sandbox keeps its own folders there. Grant the files or folders "

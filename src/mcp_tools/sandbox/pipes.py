@@ -138,7 +138,7 @@ class Frames(Inlet):
             return None
         end = _HEADER + int.from_bytes(data[len(MAGIC) : _HEADER], "big")
         if end > self._largest:
-            raise FrameError(f"a message of more than {self._largest:,} bytes came out of the sandbox")
+            raise FrameError(f"the sandbox sent a message of more than {self._largest:,} bytes")
         if len(data) < end:
             return None
         body = bytes(data[_HEADER:end])

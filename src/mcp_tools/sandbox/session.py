@@ -69,7 +69,7 @@ class LiveSession:
         host: Host | None,
     ) -> None:
         if functions and host is None:
-            raise ValueError("functions need a host that answers them")
+            raise ValueError("functions need a host that answers their calls")
         self._sandbox = sandbox
         self._read, self._write = tuple(read), tuple(write)
         self._functions = [_parse_function(text) for text in functions]
@@ -255,7 +255,7 @@ class _Process:
             timer.cancel()
         tasks, block.tasks = block.tasks, {}
         for asked, task in tasks.items():
-            self._pipes.messages.send({"answer": asked, "error": "the block ended before the answer came"})
+            self._pipes.messages.send({"answer": asked, "error": "the code block ended before the answer arrived"})
             task.cancel()
         await asyncio.gather(*tasks.values(), return_exceptions=True)
         if block.error is not None or not self.trusted:
@@ -322,7 +322,7 @@ class _Process:
         problem = message.get("problem")
         if message.keys() == {"ask", "name", "arguments"}:
             if len(body) > MAX_CALL_BYTES:
-                raise FrameError(f"a call of more than {MAX_CALL_BYTES:,} bytes came out of the sandbox")
+                raise FrameError(f"the sandbox sent a call of more than {MAX_CALL_BYTES:,} bytes")
             self._serve(block, message["ask"], message["name"], message["arguments"])
         elif message.keys() == {"end", "value", "data", "problem", "called"} and (
             problem is None or is_problem(problem)
@@ -364,7 +364,7 @@ class _Process:
             value = await self._host(name, arguments)
             data = json.dumps({"answer": number, "value": value}).encode()
             if len(data) > MAX_ANSWER_BYTES or self._pipes.messages.unsent + len(data) > MAX_UNREAD_BYTES:
-                message = f"the result of {name}() takes more than {MAX_ANSWER_BYTES:,} bytes, or others were not read"
+                message = f"the result of {name}() exceeds {MAX_ANSWER_BYTES:,} bytes, or too many results are unread"
                 data = json.dumps({"answer": number, "error": message}).encode()
             self._pipes.messages.put(data)
         except AlitaError as error:
@@ -386,7 +386,7 @@ class _Process:
             found = problem_of_exit(replace(self._gone.result(), cpu_seconds=0.0), limits, self._write)
         if found is None or not self.ended:
             return found
-        return replace(found, message=f"{found.message}. The process was ended: its variables are gone")
+        return replace(found, message=f"{found.message}. The process was stopped, so its variables are lost")
 
 
 def _result(data: Json) -> BlockResult | None:
@@ -404,5 +404,5 @@ def _parse_function(text: str) -> tuple[str, str]:
     except (SyntaxError, ValueError):
         function = None
     if not isinstance(function, ast.FunctionDef) or function.args.vararg or len(function.body) != 1:
-        raise ValueError(f"a function is a name or a signature such as search(query, limit=5), not {text!r}")
+        raise ValueError(f"a function must be a name or a signature such as search(query, limit=5), not {text!r}")
     return function.name, ast.unparse(function.args)

@@ -60,7 +60,7 @@ class WarmSandbox:
     def isolation(self) -> Isolation:
         """The isolation in force. Raises `IsolationError` before the sandbox is open."""
         if self._isolation is None:
-            raise IsolationError("the sandbox was not opened", remedy="await sandbox.open() first")
+            raise IsolationError("the sandbox is not open", remedy="call `await sandbox.open()` first")
         return self._isolation
 
     async def open(self) -> None:
@@ -149,7 +149,7 @@ class WarmSandbox:
             first = self._real.setdefault(grant.path, grant.real)
             if grant.real != first:
                 raise GrantError(
-                    f"the granted path {grant.path!r} led to {first!r} and is now a link to {grant.real!r}"
+                    f"the granted path {grant.path!r} pointed to {first!r} and now points to {grant.real!r}"
                 )
 
     async def _run(self, job: Job, what: str, carry: Carry | None = None) -> Outcome:
@@ -226,14 +226,14 @@ class WarmSandbox:
             raise
         try:
             if ready.changed:
-                raise GrantError(f"the granted path {ready.changed[0]!r} was replaced while it was opened")
+                raise GrantError(f"the granted path {ready.changed[0]!r} was replaced while it was being opened")
             isolation = self._judge(ready)
             known = self._isolation
             if known is not None and isolation != known:
                 raise IsolationError(
                     f"the isolation was {known.level} ({', '.join(known.layers)}) at the start and is now "
                     f"{isolation.level} ({', '.join(isolation.layers)})",
-                    remedy="alita doctor",
+                    remedy="run: alita doctor",
                 )
         except (IsolationError, GrantError):
             await zygote.end()

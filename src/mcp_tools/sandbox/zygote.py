@@ -302,7 +302,7 @@ class Zygote:
             self._control.close()
             self._control = None
         if self._ready and not self._ready.done():
-            self._ready.set_exception(ConnectionError("the interpreter ended"))
+            self._ready.set_exception(ConnectionError("the interpreter exited"))
         for call in list(self._waiting):
             self._ended(call, ChildEnding(0, lost=True))
 

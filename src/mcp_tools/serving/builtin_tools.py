@@ -111,7 +111,7 @@ _MAX_TESTS = 20
 _SEARCH_POOL = 200
 """Number of top library matches from which the offered tools are selected."""
 
-_HOST_REMEDY = "Call a tool of the library that reaches the host, by its name; create_tool makes one."
+_HOST_REMEDY = "Call a library tool that reaches the host by its name, or make one with create_tool."
 
 _NAME: dict[str, Json] = {"type": "string", "maxLength": 128, "description": "The tool's name."}
 
@@ -314,7 +314,7 @@ class BuiltinTools:
             try:
                 found = await self._parts.part(tool, kind)
             except LibraryError as error:
-                return error_reply("denied", error.message, remedy=f"Leave {kind} out of include.")
+                return error_reply("denied", error.message, remedy=f"Remove {kind} from include.")
             is_long = isinstance(found, list) and len(found) > _MAX_TESTS
             parts[kind] = {"first": found[:_MAX_TESTS], "total": len(found)} if is_long else found
         about = {"tool": self._catalogue.definition(name), "calls": calls, "examiner": examiner}
@@ -326,7 +326,7 @@ class BuiltinTools:
         if tool is None:
             return self._unknown(name)
         if files and not tool.capabilities.read:
-            return error_reply("denied", f"{name} does not read files", remedy="Call it without files.")
+            return error_reply("denied", f"{name} does not read files", remedy="Call the tool without files.")
         return await self._runner.run(tool, call.arguments.get("arguments", {}), call, files=files)
 
     def _unknown(self, name: str) -> ClientReply:
@@ -357,8 +357,8 @@ class BuiltinTools:
             async with asyncio.timeout(self._limits.agent_seconds):
                 content = await act(call.arguments["question"], files=files, report=report)
         except TimeoutError:
-            message = f"no answer within {self._limits.agent_seconds:.0f} s"
-            return error_reply("wall_time", message, remedy="Ask for less at once.")
+            message = f"alita did not answer within {self._limits.agent_seconds:.0f} s"
+            return error_reply("wall_time", message, remedy="Ask a smaller question.")
         except IsolationError:
             raise
         except AlitaError as error:  # its message is written for users and contains no API keys
@@ -409,10 +409,10 @@ class BuiltinTools:
             await library.run_async(library.record_calls, outcome.called)
         meta = outcome_meta(outcome)
         if outcome.problem is not None:
-            remedy = _HOST_REMEDY if outcome.problem.message.startswith("network is not granted") else None
+            remedy = _HOST_REMEDY if outcome.problem.message.startswith("network access is not granted") else None
             reply = problem_reply(outcome.problem, who="the program", meta=meta, remedy=remedy)
             if printed := outcome.stdout[-4000:]:
-                reply.result["content"].append({"type": "text", "text": f"It printed before:\n{printed}"})
+                reply.result["content"].append({"type": "text", "text": f"Output before the failure:\n{printed}"})
             return reply
         return self._reply({key: getattr(outcome, key) for key in ("value", "stdout", "stderr", "cut")}, meta, made)
 

@@ -243,7 +243,7 @@ class ChangeNotifier:
         if len(withheld) > _MAX_REPORTED:
             lines.append(f"{len(withheld) - _MAX_REPORTED} more tools are not served; to see why: alita tools list")
         lines += [
-            f"{name} is also a built-in tool; clients reach yours through call_tool"
+            f"{name} is also the name of a built-in tool; clients can call yours through call_tool"
             for name in self._catalogue.shadowed
         ]
         for line in lines:

@@ -29,21 +29,21 @@ META_SANDBOX = "alita/sandbox"
 META_SECONDS = "alita/seconds"
 META_ERROR = "alita/error"
 
-_SMALLER_CALL = "Ask for less at once, or call it with smaller arguments."
+_SMALLER_CALL = "Ask for less, or call the tool with smaller arguments."
 REMEDIES = {
-    "exception": "Call it with other arguments; if they are right, the tool is wrong: create_tool makes another.",
+    "exception": "Call the tool with other arguments; if these are right, make another tool with create_tool.",
     "syntax": "Correct the program.",
-    "missing_function": "Define the function, or name one that is there.",
-    "arguments": "Call it with arguments that fit its inputSchema.",
-    "result": "The tool's result is not what it promises: create_tool makes another.",
-    "result_size": "Ask for less at once.",
+    "missing_function": "Define the function, or name one that the program defines.",
+    "arguments": "Call the tool with arguments that fit its inputSchema.",
+    "result": "The tool is wrong: its result does not fit its outputSchema. Make another with create_tool.",
+    "result_size": "Ask for a smaller result.",
     "wall_time": _SMALLER_CALL,
     "cpu_time": _SMALLER_CALL,
     "memory": _SMALLER_CALL,
-    "exit": "Call it with other arguments.",
+    "exit": "Call the tool with other arguments.",
     "quota": _SMALLER_CALL,
-    "denied": "Only the user can allow this: tell them what the message says; or do without it.",
-    "sandbox": "Try again; if it happens again, the operator runs: alita doctor",
+    "denied": "Only the user can allow this: show them this message, or do without it.",
+    "sandbox": "Try again; if it happens again, the operator should run: alita doctor",
 }
 
 
@@ -171,9 +171,9 @@ def value_reply(
         text = json.dumps(content, ensure_ascii=False, allow_nan=False)
         size = len(text.encode())
     except (ValueError, RecursionError):
-        return error_reply("result", "the result cannot be carried as JSON")
+        return error_reply("result", "the result cannot be converted to JSON")
     if size > limit:
-        return error_reply("result_size", f"the result has {size:,} bytes, and a client gets at most {limit:,}")
+        return error_reply("result_size", f"the result has {size:,} bytes; the limit for clients is {limit:,}")
     result: dict[str, Any] = {
         **COMPLETE,
         "content": [{"type": "text", "text": text}, *files],
@@ -220,8 +220,10 @@ def refusal_reply(error: AlitaError) -> ClientReply:
     Clients never see the contents of the operator's policy file.
     """
     if isinstance(error, PolicyError):
-        remedy = "The operator of this server runs: alita policy"
-        return error_reply("denied", "the policy file of this server has an error: nothing is permitted", remedy=remedy)
+        remedy = "The operator of this server should run: alita policy"
+        return error_reply(
+            "denied", "the policy file of this server has an error, so nothing is permitted", remedy=remedy
+        )
     return error_reply("denied", error.message)
 
 
@@ -239,7 +241,7 @@ async def heartbeat(call: ClientCall, what: str, limit: float) -> AsyncIterator[
             while True:
                 await asyncio.sleep(_HEARTBEAT_SECONDS)
                 seconds += _HEARTBEAT_SECONDS
-                await call.report_progress(f"{what} runs, {seconds:.0f} of at most {limit:.0f} s")
+                await call.report_progress(f"{what} has run for {seconds:.0f} of at most {limit:.0f} s")
 
     beating = asyncio.create_task(beat())
     try:

@@ -102,17 +102,17 @@ class ProposalStore:
         from mcp_tools.create.interfaces import RefusedToolError
 
         if self._catalogue.is_reserved(tool.name):
-            raise LibraryError(f"{tool.name} is the name of a built-in tool: choose another one")
+            raise LibraryError(f"{tool.name} is the name of a built-in tool: choose another name")
         if flags := lint(definition_of(tool)):  # because other models will read these texts
             listed = "; ".join(f"{one.where}: {one.message} ({one.rule})" for one in flags[:5])
-            raise LibraryError(f"its texts must only say what the tool does: {listed}")
+            raise LibraryError(f"its texts must only describe what the tool does: {listed}")
         if is_draft:
             self.why = "its tests catch too few deliberate bugs"
         elif self._approval == "ask":
             reply = await self._ask_to_keep(tool)
             if reply is False:
                 raise RefusedToolError("the user does not want this tool: do not propose it again")
-            is_draft, self.why = reply is None, "the setting `approval` is ask, and nobody could be asked"
+            is_draft, self.why = reply is None, "the setting `approval` is `ask`, but nobody could be asked"
         if replaces is not None and (is_draft or not is_replaceable(self._library, replaces)):
             reason = "is not a draft" if is_draft else "was not tested by a client alone"
             self.kept_apart = f"{replaces.name} was not replaced, because it {reason}."
@@ -207,12 +207,12 @@ def tests_of(examples: list[dict[str, Json]]) -> tuple[list[Test], list[str]]:
         raises, expected = bool(one.get("raises", False)), one.get("result")
         key = json.dumps(one["arguments"], sort_keys=True)
         if raises == ("result" in one):
-            problems.append(f"examples[{number}]: give either `result`, or `raises` as true")
+            problems.append(f"examples[{number}]: give either `result` or `raises: true`")
         elif known.setdefault(key, [raises, expected]) != [raises, expected]:
             problems.append(f"examples[{number}]: another example has the same arguments but a different result")
         tests.append(Test(one["arguments"], expected, "client", raises=raises, because="the client's example"))
     if (size := len(json.dumps(examples))) > _MAX_EXAMPLE_BYTES:
-        problems.append(f"the examples have {size:,} bytes; at most {_MAX_EXAMPLE_BYTES:,} are allowed")
+        problems.append(f"the examples have {size:,} bytes; the limit is {_MAX_EXAMPLE_BYTES:,}")
     if len({key for key, (raises, _) in known.items() if not raises}) < _MIN_RESULTS:
         problems.append(f"give at least {_MIN_RESULTS} examples with a `result` and different arguments")
     return tests, problems
@@ -225,8 +225,10 @@ def unsupported_capabilities(proposal: Proposal) -> list[str]:
     if may.hosts or may.keys:
         hosts = ", ".join((*may.hosts, *may.keys))
         problems.append(
-            f"the code declares {hosts}, but proposed tools reach no hosts: take the response as an argument"
+            f"the code declares {hosts}, but proposed tools cannot reach hosts: take the response as an argument"
         )
     if may.read:
-        problems.append("the code declares `read`, but proposed tools read no files: take the content as an argument")
+        problems.append(
+            "the code declares `read`, but proposed tools cannot read files: take the content as an argument"
+        )
     return problems

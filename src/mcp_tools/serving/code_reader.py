@@ -73,7 +73,7 @@ class CodeReader:
             LibraryError: The header is invalid.
         """
         if (parts := (await self.read(source)).parts) > _MAX_FSTRING_PARTS:
-            raise UnreadableCodeError(f"an f-string has {parts:,} parts; at most {_MAX_FSTRING_PARTS:,} are allowed")
+            raise UnreadableCodeError(f"an f-string has {parts:,} parts; the limit is {_MAX_FSTRING_PARTS:,}")
 
 
 async def _parse_in_child(source: str, packages: Sequence[str]) -> ParsedCode:
@@ -88,7 +88,7 @@ async def _parse_in_child(source: str, packages: Sequence[str]) -> ParsedCode:
         return ParsedCode(**json.loads(answer))
     except (TimeoutError, ValueError, TypeError):
         raise UnreadableCodeError(
-            f"Python takes more than {_CPU_SECONDS} s to parse the code: write it in small steps"
+            f"Python needs more than {_CPU_SECONDS} s to parse the code: write it in small steps"
         ) from None
     finally:
         with contextlib.suppress(ProcessLookupError):

@@ -36,7 +36,7 @@ FILES_SCHEMA: dict[str, Json] = {
 }
 _FORM: dict[str, Json] = {
     "type": "object",
-    "properties": {"allow": {"type": "boolean", "title": "Allow", "description": "Let these files be read."}},
+    "properties": {"allow": {"type": "boolean", "title": "Allow", "description": "Allow reading these files."}},
     "required": ["allow"],
 }
 
@@ -96,7 +96,7 @@ async def ask_to_read(
         The files that may be read, or a refusal, or the question to send to a client of the 2026 protocol.
     """
     if len(files) > _MAX_FILES:
-        message = f"{len(files)} files are named, but a call may read at most {_MAX_FILES}"
+        message = f"the call lists {len(files)} files; the limit is {_MAX_FILES}"
         return error_reply("arguments", message, remedy="")
     if wrong := [name for name in files if not name.startswith("/") or "\0" in name]:
         message = f"{one_line(wrong[0], 300)} is not an absolute path"
@@ -126,13 +126,15 @@ def _check_file(name: str) -> ClientReply | None:
         return error_reply("arguments", f"there is no file {one_line(name, 300)}", remedy=remedy)
     if (target := os.path.realpath(name)) != name:
         shown = one_line(target, 300)
-        remedy = f"Call again with {shown}, so that a person is asked about it."
-        return error_reply("denied", f"{one_line(name, 300)} leads to {shown}", remedy=remedy)
+        remedy = f"Call again with {shown}, so that the user is asked about that file."
+        return error_reply("denied", f"{one_line(name, 300)} is a link to {shown}", remedy=remedy)
     return None
 
 
 def _refusal(message: str) -> ClientReply:
-    return error_reply("denied", message, remedy="Pass their content in the arguments or in the question instead.")
+    return error_reply(
+        "denied", message, remedy="Pass the content of the files in the arguments or in the question instead."
+    )
 
 
 def absolute_paths(arguments: dict[str, Json]) -> list[str]:

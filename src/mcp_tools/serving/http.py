@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp_tools.serving.server import ToolServer
 
 _MIN_TOKEN_CHARS = 16
-_HOW_TO_MAKE = "Make one: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'"
+_HOW_TO_MAKE = "Make a token: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'"
 
 
 def read_token(text: str, file: Path | None) -> str:
@@ -51,7 +51,7 @@ def read_token(text: str, file: Path | None) -> str:
     token = text.strip()
     if token and (len(token) < _MIN_TOKEN_CHARS or not token.isascii() or not token.isprintable() or " " in token):
         raise UsageError(
-            f"A token needs at least {_MIN_TOKEN_CHARS} printable ASCII characters, without spaces.",
+            f"A token must have at least {_MIN_TOKEN_CHARS} printable ASCII characters and no spaces.",
             remedy=_HOW_TO_MAKE,
         )
     return token
@@ -109,7 +109,7 @@ def listen_options(
     if not is_local and (no_token or not token):
         raise UsageError(f"{host} can be reached from other machines, so a token is required.", remedy=_HOW_TO_TOKEN)
     if no_token and token:
-        raise UsageError("A token and --no-token were both given.", remedy="Use only one.")
+        raise UsageError("A token and --no-token were both given.", remedy="Use only one of them.")
     is_new = not token and not no_token
     known = {name.lower().strip("[]") for name in host_names}
     if is_local:
@@ -119,7 +119,7 @@ def listen_options(
     return ListenOptions(host, port, secrets.token_urlsafe(32) if is_new else token, is_new, frozenset(known))
 
 
-_HOW_TO_TOKEN = "Set ALITA_SERVE_TOKEN or give --token-file; or serve on 127.0.0.1."  # noqa: S105 - advice, no token
+_HOW_TO_TOKEN = "Set ALITA_SERVE_TOKEN, give --token-file, or serve on 127.0.0.1."  # noqa: S105 - advice, no token
 
 
 def _parse_address(address: str) -> tuple[str, int]:
@@ -180,7 +180,7 @@ class AccessCheck:
         elif (refusal := host_refusal(headers, self._listen)) is not None:
             application = refusal
         elif origin is not None and not self._may_use(origin, headers["host"]):
-            application = PlainTextResponse("this origin may not use the server\n", 403)
+            application = PlainTextResponse("this origin is not allowed to use the server\n", 403)
         await application(scope, receive, send)
 
     def _may_use(self, origin: str, host: str) -> bool:
@@ -199,7 +199,7 @@ class AccessCheck:
         is_right = hmac.compare_digest(token.strip().encode("latin-1"), self._listen.token.encode())
         if self._listen.token and not (scheme.lower() == "bearer" and is_right):
             challenge = 'Bearer realm="alita"' + (', error="invalid_token"' if given is not None else "")
-            refusal = PlainTextResponse("a bearer token is needed\n", 401, {"WWW-Authenticate": challenge})
+            refusal = PlainTextResponse("a bearer token is required\n", 401, {"WWW-Authenticate": challenge})
             await refusal(scope, receive, send)
             return
         disconnected = scope[DISCONNECTED] = asyncio.Event()
@@ -243,7 +243,7 @@ def host_refusal(headers: Headers, listen: ListenOptions) -> Response | None:
     from starlette.responses import PlainTextResponse
 
     if repeated := [name for name in _UNIQUE_HEADERS if len(headers.getlist(name)) > 1]:
-        return PlainTextResponse(f"repeated header: {repeated[0]}\n", 400)
+        return PlainTextResponse(f"the header {repeated[0]} occurs more than once\n", 400)
     name = _host_name(headers.get("host", ""))
     if not name or (listen.host_names and name not in listen.host_names):
         return PlainTextResponse("this host name is not served here\n", 421)
@@ -283,7 +283,7 @@ async def serve_http(
     def on_listening(address: str) -> None:
         report(f"Serving on {address}{PATH}")
         if listen.is_new_token:
-            report(f"Clients send: Authorization: Bearer {listen.token}")
+            report(f"Clients must send: Authorization: Bearer {listen.token}")
 
     await run_server(
         AccessCheck(PortableSessions(application, listen.token), listen, server.ready), listen, on_listening

@@ -116,7 +116,7 @@ class ToolProposals:
     async def propose(self, call: ClientCall) -> ClientReply | InputRequiredResult:
         """Handle one `propose_tool` call. The reply names the registered tool or lists the problems to fix."""
         if self._rules.approval == "never":
-            return self._refused(["no tool can be added: the user of this server set `approval` to never"])
+            return self._refused(["no tools can be added, because the user of this server set `approval` to never"])
         if self._waiting > _MAX_WAITING or self._is_too_frequent():
             message = "too many tools are being proposed"
             return error_reply("busy", message, remedy="Propose one tool at a time, and try again in a minute.")
@@ -234,7 +234,7 @@ class ToolProposals:
         for number, test in enumerate(tests):
             found = misfits(tool, test.arguments)
             if found and test.raises:
-                found = [f"{found[0]}; the signature refuses it already: leave this example out"]
+                found = [f"{found[0]}; the signature already refuses this: remove the example"]
             found += [] if test.raises else validate_result(tool, test.expected)
             problems += [f"examples[{number}]: {one}" for one in found]
         return problems
@@ -266,7 +266,7 @@ class ToolProposals:
         self, creation: Creation, store: ProposalStore, proposal: Proposal, call: ClientCall
     ) -> ClientReply:
         if creation.choice == "reuse" and (same := creation.tool) is not None:
-            note = f"{same.name} of the library gives the same results: call it. Nothing was added."
+            note = f"The library tool {same.name} gives the same results: call it instead. Nothing was added."
             return self._reply("same", same, note=note)
         kept = store.kept
         if kept is None:
@@ -278,13 +278,13 @@ class ToolProposals:
             return self._refused(problems)
         if store.is_draft:
             note = (
-                f"{store.why}; the user looks at it with: alita tools approve {kept.name}. {store.kept_apart}".strip()
+                f"{store.why}; the user can review it with: alita tools approve {kept.name}. {store.kept_apart}".strip()
             )
             return self._reply("draft", kept, note=note, survivors=creation.survivors)
         await self._catalogue.renew()
         note = f"{kept.name} can be called now. The tests are the client's own: no examiner tested it independently."
         if kept.name not in self._catalogue:
-            note = f"{kept.name} is kept, but this server offers other tools only (--tools)."
+            note = f"{kept.name} is kept, but this server offers only other tools (--tools)."
         # omit the failing test, because another client may have written it
         remark = re.sub(r"(one of its tests fails).*", r"\1.", creation.remark, flags=re.DOTALL)
         note = f"{note} {store.kept_apart or remark}".strip()
@@ -299,7 +299,7 @@ class ToolProposals:
         tool: Tool | None,
         problems: Sequence[str] = (),
         *,
-        note: str = "Nothing was kept. Mend what problems names, and propose it again.",
+        note: str = "Nothing was kept. Fix the listed problems, and propose it again.",
         survivors: Sequence[str] = (),
     ) -> ClientReply:
         record = tool.provenance if tool is not None else {}

@@ -190,7 +190,7 @@ class ToolResources:
 
 def _missing(context: ServerRequestContext[Any, Any], address: str, why: str) -> MCPError:
     code = INVALID_PARAMS if context.protocol_version in MODERN_PROTOCOL_VERSIONS else _NOT_FOUND_UNTIL_2025
-    return MCPError(code, f"no resource {one_line(address)}: {why}", data={"uri": address})
+    return MCPError(code, f"there is no resource {one_line(address)}: {why}", data={"uri": address})
 
 
 def _json(value: Json) -> str:
@@ -267,7 +267,7 @@ class Prompts:
         prompt = self.by_name.get(params.name)
         if prompt is None:
             raise MCPError(
-                INVALID_PARAMS, f"no prompt {one_line(params.name)}; the prompts are {', '.join(self.by_name)}"
+                INVALID_PARAMS, f"there is no prompt {one_line(params.name)}; the prompts are {', '.join(self.by_name)}"
             )
         values = {name: _value(params, name) for name in prompt.arguments}
         embedded = [await self._resources.content(context, _filled(address, values)) for address in prompt.embeds]
@@ -283,7 +283,9 @@ class Prompts:
 def _value(params: GetPromptRequestParams, name: str) -> str:
     value = printable((params.arguments or {}).get(name, "")).strip()
     if not value or len(value) > _MAX_ARGUMENT_CHARS:
-        raise MCPError(INVALID_PARAMS, f"{params.name} needs {name!r}, with 1 to {_MAX_ARGUMENT_CHARS:,} characters")
+        raise MCPError(
+            INVALID_PARAMS, f"{params.name} needs the argument {name!r} with 1 to {_MAX_ARGUMENT_CHARS:,} characters"
+        )
     return value
 
 
@@ -324,9 +326,15 @@ class Completions:
         if isinstance(reference, PromptReference):
             prompt = self._prompts.by_name.get(reference.name)
             if prompt is None or argument not in prompt.arguments:
-                raise MCPError(INVALID_PARAMS, f"no prompt {one_line(reference.name)} with {one_line(argument)}")
+                raise MCPError(
+                    INVALID_PARAMS,
+                    f"there is no prompt {one_line(reference.name)} with an argument {one_line(argument)}",
+                )
             return reference.name == "explain_tool"
         address = str(reference.uri)
         if argument != "name" or address not in [template["uriTemplate"] for template in _TEMPLATES]:
-            raise MCPError(INVALID_PARAMS, f"no resource template {one_line(address)} with {one_line(argument)}")
+            raise MCPError(
+                INVALID_PARAMS,
+                f"there is no resource template {one_line(address)} with a variable {one_line(argument)}",
+            )
         return True

@@ -77,9 +77,7 @@ class StdioStreams(
             except asyncio.LimitOverrunError as error:
                 part = await self._reader.readexactly(error.consumed)
                 if not is_rest:
-                    await self._refuse(
-                        _id_in(part), INVALID_REQUEST, f"a message may have at most {self._limit:,} bytes"
-                    )
+                    await self._refuse(_id_in(part), INVALID_REQUEST, f"a message is limited to {self._limit:,} bytes")
                 is_rest = True
                 continue
             if line.strip() and not is_rest:

@@ -297,7 +297,7 @@ class ToolCalls:
 
     async def _reply(self, call: ClientCall, size: int) -> ClientReply | InputRequiredResult:
         if size > (limit := self._limits.argument_bytes):
-            message = f"the arguments have {size:,} bytes, but a call may have at most {limit:,}"
+            message = f"the arguments have {size:,} bytes; the limit of a call is {limit:,}"
             return error_reply("argument_size", message, remedy="Split the input into smaller calls.")
         name = call.params.name
         try:
@@ -349,12 +349,12 @@ def _internal(failure: Exception, error_id: str, tool: str) -> ClientReply:
     text = str(failure) if isinstance(failure, AlitaError) else "".join(traceback.format_exception(failure))
     print(f"alita: error {error_id} in a call of {one_line(tool, 128)}: {text}", file=sys.stderr, flush=True)
     if isinstance(failure, IsolationError):
-        message = f"the sandbox is broken, and nothing runs without it (error {error_id})"
-        return error_reply("sandbox", message, remedy="The operator of this server runs: alita doctor")
+        message = f"the sandbox is broken, and no code can run without it (error {error_id})"
+        return error_reply("sandbox", message, remedy="The operator of this server should run: alita doctor")
     if isinstance(failure, LibraryError):
         message = f"the tool library or its approvals cannot be read now (error {error_id})"
         return error_reply(
-            "library", message, remedy="Try again in a minute; the operator of this server finds the reason in its log."
+            "library", message, remedy="Try again in a minute; the log of this server contains the reason."
         )
     message = f"the server failed (error {error_id})"
-    return error_reply("internal", message, remedy="Try again; the operator of this server finds more in its log.")
+    return error_reply("internal", message, remedy="Try again; the log of this server contains the details.")

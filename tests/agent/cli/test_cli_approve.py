@@ -60,7 +60,7 @@ def test_a_tool_is_approved_changed_withheld_and_approved_again(alita: Run, sour
 
     source.write_text(SOURCE.replace("n * 2", "n + n").replace("Double a", "Give twice a"))
     assert served(tmp_path) == []
-    assert "was changed since it was checked" in alita("list").err
+    assert "has changed since it was checked" in alita("list").err
     done = alita("approve", "--all")
     assert (done.code, done.out) == (0, "Approved times_two.\n")
     assert "since then changed: source, definition" in done.err
@@ -167,7 +167,7 @@ def test_a_tool_is_checked_with_its_tests_and_shown_whatever_it_is(alita: Run, s
     shown = alita("show", "times_two")
     assert shown.code == 0
     assert "return n * 3" in shown.out
-    assert "Warning: times_two.py was changed since it was checked" in shown.err
+    assert "Warning: times_two.py has changed since it was checked" in shown.err
     told = alita("show", "times_two", "--json").json
     assert (told["status"], told["flaw"]["kind"]) == ("draft", "changed")
     assert "return n * 3" in told["source"]

@@ -203,7 +203,7 @@ def test_a_backup_names_what_it_leaves_out(library: Library, alita: Run) -> None
     library.register(tool("other", BASE.replace("triangle_number", "other"), integers("n", {"type": "integer"}), []))
     done = alita("backup", "all.zip")
     assert done.code == 1
-    assert "triangle_number is not exported: triangle_number.py was changed since it was checked" in done.err
+    assert "triangle_number is not exported: triangle_number.py has changed since it was checked" in done.err
     assert "sum_of_triangles is not exported: there is sum_of_triangles.py, but no sum_of_triangles.json" in done.err
 
 
@@ -230,7 +230,7 @@ def test_what_runs_without_a_sandbox_takes_no_draft_and_no_keys(
     library.register(base(capabilities={"hosts": ["api.example.com"], "keys": ["WEATHER"]}), replace=True)
     done = alita("export", "triangle_number", "-o", FORMS[form], "--as", form)
     assert done.code == 1
-    assert "triangle_number sends the keys WEATHER, which only alita inserts" in done.err
+    assert "triangle_number sends the keys WEATHER, which only alita fills in" in done.err
     path = library.folder / "triangle_number.json"
     path.write_text(path.read_text().replace('"m"', '"another"'))
     done = alita("export", "triangle_number", "-o", FORMS[form], "--as", form)
@@ -256,7 +256,11 @@ def test_what_a_tool_may_do_outside_is_told(library: Library, alita: Run) -> Non
         pytest.param(["--all", "-o", "nowhere/a.zip"], "There is no folder nowhere.", id="no folder"),
         pytest.param(["--all", "-o", "Tools", "--as", "skill"], "Use a name such as town-tools.", id="skill's name"),
         pytest.param(["--all", "-o", "a.whl"], "such as town_tools-1.0-py3-none-any.whl.", id="wheel's name"),
-        pytest.param(["--all", "-o", "tools.json"], "The ending of 'tools.json' fits no format.", id="no form"),
+        pytest.param(
+            ["--all", "-o", "tools.json"],
+            "The file extension of 'tools.json' belongs to no export format.",
+            id="no form",
+        ),
         pytest.param(["--all", "-o", "a.txt", "--as", "zip"], "Use a name such as tools.zip.", id="ending"),
     ],
 )
@@ -318,10 +322,13 @@ def test_packages_go_along_as_requirements_and_are_not_installed(
         metadata = wheel.read("town_tools-1.0.dist-info/METADATA").decode()
     assert "Requires-Dist: numpy\nRequires-Dist: scipy>=1.11\n" in metadata
     done = alita("import", FORMS["zip"], "--tools-dir", "elsewhere")
-    assert (done.code, "first allow its packages: alita packages allow 'scipy>=1.11'" in done.out) == (0, True)
+    assert (done.code, "before you use it, allow its packages: alita packages allow 'scipy>=1.11'" in done.out) == (
+        0,
+        True,
+    )
     done = alita("approve", "triangle_number", "--tools-dir", "elsewhere", ALITA_PACKAGES="never", **OFFLINE)
     assert done.code == 1
-    assert ("no test can be run" in done.err, "a test fails" in done.err) == (True, False)
+    assert ("its tests cannot be run" in done.err, "a test fails" in done.err) == (True, False)
     evil = {"packages": ["scipy\nRequires-Dist: evil"]}
     library.register(replace(base(capabilities=evil), source=source), replace=True)
     done = alita("export", "triangle_number", "-o", "evil_tools-1.0-py3-none-any.whl")
@@ -455,9 +462,9 @@ ENTRIES = {
     "process": (
         f'import subprocess\nsubprocess.run(["touch", "owned"])\n{TYPED}    return a\n',
         "refused",
-        "starts no process",
+        "cannot start processes",
     ),
-    "unread": ('def {name}(query=""):\n    return 17 + 4 * int("1")\n', "refused", "takes no parameter"),
+    "unread": ('def {name}(query=""):\n    return 17 + 4 * int("1")\n', "refused", "takes no parameters"),
     "package": (
         'import scipy\ndef {name}(a: float) -> float:\n    """x"""\n    return scipy.sqrt(a)\n',
         "refused",
@@ -467,7 +474,7 @@ ENTRIES = {
     "fails": (
         'def {name}(a: int) -> int:\n    """x"""\n    return a + missing_[0]\nmissing_ = []\n',
         "refused",
-        "all calls that were tried fail",
+        "all calls that were tried failed",
     ),
     "no code": ("", "refused", "no script_content"),
     "same": ('def {name}(a: int) -> int:\n    """x"""\n    return len(str(a)[:0])\n', "refused", "give the same: 0"),
@@ -491,7 +498,7 @@ def test_a_registry_with_half_of_it_broken_leaves_the_library_whole(alita: Run, 
     assert done.code == 1
     told = {one["name"]: one for one in json.loads(done.out)["tools"]}
     assert len(told) == 43
-    assert told["../../up"]["reason"].startswith("'../../up' cannot name a tool")
+    assert told["../../up"]["reason"].startswith("'../../up' is not a valid tool name")
     assert told["entry 41"]["reason"] == told["entry 42"]["reason"] == "it has no name"
     for name, (verdict, reason) in wanted.items():
         one = told[name]
@@ -533,17 +540,17 @@ def test_a_module_and_a_folder_bring_their_functions(alita: Run, terminal: Termi
     [
         pytest.param(lambda s, d: (s + "#", d), "does not match the hash in its JSON file", id="another source"),
         pytest.param(lambda s, d: (s, d.replace('"n"', '"m"')), "have different parameters", id="other parameters"),
-        pytest.param(lambda s, d: (s, d.replace("Compute", "\u202eCompute")), "must not be served", id="hidden"),
-        pytest.param(lambda s, d: (s, d.replace('"verified"', '["verified"]')), "is damaged", id="odd status"),
+        pytest.param(lambda s, d: (s, d.replace("Compute", "\u202eCompute")), "cannot be served", id="hidden"),
+        pytest.param(lambda s, d: (s, d.replace('"verified"', '["verified"]')), "is invalid", id="odd status"),
         pytest.param(
             lambda s, d: (s, d.replace('"properties": {', '"properties": [], "p": {')),
             "different parameters",
             id="list",
         ),
-        pytest.param(lambda s, d: (s, d[:-20]), "is damaged", id="torn"),
-        pytest.param(lambda s, d: (s, d.replace("verified", "blessed")), "is damaged", id="status"),
+        pytest.param(lambda s, d: (s, d[:-20]), "is invalid", id="torn"),
+        pytest.param(lambda s, d: (s, d.replace("verified", "blessed")), "is invalid", id="status"),
         pytest.param(
-            lambda s, d: (s, d.replace('{"tests"', '{"capabilities": {"root": true}, "tests"')), "damaged", id="cap"
+            lambda s, d: (s, d.replace('{"tests"', '{"capabilities": {"root": true}, "tests"')), "is invalid", id="cap"
         ),
     ],
 )

@@ -78,13 +78,13 @@ def test_a_list_says_how_servers_were_found_when_they_were_last_spoken_to(alita,
         return {row.split()[0]: row.split()[1] for row in alita("mcp", "list").out.splitlines()}
 
     assert states() == dict.fromkeys(servers, "untried")
-    reason = "a tool of the server good is left out: good__bad: inputSchema: it is a text"
+    reason = "the tool good__bad of the server good is ignored: inputSchema: it is text"
     assert reason in alita("mcp", "test", "good").err
     assert alita("mcp", "test", "broken").code == 1
     assert states() == {"good": "ready", "broken": "failed", "new": "untried"}
     listed = alita("mcp", "list")
     assert reason in listed.err
-    assert "broken could not be used: it ended the connection (exit code 1; stderr: no licence found)" in listed.err
+    assert "broken could not be used: it closed the connection (exit code 1; stderr: no licence found)" in listed.err
     found = {server["name"]: server["contact"] for server in alita("mcp", "list", "--json").json["servers"]}
     assert found["good"] == {"ok": True, "notes": [reason]}
     assert (found["broken"]["ok"], found["new"]) == (False, None)
@@ -114,7 +114,7 @@ def test_a_test_says_what_failed_without_the_secret(alita):
     [
         (("add",), "No server name was given"),
         (("add", "x"), "No command or --url is given for 'x'"),
-        (("add", "x", "--url", "ftp://a"), "not an address"),
+        (("add", "x", "--url", "ftp://a"), "not a valid address"),
         (("add", "x", "--env", "KEY", "run"), "--env 'KEY' is not NAME=VALUE"),
         (("add", "x", "--timeout", "0", "run"), "`alita.callSeconds`: Input should be greater than 0"),
         (("test", "x"), "There is no server 'x'"),

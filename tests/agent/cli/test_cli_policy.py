@@ -292,7 +292,7 @@ async def test_over_mcp_the_same_holds_and_a_change_counts_at_once(house: House)
         assert "rule 2 of policy.toml denies it" in await call("call_tool", name="warmth", arguments={"place": "x"})
         house.policy("[[rules]")
         for said in (await call("warmth"), await call("run_code", **program)):
-            assert "the policy file of this server has an error: nothing is permitted" in said
+            assert "the policy file of this server has an error, so nothing is permitted" in said
             assert str(house.terminal.home) not in said
         assert await call("plain") == "{'result': 'plain'}"
     assert len(house.web.requests) == 1

@@ -170,7 +170,7 @@ def test_an_export_takes_the_code_along_and_runs_elsewhere(desk: Desk, tmp_path:
     ("what", "said", "code"),
     [
         ("./nothing", "/here/nothing cannot be wrapped: No such file or directory", 2),
-        ("sympyy", "'sympyy' is not among the packages that are known: did you mean sympy?", 2),
+        ("sympyy", "'sympyy' is not a known package: did you mean sympy?", 2),
         ("git+https://host/a.git", "cannot be wrapped", 2),
         ("a b", "'a b' is not a package", 2),
         ("", "'' is not a package", 2),

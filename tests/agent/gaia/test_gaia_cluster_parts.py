@@ -237,14 +237,14 @@ def test_of_two_better_versions_of_a_tool_the_first_is_kept(home_settings: Setti
         assert set(found.tools) == {"tools/twice.py", "tools/twice.json"}
         keep(home_settings, sent, found, Attempt("t0"), "Which card?", said.append)
     assert "return 3 * n" in library.get("twice").source
-    assert said == ["the tool twice is not kept: twice was changed in the meantime"]
+    assert said == ["the tool twice is not kept: twice changed in the meantime"]
 
 
 def test_a_tool_with_files_that_do_not_fit_is_not_kept(home_settings: Settings) -> None:
     made, said = changes_of("twice", b"def twice(): ...", b"{}"), list[str]()
     keep(home_settings, {}, made, Attempt("t0"), "Which card?", said.append)
     assert said
-    assert said[0].startswith("the tool twice is not kept: twice.json is damaged")
+    assert said[0].startswith("the tool twice is not kept: twice.json is invalid")
     assert open_library(home_settings).list() == []
 
 

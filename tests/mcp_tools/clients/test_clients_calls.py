@@ -73,7 +73,7 @@ async def test_a_server_that_crashes_again_and_again_is_set_aside_until_the_next
     servers = start(calc=plain(), other=plain())
     for _ in range(3):
         assert not (await call(servers, "calc__crash")).ok
-    assert "the server calc is left out: " in "\n".join(servers.notes())
+    assert "the server calc is unavailable: " in "\n".join(servers.notes())
     assert {tool.server for tool in await servers.search("add echo", 9)} == {"other"}
     assert (await call(servers, "calc__crash")).kind == "unknown"
     assert len(starts(log)) == 4
@@ -95,7 +95,7 @@ async def test_what_a_server_of_2025_asks_back_is_declined(start):
     assert asked == {"action": "decline"}
     assert "not supported" in sampled["message"]
     assert "not supported" in roots["message"]
-    assert servers.notes() == ["the server calc asked the user, and was declined: your password?"]
+    assert servers.notes() == ["the server calc asked the user a question, which alita declined: your password?"]
 
 
 async def test_a_secret_never_comes_back(start, monkeypatch):

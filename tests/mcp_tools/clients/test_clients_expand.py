@@ -42,8 +42,8 @@ def test_what_stands_for_what(text: str, value: str) -> None:
     [
         ("${NONE}", "needs the variable NONE, which is not set"),
         ("${input:api-key}", "needs the variable API_KEY, which is not set"),
-        ("${config:python}", "uses ${config:python}, which has no meaning here"),
-        ("${}", "uses ${}, which has no meaning"),
+        ("${config:python}", "uses ${config:python}, which is not supported"),
+        ("${}", "uses ${}, which is not supported"),
     ],
 )
 @pytest.mark.parametrize("field", ["command", "url", "folder", "arguments", "environment", "headers"])
@@ -73,7 +73,7 @@ def test_a_value_is_not_expanded_again() -> None:
 
 @pytest.mark.parametrize("value", ["a\nb", "ключ-к-двери"])
 def test_a_header_that_no_request_can_carry_is_told_without_its_value(value: str) -> None:
-    with pytest.raises(ServersFileError, match="a request cannot carry") as told:
+    with pytest.raises(ServersFileError, match="that requests cannot contain") as told:
         expand(changed(headers={"X": "${V}"}), {"V": value}, HERE)
     assert value not in str(told.value)
 

@@ -75,8 +75,8 @@ def test_a_file_is_changed_without_losing_what_else_is_in_it(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"mcpServers": {}, /* mine */ "x": 1}', "has comments"),
-        ("{", "is damaged"),
+        ('{"mcpServers": {}, /* mine */ "x": 1}', "contains comments"),
+        ("{", "is not a valid list of servers"),
         ("[]", "is not a JSON object"),
         ('{"mcpServers": 3}', "`mcpServers` is not an object"),
     ],
@@ -102,7 +102,7 @@ def test_trust_holds_for_one_project_and_one_entry_as_it_stands(tmp_path: Path) 
     assert state(ServerEntry(name="x", command="sh", arguments=("--more",), scope="project")) == "undecided"
     assert state(entry, tmp_path / "elsewhere") == "undecided"
     missing = status_of(ServerEntry(name="y", command="no-such-command"), decisions, {}, tmp_path)
-    assert (missing.state, missing.reason) == ("unusable", "there is no command no-such-command")
+    assert (missing.state, missing.reason) == ("unusable", "the command no-such-command was not found")
     decisions.switch(entry, tmp_path, off=True)
     assert state(entry) == "off"
     decisions.switch(entry, tmp_path, off=False)
@@ -123,7 +123,7 @@ def test_alita_s_own_server_is_never_started(tmp_path: Path, command: str, argum
     entry = ServerEntry(name="alita", command=command, arguments=arguments)
     for decided in (False, True):
         standing = status_of(entry, Decisions(tmp_path / "d.json"), {}, tmp_path, decided=decided)
-        assert (standing.state, standing.reason) == ("off", "it is alita itself")
+        assert (standing.state, standing.reason) == ("off", "it is alita's own server")
 
 
 @pytest.mark.parametrize(

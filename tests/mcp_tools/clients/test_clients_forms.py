@@ -52,16 +52,19 @@ def test_the_form_of_vs_code_with_comments_and_inputs() -> None:
 
 
 WRONG = {
-    "no object": (["npx"], "not an object"),
+    "no object": (["npx"], "not a JSON object"),
     "neither": ({}, "neither `command` nor `url`"),
     "both": ({"command": "a", "url": "https://b"}, "both"),
-    "old transport": ({"type": "sse", "url": "https://b"}, "SSE transport of 2024"),
-    "no address": ({"url": "file:///etc/passwd"}, "not an address"),
+    "old transport": ({"type": "sse", "url": "https://b"}, "SSE transport from 2024"),
+    "no address": ({"url": "file:///etc/passwd"}, "not a valid address"),
     "null in command": ({"command": "a\0b"}, "`command`: "),
     "args": ({"command": "a", "args": "-y"}, "`args`: "),
     "env value": ({"command": "a", "env": {"A": ["x"]}}, "`env.A`: Input should be a valid string"),
-    "env name": ({"command": "a", "env": {"A=B": "x"}}, "cannot contain ="),
-    "header with a line": ({"url": "https://a", "headers": {"A": "x\r\nB: y"}}, "`headers`: A is not printable text"),
+    "env name": ({"command": "a", "env": {"A=B": "x"}}, "'A=B' contains ="),
+    "header with a line": (
+        {"url": "https://a", "headers": {"A": "x\r\nB: y"}},
+        "`headers`: the entry 'A' is empty or contains unprintable characters",
+    ),
     "limit": ({"command": "a", "alita": {"callSeconds": 0}}, "`alita.callSeconds`: Input should be greater than 0"),
     "unknown limit": ({"command": "a", "alita": {"cals": 1}}, "`alita.cals`: Extra inputs are not permitted"),
 }
@@ -76,8 +79,8 @@ def test_what_an_entry_cannot_say_is_a_problem_of_that_entry(form: Any, message:
     ("text", "message"),
     [
         ("{", "not JSON"),
-        ("[]", "no object `mcpServers` or `servers`"),
-        ('{"mcpServers": []}', "no object `mcpServers` or `servers`"),
+        ("[]", "neither an object `mcpServers` nor an object `servers`"),
+        ('{"mcpServers": []}', "neither an object `mcpServers` nor an object `servers`"),
         ("[" * 100_000, "nested too deeply"),
     ],
 )

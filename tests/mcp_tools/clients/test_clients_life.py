@@ -30,10 +30,19 @@ async def names(servers, query="add", limit=50):
 
 FAILING = {
     "dies": (plain("die"), "exit code 1; stderr: no licence found"),
-    "says nothing": (plain("mute", alita={"connectSeconds": 0.3}), "it did not speak MCP within 0.3 seconds"),
-    "no command": ({"command": "no-such-command-at-all"}, "there is no command 'no-such-command-at-all' (Install it"),
-    "no MCP": ({"command": "yes"}, "more than 1,000 lines that are no messages; it printed 'y\\n' to stdout"),
-    "not there": ({"url": "http://127.0.0.1:9/mcp"}, "it cannot be reached: no connection to its address"),
+    "says nothing": (
+        plain("mute", alita={"connectSeconds": 0.3}),
+        "it did not complete the MCP handshake within 0.3 seconds",
+    ),
+    "no command": (
+        {"command": "no-such-command-at-all"},
+        "the command 'no-such-command-at-all' was not found (Install it",
+    ),
+    "no MCP": (
+        {"command": "yes"},
+        "more than 1,000 lines to stdout that are not MCP messages; it printed 'y\\n' to stdout",
+    ),
+    "not there": ({"url": "http://127.0.0.1:9/mcp"}, "it cannot be reached: connecting to its address failed"),
 }
 
 
@@ -42,7 +51,7 @@ async def test_a_server_that_cannot_be_used_is_left_out_with_the_reason(start, f
     servers = start(bad=dict(form))
     assert await names(servers) == []
     (note,) = servers.notes()
-    assert note.startswith("the server bad is left out: ")
+    assert note.startswith("the server bad is unavailable: ")
     assert said in note.replace("y')", "y\\n')").replace("'y'", "'y\\n'")
 
 
@@ -50,7 +59,7 @@ async def test_a_server_that_cannot_be_used_is_left_out_with_the_reason(start, f
 async def test_servers_that_print_or_die_of_new_questions_are_used_all_the_same(start, flag):
     servers = start(odd=plain(flag))
     assert "odd__add" in await names(servers)
-    told = "the server odd prints lines to stdout that are not messages; they are ignored: 'Welcome to the server!'"
+    told = "the server odd prints lines to stdout that are not MCP messages; they are ignored: 'Welcome to the server!'"
     assert servers.notes() == [told] * (flag == "banner")
 
 
@@ -59,7 +68,7 @@ async def test_a_late_server_is_told_and_its_tools_count_once_it_is_there(start)
     await servers.has("quick__add")
     first = await names(servers)
     assert "late__add" not in first
-    assert "the server late is still starting; its tools are added when it is ready" in servers.notes()
+    assert "the server late is still starting; its tools will be added when it is ready" in servers.notes()
     for _ in range(60):
         if "late__add" in await names(servers):
             break
@@ -92,8 +101,7 @@ async def test_a_tool_that_turns_into_another_is_told_once_until_it_is_trusted(s
             break
         await asyncio.sleep(0.02)
     assert told == [
-        "the server calc changed the definitions of its tools echo; they can be used after you allow it: "
-        "alita mcp enable calc"
+        "the server calc changed the definitions of its tools echo; to allow the new definitions: alita mcp enable calc"
     ]
     changed = await servers.changed("calc__echo")
     assert changed is not None

@@ -29,7 +29,7 @@ USED: dict[str, tuple[Any, str]] = {
     "no type": (bad(inputSchema={"anyOf": [{"type": "object", "properties": {"a": TEXT}}]}), ""),
     "output is a list": (
         bad(outputSchema={"type": "array"}),
-        "parts__bad: its outputSchema is ignored: its type is 'array', where MCP wants 'object'",
+        "parts__bad: its outputSchema is ignored: its type is 'array', but MCP requires 'object'",
     ),
     "icons as text": (bad(icons=["http://x/y.png"]), ""),
     "title is a number": (bad(title=5), "parts__bad: its title is ignored: it is a number"),
@@ -63,16 +63,16 @@ async def test_what_is_odd_in_a_tool_but_harmless_is_mended(start):
 
 
 LEFT_OUT: dict[str, tuple[Any, str]] = {
-    "a text": ("bad", "number 2: it is no object"),
-    "no name": ({"inputSchema": EMPTY}, "number 3: it has no name"),
-    "name is a number": (bad(name=5), "parts__5: name: it is no text"),
-    "hidden characters": (bad(description="a\u200bb"), "parts__bad: description: it holds U+200B"),
-    "schema is a text": (bad(inputSchema="x"), "parts__bad: inputSchema: it is a text"),
-    "schema of a text": (bad(inputSchema=TEXT), "inputSchema: its type is 'string', where MCP wants 'object'"),
+    "a text": ("bad", "number 2 of the server parts is ignored: it is not an object"),
+    "no name": ({"inputSchema": EMPTY}, "number 3 of the server parts is ignored: it has no name"),
+    "name is a number": (bad(name=5), "parts__5 of the server parts is ignored: name: it must be text"),
+    "hidden characters": (bad(description="a\u200bb"), "description: it contains U+200B"),
+    "schema is a text": (bad(inputSchema="x"), "inputSchema: it is text"),
+    "schema of a text": (bad(inputSchema=TEXT), "inputSchema: its type is 'string', but MCP requires 'object'"),
     "properties are a list": (bad(inputSchema={"properties": ["a"]}), "inputSchema: properties: it is a list"),
     "required among the properties": (
         bad(inputSchema={"type": "object", "properties": {"coin": TEXT, "required": ["coin"]}}),
-        "parts__bad: inputSchema: properties.required: it is a list, no schema",
+        "parts__bad of the server parts is ignored: inputSchema: properties.required: it is a list, not a schema",
     ),
     "too deep": (
         bad(inputSchema={"type": "object", "properties": {"a": json.loads('{"items":' * 300 + "{}" + "}" * 300)}}),
@@ -87,7 +87,7 @@ async def test_a_bad_tool_is_left_out_with_the_reason_and_the_good_one_is_used(s
     notes = servers.notes()
     assert len(notes) == len(LEFT_OUT)
     for (name, (_, reason)), note in zip(LEFT_OUT.items(), notes, strict=True):
-        assert note.startswith("a tool of the server parts is left out: "), name
+        assert " of the server parts is ignored: " in note, name
         assert reason in note, name
     assert (await call(servers)).text == "12.50 EUR"
 
@@ -97,10 +97,22 @@ def page(*tools: Any, cursor: Any = None) -> dict[str, Any]:
 
 
 PAGES: dict[str, tuple[Any, str]] = {
-    "an error": ({"error": {"code": -32603, "message": "disk"}}, "page 2 of its list is left out: it answered with"),
-    "no list": ({"result": {"tools": {"a": 1}}}, "page 2 of its list is left out: its answer does not follow MCP"),
-    "a loop": (page(bad(), cursor="2"), "its list ends after page 2: the next cursor comes a second time"),
-    "a cursor that is a number": (page(bad(), cursor=3), "its list ends after page 2: the next cursor is no text"),
+    "an error": (
+        {"error": {"code": -32603, "message": "disk"}},
+        "page 2 of its tool list could not be read: it answered with",
+    ),
+    "no list": (
+        {"result": {"tools": {"a": 1}}},
+        "page 2 of its tool list could not be read: its answer does not follow MCP",
+    ),
+    "a loop": (
+        page(bad(), cursor="2"),
+        "its tool list was read only up to page 2: the next cursor repeats an earlier one",
+    ),
+    "a cursor that is a number": (
+        page(bad(), cursor=3),
+        "its tool list was read only up to page 2: the next cursor is not text",
+    ),
     "a broken page": ({"raw": '{"jsonrpc": "2.0", "id": ID, "result": {"tools": [}}'}, "its reply cannot be read"),
 }
 
@@ -189,7 +201,7 @@ ACCEPTED: dict[str, tuple[list[dict[str, Any]], str]] = {
     ),
     "unknown content": (
         [{"result": {"content": [{"type": "map", "x": 1}, {"type": "text", "text": "after"}, 5, None]}}],
-        '[content of the kind \'map\', which is not known here: {"type": "map", "x": 1}]\nafter\n5\nnull',
+        '[content of the unknown type \'map\': {"type": "map", "x": 1}]\nafter\n5\nnull',
     ),
     "an error result": ([{"result": {"isError": True, "content": [{"type": "text", "text": "no"}]}}], "no"),
 }
@@ -209,7 +221,9 @@ async def test_log_lines_on_stdout_are_noted_once_and_ignored(start):
     for _ in range(3):
         assert (await call(servers)).text == "12.50 EUR"
     (note,) = servers.notes()
-    assert note == "the server parts prints lines to stdout that are not messages; they are ignored: 'INFO looking up'"
+    assert (
+        note == "the server parts prints lines to stdout that are not MCP messages; they are ignored: 'INFO looking up'"
+    )
 
 
 @pytest.mark.parametrize(("calls", "ok"), [(6, True), (16, False)], ids=["in time", "past the cap"])
@@ -263,7 +277,7 @@ async def test_a_stream_cut_in_mid_answer_is_repeated_only_if_that_does_no_harm(
         assert server.plan.calls == {"lookup": calls}
         assert reply.ok is (calls == 2)
         if calls == 1:
-            said = "its answer broke off; it is not known whether the call took effect, so it is not repeated"
+            said = "its answer was cut off; the call may have taken effect, so it is not repeated"
             assert reply.text == said
         assert (await call(servers)).text == "12.50 EUR"
         await servers.aclose()
@@ -276,18 +290,18 @@ async def test_a_server_that_dies_in_a_call_is_started_again_and_says_so(start, 
     assert (reply.ok, reply.kind) == (False, "gone")
     assert "exit code 3" in reply.text
     assert len(starts(log)) == calls
-    assert ("it is not known whether the call took effect" in reply.text) is (calls == 1)
-    assert "the server parts failed and is started again when needed" in servers.notes()[0]
+    assert ("the call may have taken effect" in reply.text) is (calls == 1)
+    assert "the server parts failed and will be restarted when needed" in servers.notes()[0]
     assert (await call(servers, "parts__fine")).text == "12.50 EUR"
 
 
 HTTP: dict[str, tuple[dict[str, Any], str]] = {
-    "401": ({"status": 401, "body": ""}, "it answers 401: it wants a key"),
+    "401": ({"status": 401, "body": ""}, "it answered with status 401: the key is missing or wrong"),
     "a redirect": (
         {"status": 307, "body": "", "headers": {"location": "https://elsewhere.example"}},
-        "it redirects to https://elsewhere.example: name that address if you trust it",
+        "it redirects to https://elsewhere.example: use that address if you trust it",
     ),
-    "a page": ({"status": 200, "body": "<html>", "kind": "text/html"}, "it answers with text/html, where JSON or"),
+    "a page": ({"status": 200, "body": "<html>", "kind": "text/html"}, "it answered with text/html instead of JSON or"),
     "an error in JSON": (
         {
             "status": 400,
@@ -319,4 +333,4 @@ async def test_half_a_character_is_not_sent(start):
 async def test_a_picture_that_is_no_base64_is_said_to_be_none(start):
     content = [{"type": "image", "data": "%%%", "mimeType": "image/png"}]
     servers = start(parts=odd(calls={"lookup": [{"result": {"content": content}}]}))
-    assert (await call(servers)).text == "[image image/png: its data is no base64]"
+    assert (await call(servers)).text == "[image image/png: its data is not valid base64]"

@@ -160,7 +160,7 @@ async def test_a_wrong_slow_version_sinks_no_right_tool_and_is_told(sandbox: San
     creation, notes = await proved(PERCENTILE, answers, sandbox, store)
     assert creation.choice == "create", creation.reason
     assert len(answers.asked) == 2
-    assert any("is dropped because the examiner does not confirm" in note for note in notes)
+    assert any("was dropped because the examiner did not confirm" in note for note in notes)
 
 
 async def test_who_objects_is_believed_unless_the_examiner_finds_the_same_again(
@@ -324,7 +324,7 @@ async def test_a_parameter_that_an_example_names_is_not_taken_out(sandbox: Sandb
     code = code.replace("50.0], 40), 1)", "50.0], 40, 3), 1)")
     creation, _ = await proved(code, Answers(SLOW + DRAW), sandbox, store)
     assert creation.tool is None
-    assert "'digits' changes no result, but an example names it" in creation.reason
+    assert "'digits' has no effect, but an example uses it" in creation.reason
 
 
 async def test_without_an_examiner_a_tool_with_examples_of_its_own_is_a_draft(
@@ -344,7 +344,7 @@ async def test_without_an_examiner_a_tool_with_examples_of_its_own_is_a_draft(
     code = PERCENTILE.replace("    Example:\n", f"    Example:\n{examples}")
     creation, notes = await proved(code, Silent(""), sandbox, store)
     assert creation.choice == "draft", creation.reason
-    assert "nobody but its author tested it" in creation.headline
+    assert "only its author tested it" in creation.headline
     assert notes == ["it could not be examined: it said nothing"]
 
 

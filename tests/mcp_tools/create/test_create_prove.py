@@ -143,7 +143,7 @@ async def test_a_tool_that_does_the_same_is_reused_without_an_examiner_and_anoth
     assert (again.choice, again.tool and again.tool.name) == ("create", "loan_payment_2"), again.reason
     assert again.tool is not None
     assert again.tool.source == wider.replace("loan_payment(", "loan_payment_2("), "also in the docstring's example"
-    assert again.tool.provenance["rejected"] == ["loan_payment: gives other results"]
+    assert again.tool.provenance["rejected"] == ["loan_payment: gives different results"]
 
 
 COUNT = '''def count_words(text: str, minimum_length: int) -> int:
@@ -198,7 +198,7 @@ async def test_what_the_definition_leaves_open_is_no_test(case: Case) -> None:
     ruling = {"because": "nothing is said of negative lengths", "result": "open"}
     creation = await case.prove(COUNT, WORDS, exam(*COUNT_TESTS, open_), {"results": [ruling]})
     assert creation.choice == "create", creation.reason
-    assert any("a test is dropped" in note for note in case.memory.notes)
+    assert any("a test was dropped" in note for note in case.memory.notes)
 
 
 async def test_an_objection_is_decided_by_the_examiner_alone(case: Case) -> None:
@@ -289,12 +289,12 @@ NEVER = {
         COUNT.replace("Characters that a word must have to count.", ""),
         "do not describe 'minimum_length'",
     ),
-    "repeated function": (COUNT.replace(" of a text that have a least length", ""), "says no more than its name"),
+    "repeated function": (COUNT.replace(" of a text that have a least length", ""), "only repeats its name"),
     "no docstring": (
         "def count_words(text: str, least: int) -> int:\n    return len(text) + least\n",
         "has no docstring",
     ),
-    "subprocess": ("import subprocess\n" + COUNT, "a tool starts no process"),
+    "subprocess": ("import subprocess\n" + COUNT, "tools cannot start processes"),
 }
 
 
@@ -327,7 +327,7 @@ async def test_code_that_gives_nothing_says_why(case: Case, code: str, reason: s
 
 
 HOSTILE = {
-    "never ends": ("    while True:\n        minimum_length += 1\n", "limit of this call"),
+    "never ends": ("    while True:\n        minimum_length += 1\n", "its time limit of"),
     "too much memory": ("    text = text + ' ' * 10**10\n", "memory"),
     "reads the machine": ("    text = open('/etc/passwd').read()\n", "fails with the question's own arguments"),
 }
@@ -348,7 +348,7 @@ async def test_tests_that_do_not_fit_the_schema_are_no_tests(case: Case) -> None
     wrong_result = {"arguments": {"text": "a", "minimum_length": 1}, "expected": "one"}
     creation = await case.prove(COUNT, WORDS, exam(unfit, wrong_result))
     assert (creation.choice, creation.value) == ("not_kept", 2)
-    assert "no test with other arguments" in creation.reason
+    assert "no usable test with arguments other than" in creation.reason
 
 
 UNREADABLE = {
@@ -363,7 +363,7 @@ UNREADABLE = {
 async def test_what_cannot_be_read_is_no_test(case: Case) -> None:
     unreadable = [{"call": call, "because": "?", "result": result} for call, result in UNREADABLE.values()]
     creation = await case.prove(COUNT, WORDS, {"tests": unreadable})
-    assert "no test with other arguments" in creation.reason
+    assert "no usable test with arguments other than" in creation.reason
     good = {"tests": [*exam(*COUNT_TESTS)["tests"], *unreadable]}
     assert (await case.prove(COUNT, WORDS, good)).choice == "create"
 
@@ -547,7 +547,7 @@ async def test_files_of_tests_that_cannot_be_written_are_left_out(case: Case, tm
     forms = [form for name in names for form in sales_tests(name, "[]")] + sales_tests("c.xlsx", "[" * 100_000)
     creation = await case.prove(SALES, {"path": str(table), "column": "amount"}, exam(*forms), **more)
     assert (creation.choice, creation.value) == ("not_kept", 15.0)
-    assert "the examiner found no test with other arguments" in creation.reason
+    assert "the examiner wrote no usable test with arguments other than" in creation.reason
 
 
 async def test_a_tool_over_a_kind_of_file_that_no_test_can_bring_is_not_kept(case: Case, tmp_path: Path) -> None:
@@ -556,7 +556,7 @@ async def test_a_tool_over_a_kind_of_file_that_no_test_can_bring_is_not_kept(cas
     more: dict[str, Any] = {"files": (page,), "capabilities": Capabilities(read=True)}
     creation = await case.prove(SALES, {"path": str(page), "column": "amount"}, **more)
     assert (creation.choice, creation.value) == ("not_kept", 10.0)
-    assert "no test can bring a file such as page.pdf" in creation.reason
+    assert "tests cannot contain a file such as page.pdf" in creation.reason
 
 
 FEE = '''def parking_fee(minutes: int) -> int:

@@ -156,7 +156,7 @@ async def test_a_tool_is_proved_by_parts_of_its_result(sandbox: Sandbox, store: 
     kept = {(test.get("part"), test["expected"]) for test in creation.tool.provenance["tests"]}
     assert {("result['monthly']", 25.0), ("result['yearly']", 300.0), ("result['yearly']", 120.0)} <= kept
     assert len((await run_tests(creation.tool, sandbox)).passed) == len(creation.tool.provenance["tests"])
-    [examples] = [note for note in case.memory.notes if "examples that cannot be tests" in note]
+    [examples] = [note for note in case.memory.notes if "these examples cannot be used as tests" in note]
     assert "rates(1.0, 1) == rates(2.0, 2)" in examples
     [unread] = [note for note in case.memory.notes if "of its tests cannot be used" in note]
     assert "rates(2.0, 2)['yearly'] -> True" in unread

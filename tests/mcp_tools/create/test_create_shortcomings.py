@@ -55,12 +55,12 @@ def test_descriptions_that_say_nothing_are_reported(description: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("\n    Returns:\n        The length in metres.\n", "", "no Returns"),
-        ("The length in metres.", "float: The returned value.", "no Returns"),
-        ("digits: Dec", "precision: Dec", "'precision', which is no parameter"),
+        ("\n    Returns:\n        The length in metres.\n", "", "no informative Returns"),
+        ("The length in metres.", "float: The returned value.", "no informative Returns"),
+        ("digits: Dec", "precision: Dec", "'precision', which is not a parameter"),
         ("    return", "    if digits < 0:\n        raise ValueError('negative')\n    return", "no Raises"),
-        ("    return", "    if digits < 0:\n        return f'Error: {digits}'\n    return", "the text of an error"),
-        ("    return", "    if digits < 0:\n        return 'error - negative'\n    return", "the text of an error"),
+        ("    return", "    if digits < 0:\n        return f'Error: {digits}'\n    return", "returns an error message"),
+        ("    return", "    if digits < 0:\n        return 'error - negative'\n    return", "returns an error message"),
     ],
 )
 def test_what_a_caller_would_miss_is_told(old: str, new: str, reason: str) -> None:

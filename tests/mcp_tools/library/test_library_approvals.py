@@ -153,8 +153,8 @@ def test_what_is_served_is_the_text_that_was_hashed(library: Library) -> None:
 def test_a_definition_with_unseen_characters_is_never_served(library: Library) -> None:
     library.register(make_tool(description="Adds\u200b two."))
     assert names(library) == []
-    assert "the rule hidden: description: it holds U+200B" in reasons(library)["nth_fibonacci"]
-    with pytest.raises(LibraryError, match="must not be served"):
+    assert "the rule hidden: description: it contains U+200B" in reasons(library)["nth_fibonacci"]
+    with pytest.raises(LibraryError, match="cannot be served"):
         library.approve("nth_fibonacci")
     assert names(library) == []
 
@@ -174,7 +174,7 @@ def test_only_the_tool_that_was_looked_at_is_approved(library: Library) -> None:
     place(library, make_tool())
     seen = library.get("nth_fibonacci")
     place(library, make_tool(body="return n + 1"))
-    with pytest.raises(LibraryError, match="changed in the meantime"):
+    with pytest.raises(LibraryError, match="changed during your review"):
         library.approve("nth_fibonacci", seen=seen)
     assert names(library) == []
 
@@ -196,7 +196,7 @@ def test_a_damaged_file_approves_nothing_and_is_put_aside(library: Library, appr
     library.register(make_tool("two"))
     approvals.write_text(damage)
     assert names(library) == []
-    assert all(reason.startswith("nothing counts as approved: ") for reason in reasons(library).values())
+    assert all(reason.startswith("no tool counts as approved, because ") for reason in reasons(library).values())
     library.approve("one")
     assert names(library) == ["one"]
     [aside] = approvals.parent.glob("approvals.damaged-*.json")

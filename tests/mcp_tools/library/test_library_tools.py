@@ -81,7 +81,7 @@ def test_a_renamed_function_still_does_what_it_did(library: Library, body: str) 
     ],
 )
 def test_a_name_that_cannot_name_a_tool_is_refused(library: Library, name: str) -> None:
-    with pytest.raises(LibraryError, match="cannot name a tool"):
+    with pytest.raises(LibraryError, match="is not a valid tool name"):
         library.register(make_tool(name))
     assert not library.folder.exists()
     with pytest.raises(UnknownToolError):
@@ -167,12 +167,16 @@ def test_the_index_may_be_lost_at_any_time(library: Library, damage: str) -> Non
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], object], str, str]] = {
-    "no JSON": (lambda folder: (folder / "broken.json").write_text("{"), "corrupt", "broken.json is damaged"),
-    "deep": (lambda folder: (folder / "broken.json").write_text("[" * 100_000), "corrupt", "damaged"),
-    "other name": (lambda folder: _edit(folder, name="x"), "corrupt", "describes 'x'"),
+    "no JSON": (lambda folder: (folder / "broken.json").write_text("{"), "corrupt", "broken.json is invalid"),
+    "deep": (lambda folder: (folder / "broken.json").write_text("[" * 100_000), "corrupt", "is invalid"),
+    "other name": (lambda folder: _edit(folder, name="x"), "corrupt", "describes the tool 'x'"),
     "no schema": (lambda folder: _edit(folder, inputSchema=None), "corrupt", "inputSchema"),
-    "not UTF-8": (lambda folder: (folder / "broken.json").write_bytes(b"\xff\xfe"), "corrupt", "damaged"),
-    "edited": (lambda folder: (folder / "broken.py").write_text("x = 1"), "changed", "was changed"),
+    "not UTF-8": (lambda folder: (folder / "broken.json").write_bytes(b"\xff\xfe"), "corrupt", "is invalid"),
+    "edited": (
+        lambda folder: (folder / "broken.py").write_text("x = 1"),
+        "changed",
+        "has changed since it was checked",
+    ),
     "no source": (lambda folder: (folder / "broken.py").unlink(), "incomplete", "no broken.py"),
     "no object": (lambda folder: (folder / "broken.json").unlink(), "incomplete", "no broken.json"),
 }
@@ -361,7 +365,7 @@ def test_every_verb_refuses_a_name_that_is_a_path(tmp_path: Path, name: str) -> 
     for verb in verbs:
         with pytest.raises(UnknownToolError):
             verb(name)
-    with pytest.raises(LibraryError, match="cannot name a tool"):
+    with pytest.raises(LibraryError, match="is not a valid tool name"):
         library.register(make_tool(name))
     assert sorted((tmp_path / "outside").rglob("*")) == before
 
@@ -371,7 +375,7 @@ def test_a_library_that_is_a_link_out_of_its_folder_is_refused(tmp_path: Path) -
     project = tmp_path / "project"
     (project / "tools").mkdir(parents=True)
     (project / "generated_tools").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(LibraryError, match=r"is a link to .*elsewhere, outside its parent folder"):
+    with pytest.raises(LibraryError, match=r"is a link to .*elsewhere, which is outside its parent folder"):
         Library(project / "generated_tools", project / "data")
     (project / "beside").symlink_to("tools")
     Library(project / "beside", project / "data").register(make_tool())

@@ -145,7 +145,7 @@ def test_of_two_new_versions_at_once_one_takes_the_place_and_the_other_is_refuse
 
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(put, range(5, 9)))
-    assert results.count("nth_fibonacci was changed in the meantime") == 3
+    assert results.count("nth_fibonacci changed in the meantime") == 3
     assert filled.get("nth_fibonacci").source in results
     assert len(filled.versions("nth_fibonacci")) == 4
     for library in libraries:

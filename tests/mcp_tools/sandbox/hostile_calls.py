@@ -273,7 +273,7 @@ async def links_made_after_consent(sandbox: WarmSandbox, folder: Path) -> None:
     for path in (granted, inner / "b.txt"):
         outcome = await read(sandbox, path)
         needs(outcome.problem is not None and outcome.problem.kind == "denied", outcome)
-        needs("is now a link to" in str(outcome.problem), outcome)
+        needs("and now points to" in str(outcome.problem), outcome)
 
 
 async def swapped_grants(sandbox: WarmSandbox, folder: Path) -> None:

@@ -149,7 +149,7 @@ async def ended_sessions(sandbox: WarmSandbox, folder: Path) -> None:
             await run(session, "n = 5")
             outcome = await run(session, code, wall_seconds=0.5)
             needs(outcome.problem is not None, (name, outcome))
-            needs("its variables are gone" in str(outcome.problem), (name, outcome))
+            needs("its variables are lost" in str(outcome.problem), (name, outcome))
             await goes_on(session, fresh=True)
 
     await at_once([partial(ended, *one) for one in ENDS.items()])

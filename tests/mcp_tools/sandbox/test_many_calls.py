@@ -43,7 +43,7 @@ async def test_each_call_begins_afresh_and_has_its_own_outcome(sandbox: WarmSand
     said = [(one.value, one.problem.message if one.problem else "") for one in found if one is not None]
     assert said[0] == said[3] == (1.0, "")
     assert said[1] == (None, "ValueError: not one")
-    assert "JSON cannot carry" in said[2][1]
+    assert "is not valid JSON" in said[2][1]
 
 
 async def test_arguments_are_bound_like_those_of_one_call(sandbox: WarmSandbox) -> None:

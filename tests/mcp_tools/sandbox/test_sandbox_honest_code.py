@@ -154,7 +154,7 @@ async def test_modules_of_the_library_can_be_imported(sandbox: WarmSandbox) -> N
         ("def f():\n    raise ValueError('\\ud800')", "exception", "ValueError: \\ud800", 2),
         ("def f():\n    return open('missing.txt')", "exception", "FileNotFoundError: [Errno 2] No such file", 2),
         ("import nothing_here", "exception", "ModuleNotFoundError: No module named 'nothing_here'", 1),
-        ("def f():\n    return {'a': float('nan')}", "result", "result['a'] is nan, which JSON cannot carry", None),
+        ("def f():\n    return {'a': float('nan')}", "result", "result['a'] is nan, which is not valid JSON", None),
     ],
 )  # fmt: skip
 async def test_failures_speak_of_the_tool(

@@ -119,7 +119,7 @@ async def test_an_interpreter_that_is_killed_takes_only_its_calls(isolated: Warm
     assert outcome.problem is not None
     assert (outcome.problem.kind, outcome.problem.message) == (
         "sandbox",
-        "the sandbox's interpreter ended during the call: try again",
+        "the sandbox's interpreter exited during the call: try again",
     )
     assert (await isolated.run(double(4))).value == 8
 

@@ -40,7 +40,7 @@ ENDLESS = (
 async def test_wall_time(sandbox: WarmSandbox) -> None:
     started = time.monotonic()
     outcomes = await asyncio.gather(*(run(sandbox, body, wall_seconds=0.2) for body in ENDLESS))
-    said = ("wall_time", "stopped after 0.2 s: the time limit of this call")
+    said = ("wall_time", "the call was stopped at its time limit of 0.2 s")
     assert [problem(outcome) for outcome in outcomes] == [said] * len(ENDLESS)
     assert time.monotonic() - started < 30
 
@@ -48,7 +48,7 @@ async def test_wall_time(sandbox: WarmSandbox) -> None:
 async def test_processor_time(sandbox: WarmSandbox) -> None:
     body = "signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
     outcome = await run(sandbox, body, cpu_seconds=1, wall_seconds=40)
-    assert problem(outcome) == ("cpu_time", "stopped after 1.0 s of processor time: the limit of this call")
+    assert problem(outcome) == ("cpu_time", "the call was stopped at its limit of 1.0 s of processor time")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ async def test_processor_time(sandbox: WarmSandbox) -> None:
 )
 async def test_memory(isolated: WarmSandbox, body: str) -> None:
     outcome = await run(isolated, body, memory_mb=128)
-    assert problem(outcome) == ("memory", "memory limit 128 MiB reached")
+    assert problem(outcome) == ("memory", "the memory limit of 128 MiB was reached")
 
 
 async def test_a_file_bomb(isolated: WarmSandbox) -> None:

@@ -68,9 +68,9 @@ def deep(levels: int) -> list[Any]:
 BROKEN: list[tuple[Any, str]] = [
     (float("nan"), "result is nan"), ({"a": [1.0, float("inf")]}, "result['a'][1] is inf"), (D("NaN"), "result is nan"),
     (cyclic(), "result[1]['a'] contains itself"), (deep(100_000), "nested more than"), (["ok", "\ud800"], "result[1] contains the lone surrogate"),
-    ({"\ud800": 1}, "a key of result contains the lone surrogate"), (b"x", "type bytes, which JSON cannot carry: decode it"),
-    (1j, "type complex"), ({1: "a", "1": "b", (): 0}, "two keys that are both '1'"), (print, "call it and return what it gives"),
-    (object(), "type object"), ([10**5000], "result[0] is an integer of more than 4,300 digits"), (iter(int, 1), "yields more than"),
+    ({"\ud800": 1}, "a key of result contains the lone surrogate"), (b"x", "type bytes, which does not convert to JSON: decode it"),
+    (1j, "type complex"), ({1: "a", "1": "b", (): 0}, "two keys that both become '1'"), (print, "call it and return its result"),
+    (object(), "type object"), ([10**5000], "result[0] is an integer with more than 4,300 digits"), (iter(int, 1), "yields more than"),
 ]  # fmt: skip
 
 

@@ -143,8 +143,8 @@ async def test_run_code_gives_what_is_printed_and_returned(desk: Desk, mode: str
     ("source", "said"),
     [
         ('# /// script\n# [tool.alita]\n# hosts = ["a.example"]\n# ///\nprint("ran")', "declares a.example (denied)"),
-        ("import urllib.request\nurllib.request.urlopen('http://127.0.0.1:1')", "network is not granted"),
-        ("# /// script\n# [tool.alita]\n# hosts = 1\n# ///\n", "the block # /// script is wrong"),
+        ("import urllib.request\nurllib.request.urlopen('http://127.0.0.1:1')", "network access is not granted"),
+        ("# /// script\n# [tool.alita]\n# hosts = 1\n# ///\n", "the `# /// script` block is invalid"),
     ],
     ids=["declared", "undeclared", "no list"],
 )
@@ -153,7 +153,7 @@ async def test_a_program_reaches_no_host_and_is_told_what_does(desk: Desk, sourc
         result = await client.call_tool("run_code", {"source": source})
     shown = text_of(result)
     assert said in shown
-    assert ("Call a tool of the library that reaches the host" in shown) == ("wrong" not in said)
+    assert ("Call a library tool that reaches the host" in shown) == ("invalid" not in said)
 
 
 @pytest.mark.parametrize(
@@ -415,5 +415,8 @@ async def test_what_cannot_be_imported_is_an_error_that_names_the_way(desk: Desk
         direct = await client.call_tool("four", {"n": 3})
         program = await client.call_tool("run_code", {"source": "print('ran')\nimport four"})
     for result in (direct, program):
-        assert (error_of(result)["kind"], error_of(result)["remedy"]) == ("dependency", "alita tools approve double")
+        assert (error_of(result)["kind"], error_of(result)["remedy"]) == (
+            "dependency",
+            "approve it first: alita tools approve double",
+        )
         assert "four → double: double is a draft" in text_of(result)

@@ -146,12 +146,12 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("no docstring", {"code": "def overtime(worked: int, contract: int) -> int:\n    return 1\n"}, "docstring"),
     ("no such function", {"name": "overtimes"}, "overtimes"),
     ("name of the server", {"code": DRAFTED}, "search_tools is the name of a built-in tool"),
-    ("orders to models", {"code": ORDERS}, "its texts must only say what the tool does"),
-    ("orders in its name", {"code": NAMED}, "its texts must only say what the tool does"),
-    ("hosts", {"code": HOSTS}, "declares evil.example, but proposed tools reach no hosts"),
+    ("orders to models", {"code": ORDERS}, "its texts must only describe what the tool does"),
+    ("orders in its name", {"code": NAMED}, "its texts must only describe what the tool does"),
+    ("hosts", {"code": HOSTS}, "declares evil.example, but proposed tools cannot reach hosts"),
     ("files", {"code": READS}, "declares `read`"),
     ("unknown tool", {"code": LONG}, "no_such_tool"),
-    ("wrong header", {"code": f"# /// script\n# x = [\n# ///\n{CODE}"}, "the block # /// script is not TOML"),
+    ("wrong header", {"code": f"# /// script\n# x = [\n# ///\n{CODE}"}, "the `# /// script` block is not valid TOML"),
     ("wrong result", {"examples": [*EXAMPLES, example(10, 4, 7)]}, "overtime(worked=10, contract=4) must"),
     ("wrong first result", {"examples": [example(10, 4, 7), *EXAMPLES]}, "overtime(worked=10, contract=4) must"),
     ("misfit", {"examples": [*EXAMPLES, example("ten", 4, 6)]}, "examples[4]: the arguments do not fit"),
@@ -159,7 +159,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("one example", {"examples": [EXAMPLES[0], EXAMPLES[0]]}, "at least 2 examples"),
     ("contradiction", {"examples": [*EXAMPLES, example(45, 40, 6)]}, "the same arguments but a different result"),
     ("no result", {"examples": [*EXAMPLES, {"arguments": {"worked": 1, "contract": 2}}]}, "give either `result`"),
-    ("too long", {"examples": [*EXAMPLES, example(1, 2, "x" * 200_000)]}, "at most 100,000 are allowed"),
+    ("too long", {"examples": [*EXAMPLES, example(1, 2, "x" * 200_000)]}, "the limit is 100,000"),
     ("raises not", {"examples": [*EXAMPLES, {"arguments": {"worked": 1, "contract": 2}, "raises": True}]}, "error"),
 ]  # fmt: skip
 
@@ -350,7 +350,7 @@ async def test_no_text_of_another_client_comes_as_a_word_of_the_server(desk: Des
 async def test_never_keeps_nothing(desk: Desk, mode: str) -> None:
     async with desk.client(mode, proposals=ProposalRules("never")) as client:
         said = await propose(client)
-    assert said["problems"] == ["no tool can be added: the user of this server set `approval` to never"]
+    assert said["problems"] == ["no tools can be added, because the user of this server set `approval` to never"]
     assert names(desk) == []
 
 

@@ -259,7 +259,10 @@ async def test_while_the_approvals_are_out_of_reach_tools_stay_listed_and_calls_
                 assert error_of(called)["kind"] == "library"
                 assert "postgresql" not in text_of(called)
         assert (await client.call_tool("double", {"n": 1})).structured_content == {"result": 2}
-    assert "no tool can be called: the store postgresql://me:***@host/db cannot be used" in capfd.readouterr().err
+    assert (
+        "the tool library cannot be read: the store postgresql://me:***@host/db cannot be used"
+        in capfd.readouterr().err
+    )
     assert [line["outcome"] for line in desk.written()] == ["library", "library", "ok"]
 
 

@@ -16,7 +16,7 @@ async def test_withheld_and_hidden_tools_are_told_once(desk: Desk, capsys: pytes
         desk.library.approvals.drop(f"foreign_{number}")
     async with desk.client("2026-07-28") as client:
         await client.list_tools()
-        first = await _told(capsys, "ask is also a built-in tool")
+        first = await _told(capsys, "ask is also the name of a built-in tool")
         await asyncio.sleep(LOOKS * 4)
         assert capsys.readouterr().err == ""
         path = desk.library.path("double")
@@ -24,7 +24,7 @@ async def test_withheld_and_hidden_tools_are_told_once(desk: Desk, capsys: pytes
         second = await _told(capsys, "double")
     assert first.count("is not served: it was never approved here; alita tools approve foreign_") == 5
     assert "2 more tools are not served" in first
-    assert "ask is also a built-in tool; clients reach yours through call_tool" in first
+    assert "ask is also the name of a built-in tool; clients can call yours through call_tool" in first
     assert "double is not served" in second
     assert "foreign_1" not in second
 

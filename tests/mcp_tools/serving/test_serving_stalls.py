@@ -61,13 +61,13 @@ CALLS: dict[str, tuple[str, dict[str, Any], str]] = {
     "a program with many imports": (
         "run_code",
         {"source": f"import {','.join(f'some_module_{n}' for n in range(9_000))}"},
-        "50 are allowed",
+        "the limit is 50",
     ),
     "a list of wrong values": ("total", {"n": ["a"] * 90_000}, "is not a whole number"),
     "a proposal with an f-string of many parts": (
         "propose_tool",
         {"code": function("    a = 1\n    s = f'" + "{a}" * 9_000 + "'\n"), "examples": EXAMPLES},
-        "has 9,000 parts; at most 1,000 are allowed",
+        "has 9,000 parts; the limit is 1,000",
     ),
 }
 

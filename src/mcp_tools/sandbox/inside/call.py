@@ -85,7 +85,7 @@ def _reports(job: Job, calls: list[dict[str, Any]], allowed: list[str], free_mem
     if job.get("loads"):
         _load_imports(job["source"])
     end = time.monotonic() + _WALL_TIME_FACTOR * job["call_seconds"]
-    late, message = False, f"stopped after {job['call_seconds']:.1f} s of processor time: the limit of this call"
+    late, message = False, f"the call was stopped at its limit of {job['call_seconds']:.1f} s of processor time"
 
     def interrupt(*_: Any) -> None:
         nonlocal late
@@ -228,11 +228,11 @@ def from_exception(
     """
     trace, line = _own_frames(error, sources, file)
     if isinstance(error, MemoryError):
-        return problem("memory", f"memory limit {memory_mb} MiB reached", trace=trace, line=line)
+        return problem("memory", f"the memory limit of {memory_mb} MiB was reached", trace=trace, line=line)
     if isinstance(error, SystemExit):
         return problem("exit", f"the code called sys.exit({error.code!r})"[:200], trace=trace, line=line)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return problem("quota", "no space is left in the scratch folder of this call", trace=trace, line=line)
+        return problem("quota", "the scratch folder of this call is full", trace=trace, line=line)
     if denial := _denial(error, allowed):
         return problem("denied", denial, trace=trace, line=line)
     return problem("exception", described(error), trace=trace, line=line)
@@ -295,16 +295,16 @@ def _denial(error: BaseException, allowed: list[str]) -> str:
 def _denied_call(error: OSError, allowed: list[str]) -> str:
     code = error.errno
     if code in (errno.EPERM, errno.EACCES, errno.ENOENT, errno.ENOSYS) and _files_of(error.__traceback__) & _STARTERS:
-        return "starting processes is not granted to this tool"
+        return "this tool is not allowed to start processes"
     if isinstance(error, socket.gaierror):
-        return "network is not granted to this tool"
+        return "network access is not granted to this tool"
     if code == errno.EFBIG:
-        return "the file would be larger than the file limit of this call"
+        return "the file would exceed the file size limit of this call"
     if isinstance(error.filename, (str, bytes)):
         return _denied_file(os.fsdecode(error.filename), code, allowed)
     if code == errno.EACCES:
-        return "network is not granted to this tool"
-    return "starting processes and changing the system are not granted to this tool" if code == errno.EPERM else ""
+        return "network access is not granted to this tool"
+    return "this tool is not allowed to start processes or change the system" if code == errno.EPERM else ""
 
 
 def _denied_file(name: str, code: int | None, allowed: list[str]) -> str:
@@ -312,12 +312,12 @@ def _denied_file(name: str, code: int | None, allowed: list[str]) -> str:
     inside = any(path == root or path.startswith(root.rstrip("/") + "/") for root in allowed)
     if code in (errno.EPERM, errno.EACCES, errno.EROFS):
         if inside and path.startswith(allowed[0]):
-            return f"this operation on {name!r} is not granted to this tool"
+            return f"this tool is not allowed to use this operation on {name!r}"
         if inside:
-            return f"{name!r} is granted to this tool for reading, not for changes"
-        return f"the path {name!r} is not granted to this tool"
+            return f"this tool can read {name!r}, but is not allowed to change it"
+        return f"this tool has no access to the path {name!r}"
     if code == errno.ENOENT and os.path.isabs(name) and not inside:
-        return f"the path {name!r} is not granted to this tool, which sees only granted files"
+        return f"this tool has no access to the path {name!r}: it sees only granted files"
     return ""
 
 

@@ -98,7 +98,7 @@ def examine(confinement: Confinement, scratch: str, descriptor: int) -> NoReturn
         confinement.enter(scratch)
         confinement.filter()
         confinement.limit({"cpu_seconds": 5, "memory_mb": 64, "file_bytes": 1_000_000})
-        faults = [f"{gap} was possible in spite of all layers" for gap in confinement.gaps()]
+        faults = [f"{gap} was possible despite all layers" for gap in confinement.gaps()]
     except BaseException as error:  # noqa: BLE001 - any failure is a finding
         faults = [described(error)]
     os.write(descriptor, json.dumps(faults).encode())

@@ -182,7 +182,7 @@ class Confinement:
             try:
                 self._filter = seccomp.Filter(seccomp.template(platform_machine(), metadata=metadata))
             except KeyError:
-                self.errors["seccomp"] = f"no table of system calls for {platform_machine()}"
+                self.errors["seccomp"] = f"there is no table of system calls for {platform_machine()}"
 
     @property
     def layers(self) -> list[str]:

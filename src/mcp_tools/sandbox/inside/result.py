@@ -80,7 +80,7 @@ def _json_value(value: Any, where: str, parents: tuple[int, ...]) -> Any:
         return _integer(value, where)
     if isinstance(value, float):
         if value != value or value in (float("inf"), float("-inf")):
-            raise ResultError(f"{where} is {value}, which JSON cannot carry: return None or text instead")
+            raise ResultError(f"{where} is {value}, which is not valid JSON: return None or text instead")
         return float(value)
     if id(value) in parents:
         raise ResultError(f"{where} contains itself: return a value without cycles")
@@ -95,16 +95,14 @@ def _json_value(value: Any, where: str, parents: tuple[int, ...]) -> Any:
     for key, item in value.items():
         name = _checked_text(_key(key), f"a key of {where}")
         if name in plain:
-            raise ResultError(f"{where} has two keys that are both {name!r} as text")
+            raise ResultError(f"{where} has two keys that both become {name!r}")
         plain[name] = _json_value(item, f"{where}[{key!r}]", parents)
     return plain
 
 
 def _integer(value: int, where: str) -> int:
     if value.bit_length() > MAXIMUM_DIGITS * 3 and abs(value) >= 10**MAXIMUM_DIGITS:
-        raise ResultError(
-            f"{where} is an integer of more than {MAXIMUM_DIGITS:,} digits: return it as text, str(value)"
-        )
+        raise ResultError(f"{where} is an integer with more than {MAXIMUM_DIGITS:,} digits: return str(value)")
     return int(value)
 
 
@@ -113,7 +111,7 @@ def _checked_text(value: str, where: str) -> str:
         value.encode()
     except UnicodeEncodeError as error:
         broken = value[error.start]
-        raise ResultError(f"{where} contains the lone surrogate {broken!r}, which is not text") from None
+        raise ResultError(f"{where} contains the lone surrogate {broken!r}, which is not valid text") from None
     return str(value)
 
 
@@ -150,7 +148,7 @@ def convert(value: Any, where: str = "result") -> Any:
             raise ResultError(f"{where} yields more than {MAXIMUM_ITEMS:,} items: return fewer")
         return taken
     name = kind.__qualname__ if kind.__module__ in ("builtins", "tool") else f"{kind.__module__}.{kind.__qualname__}"
-    raise ResultError(f"{where} is of type {name}, which JSON cannot carry: {_advice(value)}")
+    raise ResultError(f"{where} has the type {name}, which does not convert to JSON: {_advice(value)}")
 
 
 def _advice(value: Any) -> str:
@@ -158,7 +156,7 @@ def _advice(value: Any) -> str:
         return "decode it to str"
     if isinstance(value, complex):
         return "return [value.real, value.imag]"
-    return "call it and return what it gives" if callable(value) else "return numbers, text, lists or dicts"
+    return "call it and return its result" if callable(value) else "return numbers, text, lists or dicts"
 
 
 def readable(value: Any) -> Any:
@@ -193,7 +191,7 @@ def _readable(value: Any, taken: Iterator[int], depth: int) -> Any:
     if isinstance(value, Mapping):
         plain = {_label(key, taken, depth): _readable(item, taken, depth + 1) for key, item in value.items()}
         if len(plain) != len(value):
-            raise ResultError("two keys of the result are the same text")
+            raise ResultError("two keys of the result become the same text")
         return plain
     if isinstance(value, (list, tuple)):
         return [_readable(item, taken, depth + 1) for item in value]

@@ -64,7 +64,7 @@ def describe(function: Callable[..., Any]) -> dict[str, Any]:
     for name, parameter in signature.parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**"
-            raise SchemaError(f"the parameter {stars}{name} has no schema: name each parameter")
+            raise SchemaError(f"the parameter {stars}{name} cannot have a schema: name each parameter")
         wanted = form(hints.get(name, Any), f"the parameter {name!r}").described(documented.parameters.get(name))
         properties[name] = wanted.schema
         if parameter.default is parameter.empty:
@@ -187,7 +187,7 @@ def form(hint: Any, where: str, within: frozenset[type] = frozenset()) -> Form:
             return found
     shown = hint.__qualname__ if isinstance(hint, type) else str(hint).replace("typing.", "")
     raise SchemaError(
-        f"{where} is annotated {shown}, which JSON cannot carry: use int, float, str, bool, None, list, dict, "
+        f"{where} has the type {shown}, which does not convert to JSON: use int, float, str, bool, None, list, dict, "
         "tuple, set, Literal, Enum, TypedDict, a dataclass, date, datetime or Decimal"
     )
 
@@ -197,7 +197,7 @@ def _of_class(kind: Any, items: tuple[Any, ...], where: str, within: frozenset[t
         return _SCALARS[kind]
     if typing.is_typeddict(kind) or dataclasses.is_dataclass(kind) or _is_named_tuple(kind):
         if kind in within:
-            raise SchemaError(f"{where} has a type that contains itself: use dict or list in its place")
+            raise SchemaError(f"{where} has a type that contains itself: use dict or list instead")
         return _record(kind, where, within | {kind})
     if issubclass(kind, enum.Enum):
         return _enum(kind)

@@ -126,7 +126,7 @@ class SessionState:
             raise TypeError(f"{name}(): {str(error).replace('result', 'arguments', 1)}") from None
         if len(data) > MAX_REQUEST_BYTES:
             raise ValueError(
-                f"{name}(): the arguments are {len(data):,} bytes of JSON, more than {MAX_REQUEST_BYTES:,}"
+                f"{name}(): the arguments are {len(data):,} bytes of JSON; the limit is {MAX_REQUEST_BYTES:,}"
             )
         number = next(self._numbers)
         # the main thread never waits for an earlier block's threads
