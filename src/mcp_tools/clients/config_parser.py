@@ -231,7 +231,9 @@ def parse_document(document: Json, path: Path, scope: Scope) -> Parsed:
         except ValueError as wrong:
             problems.append(ConfigProblem(f"{path}: {one_line(name, 60)}", _first_error(wrong)))
     if len(servers) > MAX_SERVERS:
-        problems.append(ConfigProblem(str(path), f"it defines {len(servers)} servers; only the first {MAX_SERVERS} are used"))
+        problems.append(
+            ConfigProblem(str(path), f"it defines {len(servers)} servers; only the first {MAX_SERVERS} are used")
+        )
     return Parsed(tuple(entries), tuple(problems))
 
 

@@ -154,7 +154,7 @@ def test_the_tools_that_come_with_alita_are_imported_as_drafts_and_approved(alit
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_private_stays_here_and_is_told(alita: Run, terminal: Terminal, form: str) -> None:
     done = alita("export", "triangle_number", "-o", FORMS[form], "--as", form, **OFFLINE)
-    told = "triangle_number: left out: the question, the run, recorded responses of hosts, rejected, 1 recorded test"
+    told = "triangle_number: the export leaves out the question, the run, recorded responses of hosts, rejected, 1 recorded test"
     assert told in done.err
     path = terminal.here / FORMS[form]
     if zipfile.is_zipfile(path):
@@ -185,7 +185,7 @@ def test_a_backup_brings_all_back_and_what_was_approved_stays_so(
     before = contents(library.folder)
     done = alita("backup", "all.zip")
     assert (done.code, (terminal.here / "all.zip").stat().st_mode & 0o777) == (0, 0o600)
-    assert "left out" not in done.err
+    assert "leaves out" not in done.err
     for path in library.folder.glob("*.*"):
         path.unlink(missing_ok=True) if path.is_file() else None
     done = alita("restore", "all.zip")
@@ -214,7 +214,7 @@ def test_a_taken_name_is_refused_unless_it_is_to_be_replaced(library: Library, a
     done = alita("import", "tools.zip", "--json")
     assert done.code == 1
     [told] = json.loads(done.out)["tools"]
-    assert (told["verdict"], told["reason"]) == ("refused", "another tool of this name already exists")
+    assert (told["verdict"], told["reason"]) == ("refused", "another tool with this name already exists")
     assert "--replace" in told["remedy"]
     assert contents(library.folder) == before
     done = alita("import", "tools.zip", "--replace")
@@ -243,7 +243,12 @@ def test_what_a_tool_may_do_outside_is_told(library: Library, alita: Run) -> Non
     library.register(base(capabilities={"hosts": ["api.example.com"], "read": True, "write": True}), replace=True)
     done = alita("export", "triangle_number", "-o", "town-tools", "--as", "skill")
     assert done.code == 0
-    for told in ("sends requests to api.example.com unasked", "opens any file", "leaves files", "nothing isolates"):
+    for told in (
+        "sends requests to api.example.com without asking",
+        "opens any file",
+        "leaves files",
+        "nothing isolates",
+    ):
         assert told in done.err
 
 
@@ -332,7 +337,7 @@ def test_packages_go_along_as_requirements_and_are_not_installed(
     evil = {"packages": ["scipy\nRequires-Dist: evil"]}
     library.register(replace(base(capabilities=evil), source=source), replace=True)
     done = alita("export", "triangle_number", "-o", "evil_tools-1.0-py3-none-any.whl")
-    assert (done.code, "is not a package" in done.err) == (1, True)
+    assert (done.code, "is not a valid package" in done.err) == (1, True)
 
 
 def test_a_folder_of_this_machine_is_told(library: Library, alita: Run) -> None:
@@ -477,7 +482,11 @@ ENTRIES = {
         "all calls that were tried failed",
     ),
     "no code": ("", "refused", "no script_content"),
-    "same": ('def {name}(a: int) -> int:\n    """x"""\n    return len(str(a)[:0])\n', "refused", "give the same: 0"),
+    "same": (
+        'def {name}(a: int) -> int:\n    """x"""\n    return len(str(a)[:0])\n',
+        "refused",
+        "give the same result: 0",
+    ),
 }
 
 

@@ -239,7 +239,7 @@ async def full_folders(sandbox: WarmSandbox, folder: Path) -> None:
             outcome = await run(session, code, wall_seconds=30)
             needs(outcome.problem is not None and outcome.problem.kind == "quota", outcome)
             outcome = await run(session, "[open(f'{n}.new', 'wb').write(bytes(9_000_000)) for n in range(5)]")
-            needs(outcome.ok or "no space" in str(outcome.problem), outcome)
+            needs(outcome.ok or "is full" in str(outcome.problem), outcome)
 
 
 async def reaching_outside(sandbox: WarmSandbox, folder: Path) -> None:

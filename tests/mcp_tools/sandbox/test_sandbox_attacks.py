@@ -86,7 +86,7 @@ async def test_it_is_denied_in_words(isolated: WarmSandbox) -> None:
     for name, outcome in zip(DENIED, await asyncio.gather(*jobs), strict=True):
         assert outcome.problem is not None, name
         assert outcome.problem.kind == "denied", (name, outcome.problem)
-        assert outcome.problem.message.startswith("this tool "), name
+        assert "this tool" in outcome.problem.message, name
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers are those of x86_64")

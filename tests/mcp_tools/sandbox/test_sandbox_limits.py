@@ -63,7 +63,7 @@ async def test_a_file_bomb(isolated: WarmSandbox) -> None:
     body = "with open('big', 'wb') as file:\n    while True: file.write(bytes(10**6))"
     kind, message = problem(await run(isolated, body, file_bytes=3_000_000))
     assert kind == "denied"
-    assert "file limit" in message
+    assert "file size limit" in message
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])

@@ -105,12 +105,12 @@ async def test_annotations(sandbox: WarmSandbox) -> None:
     ("source", "message"),
     [
         ("def f(x: bytes): ...", "the parameter 'x' has the type bytes, which does not convert to JSON"),
-        ("def f(x: Node): ...", "annotated Node"),
+        ("def f(x: Node): ...", "the type Node"),
         ("def f(x: Nope): ...", "name 'Nope' is not defined"),
         ("def f(*x: int): ...", "the parameter *x cannot have a schema: name each parameter"),
         ("def f(**x: int): ...", "the parameter **x"),
         ("def f(x: Callable[[], int]): ...", "which does not convert to JSON"),
-        ("def f() -> complex: ...", "the return value is annotated complex"),
+        ("def f() -> complex: ...", "the return value has the type complex"),
         ("def f(x: Tree): ...", "contains itself"),
     ],
 )

@@ -306,7 +306,7 @@ async def test_code_begins_in_the_first_folder_that_it_may_write_and_each_holds_
         full = f"import time\nfor n in range(99):\n    open(f'{second}/{{n}}', 'w').close()\n    time.sleep(0.05)"
         problem = (await run(session, full)).problem
         assert problem is not None
-        assert (problem.kind, f"in {second} 1,000,000 bytes and 10 files" in problem.message) == ("quota", True)
+        assert (problem.kind, f"1,000,000 bytes and 10 files in {second}" in problem.message) == ("quota", True)
     finally:
         await session.aclose()
 
