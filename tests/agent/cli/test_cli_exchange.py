@@ -154,7 +154,10 @@ def test_the_tools_that_come_with_alita_are_imported_as_drafts_and_approved(alit
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_private_stays_here_and_is_told(alita: Run, terminal: Terminal, form: str) -> None:
     done = alita("export", "triangle_number", "-o", FORMS[form], "--as", form, **OFFLINE)
-    told = "triangle_number: the export leaves out the question, the run, recorded responses of hosts, rejected, 1 recorded test"
+    told = (
+        "triangle_number: the export leaves out the question, the run, recorded responses of hosts, rejected, "
+        "1 recorded test"
+    )
     assert told in done.err
     path = terminal.here / FORMS[form]
     if zipfile.is_zipfile(path):

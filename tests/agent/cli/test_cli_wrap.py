@@ -172,8 +172,8 @@ def test_an_export_takes_the_code_along_and_runs_elsewhere(desk: Desk, tmp_path:
         ("./nothing", "/here/nothing cannot be wrapped: No such file or directory", 2),
         ("sympyy", "'sympyy' is not a known package: did you mean sympy?", 2),
         ("git+https://host/a.git", "cannot be wrapped", 2),
-        ("a b", "'a b' is not a package", 2),
-        ("", "'' is not a package", 2),
+        ("a b", "'a b' is not a valid package", 2),
+        ("", "'' is not a valid package", 2),
         ("loud-words", "to allow it: alita packages allow loud-words", 1),
     ],
 )
