@@ -217,9 +217,7 @@ def reject(library: Library, name: str) -> Tool | None:
 
 def _refused(library: Library, name: str, obstacles: Sequence[str], remedy: str = "") -> LibraryError:
     listed = "; ".join(obstacle.rstrip(".") for obstacle in obstacles)
-    return LibraryError(
-        f"{name} cannot be approved: {listed}.", remedy=remedy or f"Correct the file {library.path(name)}"
-    )
+    return LibraryError(f"{name} cannot be approved: {listed}.", remedy=remedy or f"Correct {library.path(name)}")
 
 
 def as_written(library: Library, name: str) -> Tool:

@@ -74,7 +74,7 @@ def test_versions_are_listed_compared_and_put_back(alita: Run, two: list[str], l
     assert served(library) == [SOURCE]
     refused = alita("rollback", "times_two", "f" * 12)
     assert refused.code == 1
-    assert "no version 'ffffffffffff'" in refused.err
+    assert "no version with the hash 'ffffffffffff'" in refused.err
     assert served(library) == [SOURCE]
     assert alita("versions", "nothing").code == 2
 

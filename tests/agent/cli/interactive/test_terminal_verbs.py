@@ -92,7 +92,7 @@ def test_verbs_names_options_and_paths_are_completed(
         ("/tools versions", "Missing argument 'NAME'"),
         ("/tools show ../../etc/passwd", "no tool"),
         ("/tools versions naïve\u202e", "no tool"),
-        (f"/tools diff {NAME} zz", "has no version 'zz'"),
+        (f"/tools diff {NAME} zz", "has no version with the hash 'zz'"),
         (f"/tools show {NAME} more", "unexpected extra argument"),
         ("/tools reveiw x", "Did you mean /tools review?"),
         ("/tools zebra", "No tool matches."),
