@@ -531,9 +531,9 @@ TRAITS = {
     name: next((fact for fact in field.metadata if isinstance(fact, Traits)), Traits())
     for name, field in Settings.model_fields.items()
 }
-_LIMITS = ("max_steps", "max_tokens", "max_seconds", "max_cost")
+LIMITS = ("max_steps", "max_tokens", "max_seconds", "max_cost")
 _RECORDED = tuple(name for name, traits in TRAITS.items() if traits.recorded)
-_AS_IN_PROCESS = {*_LIMITS, "engines", "browser_hosts", "allow_private", "allow_addresses"}
+_AS_IN_PROCESS = {*LIMITS, "engines", "browser_hosts", "allow_private", "allow_addresses"}
 """If a run's configuration lacks these, the settings of this process apply. Any other recorded setting that is missing
 counts as unset."""
 _UNSET_IF_MISSING = tuple(name for name in _RECORDED if name not in _AS_IN_PROCESS)
@@ -581,7 +581,7 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
     }
     if goes_on:
         ended = f"max_{run.answer.limit}" if run.answer else ""
-        for name in written.keys() & {*_LIMITS, "approval"}:
+        for name in written.keys() & {*LIMITS, "approval"}:
             own = getattr(settings, name)
             if name in settings.by_flag or (name == ended and (own is None or own > float(written[name]))):
                 del written[name]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agent.configuration.paths import CONFIG_FILE
-from agent.configuration.settings import UNSET, Settings
+from agent.configuration.settings import LIMITS, UNSET, Settings
 from agent.configuration.settings_file import SettingsFile
 from agent.page.html import bad, settings_table, text
 from agent.store.redact import Redactor
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 CHANGEABLE = (
     *("model", "fallback", "agent", "strategy", "planner", "writer", "examiner", "vision"),
-    *("max_steps", "max_seconds", "max_cost", "max_tokens", "timeout", "concurrency"),
+    *LIMITS,
+    *("timeout", "concurrency"),
     *("approval", "packages", "hosts", "servers", "without", "engines", "robots"),
     *("gaps", "replan_steps", "use_cache", "keep_runs", "log_days", "download"),
 )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.events import Listener
 
-_SETTINGS = "model base_url max_steps max_seconds max_cost tools_dir approval no_isolation yes"
+_SETTINGS = f"model base_url {options.LIMITS} tools_dir approval no_isolation yes"
 
 
 def add_to(app: options.App) -> None:
