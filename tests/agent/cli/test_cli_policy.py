@@ -129,7 +129,7 @@ def test_packages_follow_the_policy_for_the_tools_that_it_names(house: House) ->
     house.keep("shout_text", packages=["emoji"])
     house.keep("importing", tools=["shout_text"])
     code, said = house.call("shout_text")
-    assert (code, "has not allowed emoji" in said) == (1, True), said
+    assert (code, "you have not allowed emoji" in said) == (1, True), said
     house.policy(rule("allow", "shout_*", packages=["emoji"]))
     assert house.call("shout_text")[:1] == (0,)
     assert house.call("importing")[0] == 1, "a call is its caller's"
@@ -158,8 +158,7 @@ def test_much_time_is_decided_about_when_a_tool_is_approved_and_at_every_call(ho
     (folder / "slow.json").write_text(json.dumps({"capabilities": {"seconds": 300, "memory_mb": 3000}}))
     code, said = house.run("approve", "slow")
     assert code == 1
-    assert "slow may take 300 seconds (asked)" in said
-    assert "use 3000 MiB of memory: nobody can be asked here; to allow it, add to policy.toml: " in said
+    assert "slow may not take 300 seconds and use 3000 MiB of memory: nobody can be asked here; to allow it, add to policy.toml: " in said
     assert '[[rules]] tools = "slow", seconds = 300, memory_mb' in said
     house.policy(rule("allow", "slow", seconds=300, memory_mb=4096))
     code, said = house.run("approve", "slow")

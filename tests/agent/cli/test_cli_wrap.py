@@ -155,7 +155,7 @@ def test_an_export_takes_the_code_along_and_runs_elsewhere(desk: Desk, tmp_path:
         other = Desk(Terminal(tmp_path / place.partition(".")[0]), tmp_path / "wheels")
         taken = other.run("import", str(desk.terminal.here / place))
         assert taken.code == 0, taken.err
-        assert "Drafts are used once you approve them" in taken.err
+        assert "It is a draft; to use it: alita tools approve" in taken.err
         assert "includes the code gauge 0.3.1 /" in taken.out
         assert other.run("approve", NAME).code == 0
         assert other.run("run", NAME, '{"gauge": 21}').out == "0.82\n"
