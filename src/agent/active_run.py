@@ -397,7 +397,7 @@ class ActiveRun:
             try:
                 records = known_records(self.settings)
             except (StorageError, SettingsError) as problem:
-                self.tell(Note(f"no gap records: {problem.message}"))
+                self.tell(Note(f"gap records are not used: {problem.message}"))
             if records is not None:
                 self._opened.callback(records.close)
         if records is None and not self.journal.knows(GAPS):

@@ -507,7 +507,7 @@ class Alita:
 
     def _tell_store_problem(self) -> None:
         if self._store_problem:
-            self._listener(Note(f"without the store, which takes the run later: {self._store_problem}"))
+            self._listener(Note(f"the store is not available and will index this run later: {self._store_problem}"))
         self._store_problem = ""
 
     @contextlib.contextmanager

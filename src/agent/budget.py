@@ -131,7 +131,7 @@ class Budget:
             StoppedError: A limit is reached.
         """
         if not self.last_call and (limit := self.exceeded(0)):
-            raise StoppedError(f"the limit of {limit} is reached")
+            raise StoppedError(f"the run reached its limit of {limit}")
         before = PAUSE.set(self.waiting)
         try:
             async with self.within():
@@ -154,7 +154,7 @@ class Budget:
                 finally:
                     self._deadlines.discard(deadline)
         except TimeoutError:
-            raise StoppedError("the limit of seconds is reached") from None
+            raise StoppedError("the run reached its limit of seconds") from None
 
     async def in_time(self, call: Awaitable[T]) -> T:
         """Await a call within the time limit; see `within`."""

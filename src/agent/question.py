@@ -71,7 +71,7 @@ def usable(text: str) -> str:
     """
     question = text.replace("\r\n", "\n").strip()
     if not question:
-        raise UsageError("The question is empty.", remedy='Ask something: alita "What is the 57th Fibonacci number?"')
+        raise UsageError("The question is empty.", remedy='Add a question: alita "What is the 57th Fibonacci number?"')
     if len(question) > LONGEST_QUESTION:
         raise UsageError(
             f"The question has {len(question):,} characters; the limit is {LONGEST_QUESTION:,}.",

@@ -83,5 +83,5 @@ def _object(line: bytes) -> dict[str, Json] | str:
     except json.JSONDecodeError as error:
         return f"it is not JSON ({error.msg}, character {error.pos + 1})"
     except (ValueError, RecursionError):
-        return "its JSON is nested too deeply or has too long a number"
+        return "its JSON is nested too deeply or contains a number that is too long"
     return value if isinstance(value, dict) else "it is not a JSON object"

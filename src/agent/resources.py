@@ -78,8 +78,8 @@ def isolation_lowered(settings: Settings, isolation: Isolation) -> str:
                 kept["level"] = isolation.level
         return ""
     return (
-        f"tools are less isolated than before: {isolation.level} ({isolation.backend}), it was {before}; "
-        f'`alita doctor` says how to restore it; isolation = "{isolation.backend}" in your settings accepts it'
+        f"tools are less isolated than before: {isolation.level} ({isolation.backend}) instead of {before}; "
+        f'`alita doctor` shows how to restore it; to accept this, set isolation = "{isolation.backend}"'
     )
 
 
@@ -287,7 +287,7 @@ async def _fetch(weights: Weights, what: str, listen: Callable[[Event], None], s
         began[1:] = [(time.monotonic(), done)]
         size = f"{total / 1e9:.1f} GB" if total >= 1e9 else f"{total / 1e6:.0f} MB"
         detail = f"of {size}{_left(began, total)}"
-        loop.call_soon_threadsafe(listen, ModelStarting(f"fetching {what}", done / total, detail))
+        loop.call_soon_threadsafe(listen, ModelStarting(f"downloading {what}", done / total, detail))
 
     def fetch() -> None:
         try:

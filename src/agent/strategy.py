@@ -22,7 +22,7 @@ def require_large(settings: Settings, what: str) -> None:
     """
     model = settings.models_for(Role.COORDINATOR)[0]
     if is_small(model, settings.strategy_of(model)):
-        raise UsageError(f"{model} cannot {what}.", remedy="Choose a larger model: -m NAME")
+        raise UsageError(f"The model {model} is too small to {what}.", remedy="Choose a larger model: -m NAME")
 
 
 def is_small(model: str, wanted: StrategyName) -> bool:

@@ -204,7 +204,7 @@ class _Sdk:
         metrics = MeterProvider([reader], resource=service, shutdown_on_exit=False)
         self.tracer = traces.get_tracer("alita")
         meter = metrics.get_meter("alita")
-        self.runs = meter.create_counter("alita.runs", unit="{run}", description="Runs by the way they ended.")
+        self.runs = meter.create_counter("alita.runs", unit="{run}", description="Runs by their final status.")
         self.durations = meter.create_histogram(
             "gen_ai.client.operation.duration", unit="s", explicit_bucket_boundaries_advisory=_DURATIONS
         )
@@ -224,13 +224,14 @@ def _sdk() -> _Sdk:
     for name in _PROTOCOLS:
         if (protocol := os.environ.get(name, "").strip()) not in {"", "http/protobuf"}:
             raise SettingsError(
-                f"{name} is {protocol!r}; alita sends OTLP as http/protobuf only.", remedy=f"unset {name}"
+                f"{name} is {protocol!r}, but alita sends OTLP only as http/protobuf.",
+                remedy=f"Unset the variable {name}.",
             )
     try:
         return _Sdk()
     except ImportError:
         raise SettingsError(
-            f"{_ENDPOINT} is set, but OpenTelemetry is not installed.", remedy="pip install 'alita[otel]'"
+            f"{_ENDPOINT} is set, but OpenTelemetry is not installed.", remedy="Install it: pip install 'alita[otel]'"
         ) from None
 
 

@@ -58,13 +58,14 @@ def require_readable(paths: Iterable[Path]) -> None:
         UsageError: A file is missing, is not a regular file, or cannot be read.
     """
     for path in paths:
-        with os_errors_as(UsageError, f"The file {path} cannot be read", "Correct its path, or ask without it."):
+        with os_errors_as(UsageError, f"The file {path} cannot be read", "Correct the path, or ask without this file."):
             if path.is_dir():
-                remedy = "Attach its files one by one, or an archive."
+                remedy = "Attach the files in this folder one by one, or attach an archive."
                 raise UsageError(f"The file {path} cannot be read: it is a folder.", remedy=remedy)
             if path.exists() and not path.is_file():  # reading a pipe may block, and a device may be infinite
                 raise UsageError(
-                    f"The file {path} cannot be read: it is a pipe or a device.", remedy="Attach a copy in a file."
+                    f"The file {path} cannot be read: it is a pipe or a device.",
+                    remedy="Save the data to a regular file, and attach that.",
                 )
             path.open("rb").close()
 

@@ -50,7 +50,7 @@ async def test_a_tool_that_came_with_a_folder_is_not_called_by_the_form_of_its_q
     answer = await desk.plays(decide("answer", answer="unknown")).ask(QUESTION)
     assert (answer.text, answer.tools_used) == ("unknown", ())
     assert desk.of(ToolCalled) == []
-    assert "Not approved on this machine: nth_fibonacci (alita tools approve NAME)" in desk.notes
+    assert "These tools are not approved on this machine: nth_fibonacci (alita tools approve NAME)" in desk.notes
     assert desk.of(ToolFound) == [], "one line is enough"
     desk.library.approve("nth_fibonacci")
     answer = await desk.plays().ask(QUESTION)

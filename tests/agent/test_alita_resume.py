@@ -185,7 +185,7 @@ async def test_a_damaged_journal_is_told(desk):
     answer = await desk.plays(*SEARCHES).ask("Who won?")
     path = journal_path(desk.runs, answer.run_id)
     path.write_text(path.read_text().replace('"kind":"model"', '"kind":', 1))
-    with pytest.raises(RunError, match="is damaged at line"):
+    with pytest.raises(RunError, match="is corrupt at line"):
         await desk.replay(answer.run_id)
 
 

@@ -149,7 +149,7 @@ async def test_a_tool_is_made_in_a_second_turn_before_any_program_ran(chat):
             lambda path: path.write_text(SALES + "east,salt,9\n"),
             "sales.csv has changed since it was attached: SHA-256 ",
         ),
-        (lambda path: path.unlink(), " is gone: it cannot be read any more."),
+        (lambda path: path.unlink(), " no longer exists and cannot be read."),
     ],
     ids=["changed", "gone"],
 )

@@ -179,7 +179,7 @@ async def test_what_a_server_changes_while_the_user_is_asked_is_not_trusted(tmp_
     journal = Journal.create(tmp_path / "run" / "journal.jsonl")
     reason = await Consent(yes, Recorder(journal)).refusal_of_call("calc__add", {}, Changing())
     await journal.aclose()
-    assert reason == "calc__add was not called: its server changed it again while you were asked"
+    assert reason == "calc__add was not called: its server changed it again while you were being asked"
 
 
 async def test_a_tool_that_its_server_redefined_is_called_once_that_is_allowed(desk, log):

@@ -201,7 +201,7 @@ for number in range(10_000):
     ("given", "said"),
     [
         ({"folder": FolderGrant(Path("/none"))}, "cannot be read"),
-        ({"folder": FolderGrant(Path("/"))}, "holds alita's own files"),
+        ({"folder": FolderGrant(Path("/"))}, "contains alita's own files"),
         ({"strategy": "small"}, "cannot work with a folder"),
     ],
     ids=["missing", "everything", "small"],

@@ -103,7 +103,7 @@ def test_layers_override_one_another_by_name_and_each_names_its_source(place) ->
         ('model = "x"\nbase_url = "https://me:s3cret@a.example"', "must not contain a user name or password"),
         ('model = "x"\ndialect = "latin"', "'chat' or 'responses'"),
         ('model = "x"\nprice = { input = 1 }', r"models\.big\.price\.output"),
-        ('model = "x"\nprice = { input = -1, output = 1 }', "must be a number, 0 or more"),
+        ('model = "x"\nprice = { input = -1, output = 1 }', "must be a number of at least 0"),
         ('model = "x"\nkey = "BIG_KEY"', "set base_url to"),
         ('model = "x"\nbase_url = "https://a.example"\nkey = "sk-123-s3cret"', "the name of the variable"),
     ],

@@ -119,7 +119,7 @@ async def test_a_declared_package_may_bring_a_module_of_any_name(house: House, t
 async def test_packages_that_cannot_be_fetched_end_the_step_and_not_the_run(house: House, tmp_path: Path) -> None:
     house.reply = lambda: not shutil.rmtree(tmp_path / "wheels")  # gone by the time it is fetched
     answer = await house.ask(program("emoji"), ("run_python", {"code": "print(6 * 7)", "final_answer": "{}"}))
-    assert "The packages are not there: emoji cannot be fetched" in house.told[0]
+    assert "The packages could not be installed: emoji cannot be fetched" in house.told[0]
     assert answer.text == "42"
 
 

@@ -121,11 +121,11 @@ def test_nothing_is_allowed_to_a_tool_that_nobody_approved(tmp_path: Path) -> No
         ('rules = "no"', "rules: Input should be a valid list"),
         (
             rule("allow", hosts=["a"]) + rule("deny", host=["a"]),
-            "rule 2: there is no 'host'; it may hold tools, decision",
+            "rule 2: there is no 'host'; use tools, decision",
         ),
         (rule("Allow", hosts=["a"]), "rule 1: decision: Input should be 'allow', 'ask' or 'deny'"),
         ('[[rules]]\nhosts = ["a"]\n', "rule 1: decision: Field required"),
-        (rule("allow"), "rule 1: it names no capability; add one of packages, hosts"),
+        (rule("allow"), "rule 1: it contains no capability; add one of packages, hosts"),
         (rule("allow", tools="x", hosts="a.example"), "rule 1: hosts: Input should be a valid list"),
         (rule("allow", hosts=["https://a.example/path"]), "rule 1: hosts: 'https://a.example/path' is not a host"),
         (rule("allow", packages=["scipy>=1"]), "rule 1: packages: 'scipy>=1' is not a package"),

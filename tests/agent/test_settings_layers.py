@@ -75,7 +75,7 @@ def test_an_address_holds_no_password_and_none_is_shown(place):
 
 @pytest.mark.parametrize("key", ["“sk-0123456789”", "sk-01234\n56789"])
 def test_a_key_that_fits_no_header_is_refused_and_not_shown(place, key):
-    with pytest.raises(SettingsError, match="paste it again") as refused:
+    with pytest.raises(SettingsError, match="paste the key again") as refused:
         place.read(OPENAI_API_KEY=key)
     assert "sk-" not in str(refused.value)
 
@@ -119,12 +119,12 @@ def test_a_project_may_not_redirect_or_weaken(place, text, named):
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        ("10.0.0.5/8", "neither a host"),
-        ("intranet.example/wiki", "neither a host"),
-        ("http://intranet.example/wiki", "must be only a host"),
-        ("http://127.0.0.1:99999", "not an address"),
-        ("127.1", "write that one"),
-        ("*.intranet.example", "is not a host"),
+        ("10.0.0.5/8", "is not a host, a network"),
+        ("intranet.example/wiki", "is not a host, a network"),
+        ("http://intranet.example/wiki", "must contain only a host"),
+        ("http://127.0.0.1:99999", "not a valid URL"),
+        ("127.1", "use 127.0.0.1 instead"),
+        ("*.intranet.example", "is not a valid host name"),
     ],
 )
 def test_an_entry_of_allow_addresses_that_means_nothing_is_an_error(place, entry, said):
@@ -162,12 +162,15 @@ def test_an_endpoint_from_dotenv_gets_no_key_from_elsewhere(place):
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
-        ({"ALITA_MAX_STEPS": "many"}, "max_steps cannot be 'many' .variable ALITA_MAX_STEPS.: .*whole number"),
+        (
+            {"ALITA_MAX_STEPS": "many"},
+            "max_steps has the invalid value 'many' .variable ALITA_MAX_STEPS.: .*whole number",
+        ),
         ({"ALITA_MAX_COST": "nan"}, "max_cost"),
         ({"ALITA_ISOLATION": "some"}, "'bubblewrap', 'sandlock' or 'none'"),
-        ({"OPENAI_BASE_URL": "http://me:pw@a.example/v1?key=abc"}, "base_url cannot be 'http://a.example/v1[?]…'"),
-        ({"OPENAI_BASE_URL": "nonsense"}, "base_url cannot be 'nonsense'.*https://"),
-        ({"ALITA_BROWSER_HOSTS": "shop.example, https://a.example/"}, "https://a.example/ is not a host.*shop.example"),
+        ({"OPENAI_BASE_URL": "http://me:pw@a.example/v1?key=abc"}, "base_url has the invalid value 'http://a.example/v1[?]…'"),
+        ({"OPENAI_BASE_URL": "nonsense"}, "base_url has the invalid value 'nonsense'.*https://"),
+        ({"ALITA_BROWSER_HOSTS": "shop.example, https://a.example/"}, "https://a.example/ is not a host name.*shop.example"),
         ({"ALITA_MAX_STEP": "3"}, "ALITA_MAX_STEP is not a setting"),
     ],
 )

@@ -392,7 +392,7 @@ async def test_the_model_chooses_where_to_search(talk, monkeypatch):
     quoted, off, unknown = talk.results
     assert "was lit in 1874" in quoted
     assert "/wiki/Grey_Point" in off
-    assert "arxiv is not searched: the setting `engines` names firecrawl, wikipedia alone" in off
+    assert "arxiv cannot be searched: the setting `engines` contains only firecrawl, wikipedia" in off
     assert "source is one of web, wikipedia, arxiv, not 'nowhere'" in unknown
     journal = (talk.desk.runs / answer.run_id / "journal.jsonl").read_text()
     assert journal.count('"source":"wikipedia"') >= 2

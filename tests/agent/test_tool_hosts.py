@@ -212,7 +212,7 @@ async def test_a_run_without_searches_reaches_no_host_in_any_way(house: House, w
     }[way]
     answer = await house.ask(call, without="search")
     assert answer.text == "given up"
-    assert f"{house.web.url} cannot be reached: this run goes without searches" in house.told[0]
+    assert f"{house.web.url} cannot be reached, because searches are disabled in this run" in house.told[0]
     assert (house.asked, house.web.requests) == ([], [])
     assert (await house.desk.replay(answer.run_id)).steps == answer.steps
 
@@ -289,7 +289,7 @@ async def test_a_key_never_enters_the_sandbox_nor_what_is_kept_and_shown(house: 
     assert house.web.requests[0].headers["authorization"] == f"Bearer {VALUE}"
     assert "got Bearer {key:WEATHER} {key:WEATHER}" in house.told[0]
     assert "the key WEATHER is not declared" in house.told[1]
-    assert "carries a key of the user in clear" in house.told[2]
+    assert "contains a key of the user in plain text" in house.told[2]
     assert house.asked == [HostToReach("", house.web.url, "GET", ("WEATHER",))]
     assert len(house.web.requests) == 1
     files = [path for path in house.desk.home.rglob("*") if path.is_file() and path.name != "keys.json"]
@@ -473,7 +473,7 @@ for path in ("/quick", "/quick", "/order", "/order"):
     await house.desk.resume(stopped.run_id)
     _, first, second, *third, last, _ = house.told[0].splitlines()
     assert (first, second, last) == ("done", "done", "late")
-    assert "POST may have been sent before the run was cut off, and is not sent again" in " ".join(third)
+    assert "POST may have been sent before the run was interrupted, and is not sent again" in " ".join(third)
     assert house.web.paths() == ["/quick", "/quick", "/order", "/order"]
 
 

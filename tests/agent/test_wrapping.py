@@ -118,5 +118,5 @@ async def test_other_tools_are_not_offered_and_do_not_stand_in(desk: Any, wrappe
 
 
 async def test_a_small_model_makes_no_tool_around_code(desk: Any, wrapped: Any) -> None:
-    with pytest.raises(UsageError, match="embedded cannot make a tool around a package"):
+    with pytest.raises(UsageError, match="The model embedded is too small to make a tool around a package"):
         await desk.ask(TASK, purpose="create", around=wrapped(), model="embedded")

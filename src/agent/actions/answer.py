@@ -44,5 +44,5 @@ async def _best_guess(state: State, context: Context) -> str:
     try:
         return await context.strategy(Role.COORDINATOR).best_guess(state, context)
     except (ModelError, ModelOutputError, StoppedError) as failure:
-        context.emit(Note(f"no best guess: {failure.message}"))
+        context.emit(Note(f"no best guess was made: {failure.message}"))
         return ""

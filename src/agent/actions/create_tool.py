@@ -130,7 +130,7 @@ async def propose_tool(state: State, context: Context) -> Update:
         if uses := needs_in(tool.capabilities, tool.capabilities.packages):
             context.emit(Note(f"{tool.name} may {'; '.join(map(use_of, uses))}"))
     else:
-        context.emit(Note(f"the library already has it: {tool.name}"))
+        context.emit(Note(f"the library already has this tool: {tool.name}"))
     shown = value_text(creation.value)
     await context.library.record_call(tool, ok=True, kind=None)
     context.emit(

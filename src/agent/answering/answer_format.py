@@ -183,7 +183,7 @@ def checked_schema(text: str, name: str) -> dict[str, Any]:
     try:
         schema = DECODER.decode(text.strip())
         if not isinstance(schema, dict):
-            raise ValueError("a schema is an object")
+            raise ValueError("a schema must be an object")
         Draft202012Validator.check_schema(schema)
         Draft202012Validator(schema, registry=Registry()).is_valid(None)  # a loop of references fails here
         root = DRAFT202012.create_resource(schema)

@@ -55,25 +55,25 @@ def judge(text: str, state: State, cited: Sequence[Citation]) -> Quality:
     if not text:
         return quality("none", "low", "there is no answer")
     if state.get("limit"):
-        return quality(_basis(steps, text, sites), "low", f"the limit of {state['limit']} was reached")
+        return quality(_basis(steps, text, sites), "low", f"the run reached its limit of {state['limit']}")
     if hedge := _HEDGE.search(text):
         return quality(_basis(steps, text, sites), "low", f"the answer is unsure itself: “{hedge[0]}”")
     match _basis(steps, text, sites):
         case "computed":
             return quality("computed", "high", "a program or a tool computed it")
         case "file":
-            return quality("file", "high", "it stands in what was read")
+            return quality("file", "high", "it is contained in the text that was read")
         case "web" if len(sites) > 1:
             return quality("web", "high", f"{len(sites)} sites are cited")
         case "web":
             return quality("web", "medium", "one site is cited")
     if not steps and any(not file["problem"] for file in state.get("attached", [])):
-        return quality("file", "medium", "it is put together from the attached files")
+        return quality("file", "medium", "it is based on the attached files")
     if not steps:
         return quality("model", "medium", "nothing was looked up or computed")
     if not any(step["ok"] or has_words(step["finding"], text) for step in steps):
-        return quality("model", "low", "no step that was made succeeded")
-    return quality("model", "medium", "it is put together from what was read or computed")
+        return quality("model", "low", "none of the steps succeeded")
+    return quality("model", "medium", "it is based on what was read or computed")
 
 
 def _basis(steps: Sequence[Step], text: str, sites: set[str | None]) -> Basis:

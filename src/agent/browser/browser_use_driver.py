@@ -108,10 +108,10 @@ class BrowserUse:
         ends = time.monotonic() + self._task.seconds
         while not running.done():
             if (left := ends - time.monotonic()) <= 0:
-                return f"the limit of {self._task.seconds:g} seconds for the browser is reached"
+                return f"the browser reached its limit of {self._task.seconds:g} seconds"
             await asyncio.wait({running}, timeout=min(left, _DOWNLOAD_CHECK_SECONDS))
             if await asyncio.to_thread(largest_in, self._downloads) > LARGEST:
-                return f"a download has more than {LARGEST:,} bytes"
+                return f"a download is larger than {LARGEST:,} bytes"
         return ""
 
     def _agent(self) -> Any:
@@ -197,10 +197,10 @@ class BrowserUse:
         if history.is_done():
             return "" if history.is_successful() else "the model says that the task could not be done"
         if len(self._steps) >= self._task.steps:
-            return f"the limit of {self._task.steps} steps of the browser is reached"
+            return f"the browser reached its limit of {self._task.steps} steps"
         errors = [self._hidden(one_line(error, 300)) for error in history.errors() if error]
         refusal = self._proxy.refusal_of(self._task.url)
-        return next(filter(None, [self._model.stopped, refusal, *errors[-1:]]), "it ended without an answer")
+        return next(filter(None, [self._model.stopped, refusal, *errors[-1:]]), "the browser stopped without an answer")
 
 
 def _keep_short_texts() -> None:

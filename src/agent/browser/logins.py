@@ -36,12 +36,12 @@ def read_logins(path: Path) -> tuple[Login, ...]:
         SettingsError: The file cannot be read, other users can read it, or an entry is incomplete.
     """
     path = path.expanduser()
-    remedy = "Fix ALITA_LOGINS, or logins in config.toml."
+    remedy = "Correct ALITA_LOGINS, or logins in config.toml."
     with os_errors_as(SettingsError, f"the logins file {path} cannot be read", remedy):
         shared = os.name == "posix" and path.stat().st_mode & 0o077
         content = read_small(path, SETTINGS)
     if shared:
-        raise SettingsError(f"the logins file {path} is readable by other users", remedy=f"chmod 600 {path}")
+        raise SettingsError(f"the logins file {path} is readable by other users", remedy=f"Run: chmod 600 {path}")
     try:
         entries = toml_of(content).get("login", [])
     except ValueError as error:  # its text may quote the line
@@ -55,10 +55,10 @@ def read_logins(path: Path) -> tuple[Login, ...]:
 def _login(entry: object, place: str) -> Login:
     is_whole = isinstance(entry, dict) and set(entry) == {"host", "user", "password"}
     if not (isinstance(entry, dict) and is_whole and all(isinstance(text, str) and text for text in entry.values())):
-        raise SettingsError(f"{place} needs host, user and password as text", remedy=_EXAMPLE)
+        raise SettingsError(f"{place} must contain host, user and password as strings", remedy=_EXAMPLE)
     host = entry["host"]
     if "/" in host or host != host.strip().lower():
-        raise SettingsError(f"{place}: {host!r} is not a host", remedy=_EXAMPLE)
+        raise SettingsError(f"{place}: {host!r} is not a host name", remedy=_EXAMPLE)
     return Login(**entry)
 
 

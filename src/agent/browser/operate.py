@@ -49,25 +49,25 @@ async def operate(task: BrowserTask, ask: AskModel, tell: Tell, blocks: Blocks |
     if not task.allows(task.url):
         raise WebProblem(
             "browser",
-            f"{one_line(task.url)} is not on a host that the browser may open: {', '.join(task.hosts)}",
-            remedy="Add its host to browser_hosts.",
+            f"{one_line(task.url)} is not on one of the hosts that the browser may open: {', '.join(task.hosts)}",
+            remedy="Add this host to browser_hosts.",
         )
     if urlsplit(task.url).scheme.lower() not in ("http", "https"):
         raise WebProblem(
             "browser",
             f"{one_line(task.url)} is not a web address",
-            remedy="Give an address that starts with http:// or https://.",
+            remedy="Use a URL that starts with http:// or https://.",
         )
     if missing := next((name for name in ("browser_use", "playwright") if find_spec(name) is None), ""):
         raise WebProblem(
             "browser",
-            f"no site can be operated: the package {missing.replace('_', '-')} is not installed",
-            remedy="Install the extra [browser]; `alita doctor` says how.",
+            f"websites cannot be used: the package {missing.replace('_', '-')} is not installed",
+            remedy="`alita doctor` shows how to install the extra [browser].",
         )
     chrome = (await ready_chromium(task.chrome, lambda text: tell(Note(text)), may_download=task.may_download)).path
     steps: list[BrowserStepped] = []
     spent: list[Usage] = []
-    outcome, problem, ends = None, "the browser hangs", 0.0
+    outcome, problem, ends = None, "the browser did not respond", 0.0
     async with driver(DRIVER, *child.PROXIES) as process:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(task.seconds + _GRACE_SECONDS):
@@ -86,10 +86,10 @@ async def operate(task: BrowserTask, ask: AskModel, tell: Tell, blocks: Blocks |
                         case {"id": number, "blocked": [address, text]}:
                             await process.say({"re": number, "value": bool(blocks and blocks(address, text))})
                         case {"id": number, "ask": asked}:
-                            late = {"stopped": f"the limit of {task.seconds:g} seconds for the browser is reached"}
+                            late = {"stopped": f"the browser reached its limit of {task.seconds:g} seconds"}
                             answer = await _before(_answer(ask, asked, spent), process, ends - time.monotonic())
                             await process.say({"re": number, **(answer or late)})
-                problem = f"the browser's process ended{process.last_output}"
+                problem = f"the browser's process exited{process.last_output}"
     url = steps[-1].url if steps else task.url
     outcome = outcome or BrowserOutcome("", False, url, tuple(steps), problem)
     return replace(outcome, usage=sum(spent, Usage()))

@@ -76,7 +76,7 @@ class ExternalTools:
 
         async def refused() -> dict[str, Any] | None:
             if servers is None:
-                gone = f"the server of {name} is not configured here any more"
+                gone = f"the server of {name} is no longer configured here"
                 return _recorded(ServerReply(False, gone, kind="unknown"))
             if refusal := await self._consent.refusal_of_call(name, arguments, servers):
                 return _recorded(ServerReply(False, refusal, kind="refused"), [*servers.notes(), refusal])

@@ -114,7 +114,7 @@ class RecordedFiles:
         request = {"do": "read", "path": str(path), "name": name, "page": page, "find": find, "limit": limit}
         request |= {"section": section, **({} if ocr else {"ocr": False})}
         part: dict[str, Any] = await self._call(
-            request, perform, lambda p: {"problem": _problem_text(p)}, "It was not read"
+            request, perform, lambda p: {"problem": _problem_text(p)}, "The file was not read"
         )
         return part
 
@@ -134,7 +134,7 @@ class RecordedFiles:
 
         if (path, page) not in self._pictures:
             request: dict[str, Json] = {"do": "picture", "path": str(path), "page": page}
-            seen = await self._call(request, perform, lambda p: {"problem": p.message}, "It was not looked at")
+            seen = await self._call(request, perform, lambda p: {"problem": p.message}, "The picture was not read")
             self._pictures[path, page] = seen
         return self._pictures[path, page]
 

@@ -104,7 +104,7 @@ def _declared_hosts(needs: Capabilities) -> list[Host]:
     try:
         return [read_host(one) for one in needs.hosts]
     except ValueError as error:
-        raise HostError(f"a declared host is wrong: {error}") from None
+        raise HostError(f"a declared host is invalid: {error}") from None
 
 
 def call_consent(settings: Settings, ask: AskUser | None, tell: Callable[[str], None]) -> CallConsent:
@@ -227,7 +227,7 @@ class RecordedHosts:
             HostError: A declared host is malformed, or this run must not reach any host.
         """
         if may.hosts and self._is_closed:
-            raise HostError(f"{', '.join(may.hosts)} cannot be reached: this run goes without searches")
+            raise HostError(f"{', '.join(may.hosts)} cannot be reached, because searches are disabled in this run")
         permit = await self._consent.permit(who, needs_in(may, packages), is_new=is_new)
         if permit.refusal:
             raise NotPermittedError(permit.refusal)
@@ -256,8 +256,9 @@ class RecordedHosts:
             await self._calls.call(KIND, mark, note)
             if not self._calls.journal.is_live:
                 raise HostError(
-                    f"this {request['method']} may have been sent before the run was cut off, and is not sent again; "
-                    "look there whether it was done, or send it once more"
+                    f"this {request['method']} may have been sent before the run was interrupted, and is not sent "
+                    "again; "
+                    "check there whether it was done, or send it again"
                 )
 
         return await self._calls.call(KIND, {"request": request}, lambda: perform(sends), limit="time")

@@ -190,7 +190,7 @@ class PythonSession:
         try:
             return await environments.ready(packages)
         except AlitaError as error:  # the error ends the step, not the run
-            raise ModelFixableError(f"The packages are not there: {error}") from error
+            raise ModelFixableError(f"The packages could not be installed: {error}") from error
 
     def _opened(self, files: Sequence[Path], modules: Mapping[str, str], functions: Sequence[str]) -> Session:
         self._live.host = self._host

@@ -126,7 +126,7 @@ class _Run:
         if result is None:
             partial = (self._alita.newest if self._alita is not None else None) or Answer("", "limit")
             result = replace(
-                partial, status="limit", limit="seconds", error="The run did not stop in time and was ended."
+                partial, status="limit", limit="seconds", error="The run did not stop in time and was killed."
             )
             if self._turn is not None and self._turn.is_cancelled:
                 result = replace(result, status="interrupted", limit=None)
@@ -165,17 +165,18 @@ class _Run:
 def _require_writable(output: Output) -> None:
     """Raise an error if an output path cannot be written, before the run costs money."""
     if (folder := output.folder) is not None:
-        with os_errors_as(UsageError, f"{folder} cannot be written", "Choose another folder with --out."):
+        with os_errors_as(UsageError, f"Cannot write to {folder}", "Choose another folder with --out."):
             folder.mkdir(parents=True, exist_ok=True)
             if not os.access(folder, os.W_OK):
-                raise UsageError(f"{folder} cannot be written.", remedy="Choose another folder with --out.")
+                raise UsageError(f"Cannot write to {folder}.", remedy="Choose another folder with --out.")
     if output.file is None:
         return
     if output.stream:
         raise UsageError(
-            "--json-stream and --output cannot be used together.", remedy="Use --json, or redirect: > FILE"
+            "--json-stream and --output cannot be used together.",
+            remedy="Use --json instead, or redirect the output: > FILE",
         )
-    message, remedy = f"{output.file} cannot be written", "Choose another file with --output."
+    message, remedy = f"Cannot write to {output.file}", "Choose another file with --output."
     with os_errors_as(UsageError, message, remedy):
         place = output.file if output.file.exists() else output.file.absolute().parent
         if output.file.is_dir() or not os.access(place, os.W_OK):
@@ -186,7 +187,7 @@ def explanation(result: Answer) -> str:
     """Explain why there is no complete answer."""
     reason = result.error or ("" if result.status == "limit" else result.text)
     if result.status == "limit":
-        reason = reason or f"The limit of {result.limit or 'this run'} was reached."
+        reason = reason or (f"The run reached its limit of {result.limit}." if result.limit else "A limit was reached.")
         if result.run_id:
             flag = f" --max-{result.limit} …" if result.limit else ""
             reason += f"\n       Continue with a higher limit: alita resume {result.run_id}{flag}"

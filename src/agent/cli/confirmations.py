@@ -101,7 +101,7 @@ def yes_or_no(question: str) -> Literal["y", "n", ""]:
             return "y"
         if answer in {"n", "no"}:
             return "n"
-        print("Type y or n, or press Enter alone.", file=sys.stderr)
+        print("Type y or n, or just press Enter.", file=sys.stderr)
     return ""
 
 
@@ -161,7 +161,7 @@ def ask_before_fetching(flags: dict[str, Any]) -> bool:
     print_note(
         "No API key and no endpoint are set, so the embedded model will answer. "
         f"It is downloaded once ({QWEN_CODER.size / 1e9:.1f} GB), to {settings.models_dir}. "
-        "It is small; a hosted or larger model can answer far more.\n"
+        "It is a small model; a larger or hosted one can answer far more questions.\n"
         "  a key:        alita keys set\n"
         "  an endpoint:  alita --base-url URL -m NAME"
     )
@@ -256,11 +256,11 @@ async def _ask_about_packages(asked: PackagesToInstall, screen: Screen) -> UserR
         return await _reply(await choose("Look it up?", CHOICES, spoken=screen.spoken))
     size = f" ({asked.size / 1e6:.0f} MB)" if asked.size else ""
     screen.note(
-        f"\n{', '.join(asked.wanted)} would be installed for programs and tools{size}, apart from your own Python:"
+        f"\n{', '.join(asked.wanted)} would be installed for programs and tools{size}, outside your own Python:"
     )
     screen.note(f"  {', '.join(asked.releases)}")
     if asked.unknown:
-        screen.note(f"  Few people use {', '.join(asked.unknown)}: look at it before you allow it.")
+        screen.note(f"  Few people use {', '.join(asked.unknown)}. Check before you allow it.")
     return await _reply(await choose("Allow it from now on?", CHOICES, spoken=screen.spoken))
 
 
@@ -285,7 +285,7 @@ async def ask_about_host(asked: HostToReach, note: Callable[[str], None], *, spo
     keys = f", with the key {', '.join(asked.keys)}" if asked.keys else ""
     note(f"\n{escaped(who)} wants to send a request to {escaped(asked.host)} ({asked.method}{escaped(keys)}).")
     if asked.is_writing:
-        note("  It may change something there.")
+        note("  The request may change data on that server.")
     choices = dict(CHOICES) | ({"a": "always for this tool"} if asked.source else {})
     chosen = await choose("Allow it?", choices, spoken=spoken)
     if chosen == "a":

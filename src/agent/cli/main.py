@@ -159,7 +159,7 @@ def _call(verb: str, arguments: list[str], name: str, before: Before | None = No
     from agent.cli.output import choose_color
     from mcp_tools.errors import UsageError, os_errors_as
 
-    with os_errors_as(UsageError, "The current folder cannot be used", "Change to another one: cd"):
+    with os_errors_as(UsageError, "The current folder cannot be used", "Change to another folder with cd."):
         os.getcwd()  # noqa: PTH109 - `Path` is not imported for it
     app: Any = get_command(load(verb))
     before, commands = before or {}, getattr(app, "commands", {})

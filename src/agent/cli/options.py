@@ -32,7 +32,9 @@ _INPUT, _OUTPUT, _MODEL, _LIMITS, _SAFETY = "Input", "Output", "Model", "Limits"
 
 Files = Annotated[list[Path] | None, opt("-f --file PATH", "Attach a file; may be repeated.", _INPUT)]
 FolderOf = Annotated[Path | None, opt("--folder DIR", "Let programs read a folder.", _INPUT)]
-Write = Annotated[bool, opt("--write", "Let programs change a copy of the folder; you accept the changes.", _INPUT)]
+Write = Annotated[
+    bool, opt("--write", "Let programs change a copy of the folder; you decide which changes to apply.", _INPUT)
+]
 Continue = Annotated[bool, opt("-c --continue", "Continue the last conversation.", _INPUT)]
 Resume = Annotated[bool, opt("--resume", "Reopen the last session, or the one with this id: --resume [ID].", _INPUT)]
 
@@ -46,7 +48,7 @@ Verbose = Annotated[bool, opt("-v --verbose", "Also show model calls and the con
 Colour = Annotated[
     Literal["auto", "always", "never"], opt("--color WHEN", "Use colour: auto, always or never.", _OUTPUT)
 ]
-MaxRows = Annotated[int, typer.Option("--limit", "-n", min=1, help="Show at most this many.")]
+MaxRows = Annotated[int, typer.Option("--limit", "-n", min=1, help="Show at most this many entries.")]
 
 Model = Annotated[str | None, opt("-m --model NAME", "Model name, embedded, or scripted:FILE.", _MODEL)]
 BaseUrl = Annotated[str | None, opt("--base-url URL", "An OpenAI-compatible endpoint.", _MODEL)]
@@ -57,7 +59,7 @@ _Approval = Literal["ask", "auto", "never"]
 _NAMED = {"no_isolation": ("isolation", "none"), "no_cache": ("use_cache", False), "yes": ("download", "always")}
 """Options whose setting has a different name, with the setting's name and value."""
 SETTINGS: dict[str, Any] = {
-    "plain": Annotated[bool, opt("--plain", "Write whole sentences, for screen readers.", _OUTPUT)],
+    "plain": Annotated[bool, opt("--plain", "Print whole sentences, for screen readers.", _OUTPUT)],
     "model": Model,
     "agent": Annotated[str | None, opt("--agent NAME", "Ask a specialist: web, code, files, math or browser.", _MODEL)],
     "base_url": BaseUrl,
@@ -163,7 +165,7 @@ class Command(TyperCommand):
                 from agent.errors import UsageError
 
                 path = ctx.command_path
-                as_question = f"To ask “{path.partition(' ')[2]} …” as a question, put -- before it."
+                as_question = f"To ask “{path.partition(' ')[2]} …” as a question, put -- before the text."
                 raise UsageError(f"{path} has no option {flag}.", remedy=f"{path} --help\n       {as_question}")
         ctx.default_map = {name: value for name, (_, value) in before.items() if name in own}
         return super().parse_args(ctx, args)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _confidence(quality: Mapping[str, Any]) -> Line:
-    incomplete = "" if quality["complete"] else "; something is missing"
+    incomplete = "" if quality["complete"] else "; the answer is incomplete"
     return Line("sure", f"{quality['confidence']} confidence: {quality['why']}{incomplete}", style="dim", whole=True)
 
 

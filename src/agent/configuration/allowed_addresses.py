@@ -38,19 +38,19 @@ def read_allowed(text: str) -> AllowedAddress:
         if not mark:
             return AllowedAddress(ip_network(text), "", None)
     if scheme not in ("", *_PORTS) or (not mark and "/" in text):
-        raise ValueError(f"{text} is neither a host, nor a network such as 10.1.0.0/16, nor an http address")
+        raise ValueError(f"{text} is not a host, a network such as 10.1.0.0/16, or an http URL")
     try:
         parts = urlsplit(f"//{rest}")
         host, port = (parts.hostname or "").rstrip(".").encode("idna").decode(), parts.port or _PORTS.get(scheme)
     except ValueError as error:
-        raise ValueError(f"{text} is not an address: {error}") from None
+        raise ValueError(f"{text} is not a valid URL: {error}") from None
     if parts.path.strip("/") or parts.query or parts.fragment or "@" in rest:
-        raise ValueError(f"{text} must be only a host and a port: leave out the rest")
+        raise ValueError(f"{text} must contain only a host and a port, without a path or user name")
     with suppress(ValueError):
         return AllowedAddress(ip_network(host), "", port)
     with suppress(OSError):
         plain = socket.inet_ntoa(socket.inet_aton(host))
-        raise ValueError(f"{text} is an unusual form of {plain}: write that one")
+        raise ValueError(f"{text} is an unusual form of the address {plain}; use {plain} instead")
     if not _NAME.fullmatch(host):
-        raise ValueError(f"{text} is not a host")
+        raise ValueError(f"{text} is not a valid host name")
     return AllowedAddress(None, host, port)

@@ -69,7 +69,8 @@ def require_allowed(settings: Settings) -> None:
         why = "you refused that" if choice.verdict == "refused" else "you have not allowed that"
         raise SettingsError(
             f"This folder's settings choose which model answers, and {why}: {choice.in_one_line}.",
-            remedy="If you trust them: alita config trust. Otherwise choose a model with --model and --base-url, "
+            remedy="If you trust these settings, run `alita config trust`. Otherwise, choose a model with "
+            "--model and --base-url, "
             "or in your own settings file (`alita config edit`).",
         )
 

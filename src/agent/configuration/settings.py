@@ -64,7 +64,7 @@ def require_header_text(key: str) -> None:
         ValueError: The key contains a character that is not allowed in headers.
     """
     if strange := next((c for c in key if not (c.isascii() and c.isprintable())), ""):
-        raise ValueError(f"it contains the character {strange!a}, which cannot be part of a key; paste it again")
+        raise ValueError(f"it contains the character {strange!a}, which is not allowed in a key; paste the key again")
 
 
 def _usable(key: SecretStr | None) -> SecretStr | None:
@@ -203,7 +203,7 @@ class _FixedSettings(BaseModel):
     )
     timeout: Seconds = Field(180.0, description="Time limit for one model call, in seconds.")
     concurrency: Count = Field(8, description="Model calls to run in parallel.")
-    retries: int = Field(4, ge=0, le=1000, description="How many times to retry a busy endpoint.")
+    retries: int = Field(4, ge=0, le=1000, description="Number of retries when an endpoint is busy.")
     model_idle_seconds: Seconds = Field(
         900.0, ge=1, description="Stop the embedded model after this many idle seconds."
     )
@@ -214,19 +214,17 @@ class _FixedSettings(BaseModel):
     approval: Annotated[
         Literal["ask", "auto", "never"],
         Traits(not_for_projects="it would choose which tools are kept without asking you"),
-    ] = Field("auto", description="Whether to keep a new tool: ask, auto (always keep it) or never.")
+    ] = Field("auto", description="When to keep a new tool: ask, auto (always) or never.")
     packages: Annotated[
         Literal["ask", "auto", "never"],
         Traits(not_for_projects="it would choose which packages are installed without asking you"),
-    ] = Field(
-        "ask", description="Whether to install packages that programs and tools need: ask, auto (always) or never."
-    )
+    ] = Field("ask", description="When to install packages that programs and tools need: ask, auto (always) or never.")
     hosts: Annotated[
         Literal["ask", "auto", "never"],
         Traits(not_for_projects="it would choose which hosts are reached without asking you"),
     ] = Field(
         "ask",
-        description="Whether tools and programs may reach the hosts that they declare: ask, auto (yes, but ask before "
+        description="When tools and programs may reach the hosts that they declare: ask, auto (always, but ask before "
         "a stored key is sent) or never.",
     )
     servers: Names = Field(("all",), description="MCP servers to use: names, all or none.")
@@ -254,7 +252,7 @@ class _FixedSettings(BaseModel):
         False,
         description="Block known copies of benchmark answers. In a benchmark: `--leak-guard`, on by default.",
     )
-    plain: bool = Field(False, description="Write whole sentences without animation or symbols, for screen readers.")
+    plain: bool = Field(False, description="Print whole sentences without animation or symbols, for screen readers.")
     use_cache: bool = Field(True, description="Answer repeated questions from the cache.")
     keep_runs: Annotated[
         str,
@@ -311,9 +309,9 @@ class _FixedSettings(BaseModel):
     runtime_dir: Path = Field(Path(), description="Folder for sockets and locks.")
     runs_dir: Path = Field(Path(), description="Folder for runs and their journals.")
     models_dir: Path = Field(Path(), description="Folder for the embedded model's weights.")
-    gaps_file: Path = Field(Path(), description="File with the gap records, in the form of the store.")
+    gaps_file: Path = Field(Path(), description="File with the gap records, a SQLite database like the store.")
     database_url: Annotated[Key, Traits(not_for_projects="it would move alita's data")] = Field(
-        None, description="Address of a PostgreSQL database for the store (default: a file in `data_dir`)."
+        None, description="URL of a PostgreSQL database for the store (default: a file in `data_dir`)."
     )
 
     gemini_api_key: Annotated[Key, Traits(variables=("GEMINI_API_KEY",), decides=True)] = Field(
@@ -350,7 +348,7 @@ class _FixedSettings(BaseModel):
         if info.field_name == "engines" and "index" in names:
             raise ValueError(REMOVED["web_index"])
         if unknown := [name for name in names if name not in known]:
-            raise ValueError(f"{', '.join(unknown)} is none of {', '.join(known)}")
+            raise ValueError(f"{', '.join(unknown)} is not one of {', '.join(known)}")
         return value
 
     @field_validator("browser_hosts")
@@ -358,7 +356,9 @@ class _FixedSettings(BaseModel):
     def _are_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for name in value:
             if not _HOST.fullmatch(name):
-                raise ValueError(f"{name} is not a host: use a name such as shop.example, without https:// and path")
+                raise ValueError(
+                    f"{name} is not a host name; use a name such as shop.example, without https:// or a path"
+                )
         return tuple(dict.fromkeys(name.lower() for name in value))
 
     @field_validator("allow_addresses")
@@ -591,7 +591,8 @@ def settings_as_in(run: Run, settings: Settings, *, goes_on: bool = False) -> Se
         flaw = error.errors(include_url=False, include_input=False)[0]
         why = flaw["msg"].removeprefix("Value error, ")
         raise RunError(
-            f"The run {run.run_id} cannot be repeated; its {flaw['loc'][0]}: {why}.", remedy="Ask its question again."
+            f"The run {run.run_id} cannot be repeated, because its setting {flaw['loc'][0]} is invalid: {why}.",
+            remedy="Ask the run's question again.",
         ) from None
     recorded = {name: getattr(read, name) for name in ("model", "fallback", *ROLES, *_UNSET_IF_MISSING, *written)}
     if configuration.get("endpoint") or settings.base_url is None:

@@ -39,7 +39,7 @@ _GEMINI_KEY = "ALITA_GEMINI_API_KEY"
 _WORDS = {
     **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "it is not a whole number"),
     **dict.fromkeys(("float_parsing", "float_type"), "it is not a number"),
-    **dict.fromkeys(("bool_parsing", "bool_type"), "write true or false"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "it must be true or false"),
 }
 _USERINFO = re.compile(r"//[^/]*@")
 _QUERY = re.compile(r"(//[^?\s'\"]*\?)[^\s'\"]+")
@@ -154,7 +154,7 @@ def _keys(settings: Settings, environment: Mapping[str, str]) -> dict[str, Secre
             try:
                 require_header_text(key)
             except ValueError as problem:
-                raise SettingsError(f"The key of {named.key}, for models.{name}, cannot be used: {problem}.") from None
+                raise SettingsError(f"The key in {named.key}, for models.{name}, cannot be used: {problem}.") from None
             keys[named.key] = SecretStr(key)
     return keys
 
@@ -173,7 +173,7 @@ def _require_harmless(project: Layer, dotenv: Layer, current: Path) -> None:
             if any(str(model).strip().startswith(SCRIPTED) for model in models or ()):
                 raise SettingsError(
                     f"{source} sets {name} to a script, which a project may not do: it would control what alita does.",
-                    remedy="Choose the script yourself: --model scripted:FILE",
+                    remedy="To use a script, pass it yourself: --model scripted:FILE",
                 )
         if "tools_dir" in layer:
             folder, source = layer["tools_dir"]
@@ -181,7 +181,7 @@ def _require_harmless(project: Layer, dotenv: Layer, current: Path) -> None:
             if not wanted.is_relative_to(current.resolve()):
                 raise SettingsError(
                     f"{source} sets tools_dir to {folder!r}, which is outside the project.",
-                    remedy="Use a folder inside it, or pass --tools-dir yourself.",
+                    remedy="Use a folder inside the project, or pass --tools-dir yourself.",
                 )
             layer["tools_dir"] = (str(wanted), source)
 
@@ -198,7 +198,7 @@ def _refuse_borrowed_keys(project: Layer, own: Layer) -> None:
             raise SettingsError(
                 f"{source} lets {name} use the key of {value['key']} at {address}, "
                 "but your own settings do not use it there.",
-                remedy=f"If you trust it, put [{name}] in your own settings file (`alita config edit`).",
+                remedy=f"If you trust this endpoint, put [{name}] in your own settings file (`alita config edit`).",
             )
 
 
@@ -212,7 +212,7 @@ def _refuse_redirected_key(merged: Layer, dotenv: Layer) -> None:
     if url and key and url == dotenv.get("base_url") and key != dotenv.get("api_key"):
         raise SettingsError(
             f"The key from {key[1]} would be sent to {url[0]}, which was set by {url[1]}.",
-            remedy=f"Export {variables('base_url')[0]} if you trust it, or put the key in the same file.",
+            remedy=f"Export {variables('base_url')[0]} if you trust this URL, or put the key into {url[1]}.",
         )
 
 
@@ -225,7 +225,7 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
     value = "the given key" if name in KEYS or parts[-1] == "key" else _without_secrets(problem["input"])
     allowed = _WORDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
     return SettingsError(
-        f"{name} cannot be {value} ({sources.get(origin, 'default')}): {allowed[:1].lower()}{allowed[1:]}.",
+        f"{name} has the invalid value {value} ({sources.get(origin, 'default')}): {allowed[:1].lower()}{allowed[1:]}.",
         remedy=_correction(sources.get(origin, "")),
     )
 
@@ -256,15 +256,17 @@ def _file_layer(path: Path) -> Layer:
             raise  # becomes a SettingsError
         except ValueError as error:
             raise SettingsError(
-                f"{path} is not valid TOML: {one_line(str(error), 200)}.", remedy="Fix that line."
+                f"{path} is not valid TOML: {one_line(str(error), 200)}.", remedy="Correct this line."
             ) from None
     require_known(values, path)
     models = values.pop("models", {})
     if not isinstance(models, dict) or not all(isinstance(value, dict) for value in models.values()):
-        raise SettingsError(f"In {path}, models must be tables such as [models.NAME].", remedy="Write: [models.NAME]")
+        raise SettingsError(
+            f"In {path}, models must contain one table for each model.", remedy="Define each model under [models.NAME]."
+        )
     for name, value in models.items():
         if not NAME.fullmatch(name) or name in (EMBEDDED, FIRST_LISTED):
-            raise SettingsError(f"{path} names a model {one_line(name, 60)!r}, which is not a valid name.")
+            raise SettingsError(f"{path} defines a model named {one_line(name, 60)!r}, which is not a valid name.")
         values[f"{_MODELS}{name}"] = value
     return {name: (value, str(path)) for name, value in values.items()}
 
@@ -280,9 +282,9 @@ def _variables_layer(environment: Mapping[str, str], origin: str = "variable {}"
     for variable in environment:
         if variable.startswith("ALITA_"):
             name = variable.removeprefix("ALITA_").lower()
-            _require_not_removed(name, f"The variable {variable} is set", f"Unset {variable}.")
+            _require_not_removed(name, f"The variable {variable} is set", f"Unset the variable {variable}.")
         if variable.startswith("ALITA_") and variable not in known and (near := _nearest(variable, known)):
-            raise SettingsError(f"The variable {variable} is not a setting.", remedy=f"Did you mean {near}?")
+            raise SettingsError(f"The variable {variable} does not match any setting.", remedy=f"Did you mean {near}?")
     return layer
 
 
@@ -311,7 +313,7 @@ def require_known(values: Iterable[str], path: Path | None = None) -> None:
     """
     for name in values:
         said = f"{path} sets {name}" if path else f"There is no setting {name}"
-        _require_not_removed(name, said, "Remove that line." if path else "")
+        _require_not_removed(name, said, "Remove this line." if path else "")
         if name not in Settings.model_fields or name == "config_dir":
             said = f"{path}: there is" if path else "There is"
             otherwise = f"Remove it from {path}." if path else "`alita config show` lists every setting."

@@ -83,7 +83,8 @@ class StoredKeys:
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else "it does not contain named keys"
             raise SettingsError(
-                f"{self.path} cannot be read: {why}.", remedy="Delete it and set the keys again: alita keys set"
+                f"{self.path} cannot be read: {why}.",
+                remedy="Delete the file and store the keys again with `alita keys set`.",
             ) from None
 
     @contextmanager
@@ -117,4 +118,4 @@ def _keyring_errors(what: str) -> Iterator[None]:
     try:
         yield
     except errors.KeyringError as error:
-        raise SettingsError(f"The keyring {what}: {error}.", remedy="Unlock it.") from None
+        raise SettingsError(f"The keyring {what}: {error}.", remedy="Unlock the keyring.") from None

@@ -206,7 +206,7 @@ class CallConsent:
             return "your own code"
         if name == "packages":
             allowed = self._environments is not None and _package(str(value)) in self._environments.allowed
-            return "allowed for good" if allowed else "the setting packages"
+            return "always allowed" if allowed else "the setting packages"
         if name in ("hosts", "keys"):
             return self.hosts.decider(who, need)
         return "asked" if is_new and _exceeds(need) else "allowed"

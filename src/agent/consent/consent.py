@@ -239,7 +239,7 @@ class Consent:
             return f"{name} was not called: the user did not allow it"
         if changed:
             if await servers.changed(name) != changed:
-                return f"{name} was not called: its server changed it again while you were asked"
+                return f"{name} was not called: its server changed it again while you were being asked"
             servers.trust(name)
         return ""
 
@@ -251,7 +251,7 @@ def proposal_of(tool: Tool, uses: Sequence[tuple[str, str]] = ()) -> ToolToAppro
     evidence = tool.provenance.get("evidence") or {}
     tests = tool.provenance.get("tests") or []
     by_examiner = sum(test.get("origin") not in ("docstring", "client") for test in tests)
-    checks = ["the checks pass: typed, documented, nothing done on import, only packages that it may use"]
+    checks = ["the checks pass: it is typed and documented, does nothing on import, and uses only allowed packages"]
     if tests:
         checks.append(f"{len(tests)} tests pass, {by_examiner} of them by the examiner")
     if "mutants" in evidence:

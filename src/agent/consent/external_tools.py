@@ -89,7 +89,7 @@ class Grants:
         Raises:
             ServersFileError: The file cannot be written.
         """
-        what = f"The permission cannot be kept: {self.path} cannot be written"
+        what = f"The permission cannot be saved: {self.path} cannot be written"
         remedy = "Make the folder writable, or set ALITA_HOME to another place."
         with os_errors_as(ServersFileError, what, remedy), self._file.changing() as document:
             if scope == "always" and self._grant(call) not in document.tools:
@@ -107,7 +107,7 @@ class Grants:
         """
         place = Path(what).expanduser()
         folders = {os.path.normpath(place.absolute()), os.path.realpath(place)}  # the folder may now be a link
-        message, remedy = f"The permissions cannot be changed: {self.path}", "Check its rights."
+        message, remedy = f"The permissions cannot be saved in {self.path}", "Check the permissions of this file."
         with os_errors_as(ServersFileError, message, remedy), self._file.changing() as document:
             before = len(document.tools) + len(document.folders)
             document.tools = [grant for grant in document.tools if grant.tool != what]

@@ -188,7 +188,7 @@ class HostConsent:
             (one.tool, one.source) == (who.tool, who.source) and value in ((one.host,) if kind == "hosts" else one.keys)
             for one in (self._grants.all if self._grants is not None else [])
         ):
-            return "allowed for good"
+            return "always allowed"
         return f"the setting hosts ({self._mode})"
 
     async def _reply(self, asked: HostToReach, ask: Ask) -> UserReply:

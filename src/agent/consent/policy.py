@@ -65,7 +65,7 @@ class PolicyRule(BaseModel):
     @model_validator(mode="after")
     def _names_something(self) -> Self:
         if not self.uses:
-            raise ValueError(f"it names no capability; add one of {', '.join(CAPABILITIES)}")
+            raise ValueError(f"it contains no capability; add one of {', '.join(CAPABILITIES)}")
         return self
 
     @property
@@ -133,7 +133,7 @@ class Policy:
         except UnicodeDecodeError as error:
             raise _wrong(path, f"is not UTF-8 (byte {error.start})") from None
         except ValidationError as error:
-            raise _wrong(path, f"is wrong: {_first(error)}") from None
+            raise _wrong(path, f"is invalid: {_first(error)}") from None
         except ValueError as error:
             raise _wrong(path, f"is not TOML: {error}") from None
         return cls(path, tuple(document.rules))
@@ -178,7 +178,7 @@ def rule_that_allows(tool: str, needs: Iterable[tuple[str, Value]]) -> str:
 
 
 def _wrong(path: Path, what: str) -> PolicyError:
-    remedy = "Nothing that needs a capability runs until it is corrected; `alita policy` checks it."
+    remedy = "Nothing that needs a capability runs until the file is corrected; `alita policy` checks the file."
     return PolicyError(f"{path} {what}.", remedy=remedy)
 
 
@@ -190,7 +190,7 @@ def _first(error: ValidationError) -> str:
     name = one_line(place[-1], 60) if len(place) > (1 if numbers else 0) else ""
     if found["type"] == "extra_forbidden":
         known = ", ".join(["tools", "decision", *CAPABILITIES]) if numbers else "[[rules]]"
-        return f"{where}there is no {name!r}; it may hold {known}"
+        return f"{where}there is no {name!r}; use {known}"
     return f"{where}{f'{name}: ' if name else ''}{found['msg'].removeprefix('Value error, ')}"
 
 

@@ -106,7 +106,7 @@ class Archive(Contents):
             self.close()
             raise
         if len(self.lost) > _MAX_LOST:
-            self.lost[_MAX_LOST:] = [f"And {len(self.lost) - _MAX_LOST:,} more like these."]
+            self.lost[_MAX_LOST:] = [f"And {len(self.lost) - _MAX_LOST:,} more such losses."]
         size = sum(file.size for file in self._files)
         self.summary = f"Archive ({self.kind}): {len(self._files):,} files, {size:,} bytes unpacked"
         self.facts = {"files": [{"name": one.name, "kind": one.kind, "bytes": one.size} for one in self._files[:1000]]}
@@ -180,11 +180,11 @@ class Archive(Contents):
                 self._take(member, prefix + member.name, depth)
         except _DAMAGE as error:
             is_cut = _is_cut(error)
-            state = "cut off" if is_cut else "damaged"
+            state = "truncated" if is_cut else "corrupt"
             if not self._files:
                 reason: Reason = "truncated" if is_cut else "damaged"
                 raise FileProblem(reason, f"{one_line(called)} is {state}: {_reason(error)}.") from error
-            self.lost.append(f"{one_line(called)} is {state}: what came after these files is lost ({_reason(error)}).")
+            self.lost.append(f"{one_line(called)} is {state}: files after these could not be read ({_reason(error)}).")
 
     def _take(self, member: _Member, name: str, depth: int) -> None:
         if member.comment:
@@ -192,13 +192,13 @@ class Archive(Contents):
         refused = member.refused or _unsafe(member.name)
         if refused:
             self._is_locked |= refused == _ENCRYPTED
-            self.lost.append(f"{one_line(name)} is left out: {refused}.")
+            self.lost.append(f"{one_line(name)} was skipped: {refused}.")
             return
         if name in self._names:
             path = PurePosixPath(name)
             others = (str(path.with_name(f"{path.stem} ({number}){path.suffix}")) for number in count(2))
             again = next(other for other in others if other not in self._names)
-            self.notes.append(f"{one_line(name)} is there more than once: a further one is called {one_line(again)}.")
+            self.notes.append(f"{one_line(name)} occurs more than once: another one is shown as {one_line(again)}.")
             name = again
         self._names.add(name)
         target = Path(self._folder.name, name)
@@ -213,15 +213,15 @@ class Archive(Contents):
                 raise
             if not size:
                 target.unlink(missing_ok=True)
-                self.lost.append(f"{one_line(name)} is left out: {_reason(error)}.")
+                self.lost.append(f"{one_line(name)} was skipped: {_reason(error)}.")
                 return
-            self.lost.append(f"{one_line(name)} is cut off: only its first {size:,} bytes could be unpacked.")
+            self.lost.append(f"{one_line(name)} is truncated: only its first {size:,} bytes could be unpacked.")
         kind = kind_of(target)
         if kind in _ARCHIVES and depth < self._limits.depth:
             self._unpack_inner(target, kind, name, depth, member.alone)
             return
         if kind in _ARCHIVES:
-            self.lost.append(f"{one_line(name)} is left packed: {depth} archives are around it.")
+            self.lost.append(f"{one_line(name)} was not unpacked: it is nested {depth} archives deep.")
         self._files.append(_Unpacked(name, target, kind, target.stat().st_size))
 
     def _unpack_inner(self, target: Path, kind: str, name: str, depth: int, alone: bool) -> None:
@@ -397,7 +397,7 @@ def _unsafe(name: str) -> str:
     if ".." in parts:
         return "its path leads out of the archive"
     if any(ord(character) < 32 or 0xD800 <= ord(character) < 0xE000 for character in name) or "\\" in name:
-        return "its name holds characters that no name should"
+        return "its name contains invalid characters"
     if not name or any(len(part.encode()) > _MAX_NAME_BYTES for part in parts) or len(parts) > 50:
         return "its path is too long" if name else "it has no name"
     return ""

@@ -42,14 +42,14 @@ _HEADINGS = re.compile(r"^#{1,3} +(\S.{0,80})", re.MULTILINE)
 
 
 _REMEDIES: dict[Reason, str] = {
-    "missing": "Check its name and its folder.",
+    "missing": "Check the file's name and folder.",
     "truncated": "A program can recover the intact parts.",
-    "damaged": "It may be damaged or of another kind. Look at its bytes in a program.",
-    "encrypted": "Its content is unreadable without the password.",
-    "mismatch": "It may be damaged or encrypted. Look at its bytes in a program.",
-    "too_large": "Read it in a program, in parts.",
-    "bomb": "Do not open it unless you know who made it.",
-    "timeout": "Read a part (page), or open it in a program.",
+    "damaged": "The file may be corrupt or of another type. Inspect its bytes in a program.",
+    "encrypted": "The file cannot be read without the password.",
+    "mismatch": "The file may be corrupt or encrypted. Inspect its bytes in a program.",
+    "too_large": "Read the file in parts, in a program.",
+    "bomb": "Do not open this file unless you trust its source.",
+    "timeout": "Read a single page, or open the file in a program.",
     "range": "Page numbers start at 1.",
 }
 
@@ -70,12 +70,12 @@ def damaged(name: str, kind: str, why: object) -> FileProblem:
 
 def too_large(name: str, limits: ReadLimits) -> FileProblem:
     """Return the problem for a file that cannot be read within the memory limit."""
-    return FileProblem("too_large", f"{name} needs more than {limits.memory >> 20:,} MiB of memory to be read.")
+    return FileProblem("too_large", f"Reading {name} needs more than {limits.memory >> 20:,} MiB of memory.")
 
 
 def locked(name: str) -> FileProblem:
     """Return the problem for a file that needs a password."""
-    return FileProblem("encrypted", f"{name} is locked by a password.")
+    return FileProblem("encrypted", f"{name} is protected by a password.")
 
 
 def without_package(package: str | None, extra: str, use: str) -> FileProblem:
@@ -83,7 +83,7 @@ def without_package(package: str | None, extra: str, use: str) -> FileProblem:
     return FileProblem(
         "unsupported",
         f"The package {package} is not installed, so {use}.",
-        remedy=f"`alita doctor` says how to install the extra [{extra}].",
+        remedy=f"`alita doctor` shows how to install the extra [{extra}].",
     )
 
 

@@ -49,11 +49,9 @@ def kind_of(path: Path) -> str:
 def cannot_open(path: Path, error: OSError) -> FileProblem:
     """Return the problem for an error of `open` or `stat`."""
     if isinstance(error, IsADirectoryError):
-        return FileProblem("unsupported", f"{path} is a folder.", remedy="Name a file in it.")
-    reason = (
-        "There is no such file" if isinstance(error, FileNotFoundError) else f"It cannot be opened: {error.strerror}"
-    )
-    return FileProblem("missing", f"{path.name}: {reason}.")
+        return FileProblem("unsupported", f"{path} is a folder.", remedy="Choose a file in the folder.")
+    reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be opened: {error.strerror}"
+    return FileProblem("missing", f"{path.name} {reason}.")
 
 
 def _by_magic(path: Path, head: bytes, suffix: str) -> str:

@@ -50,7 +50,7 @@ class Encoding:
     @property
     def notes(self) -> list[str]:
         """Sentences about bytes that were changed or removed."""
-        mixed = [f"Some bytes are not {self.name}: they were read as Windows-1252."] if self.mixed else []
+        mixed = [f"Some bytes are not valid {self.name}: they were read as Windows-1252."] if self.mixed else []
         removed = "Removed from the text: NUL characters, end-of-file marks (0x1A) or byte order marks within it."
         return [*mixed, removed] if self.is_cleaned else mixed
 

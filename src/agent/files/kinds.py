@@ -97,8 +97,8 @@ _recording = partial(
 )
 _sound = partial(_recording, group="sound", open="media.audio:open_sound")
 _film = partial(_recording, group="film", open="media.video:Film")
-_UNPACK = "Pack it as zip."
-_ARRAYS = "Read it in a program with pandas or numpy, or save it as csv."
+_UNPACK = "Convert the archive to zip."
+_ARRAYS = "Read the file with pandas or numpy in a program, or convert it to csv."
 
 # Rows are compared with a file from top to bottom, and the first match counts.
 _ROWS = (
@@ -140,10 +140,10 @@ _ROWS = (
         zip_member="ppt/",
     ),
     # these kinds come before xls, since they may contain workbooks
-    FileKind("doc", remedy="Save it as docx or PDF.", ole_stream="WordDocument"),
-    FileKind("ppt", remedy="Save it as pptx or PDF.", ole_stream="PowerPoint Document"),
+    FileKind("doc", remedy="Convert the file to docx or PDF.", ole_stream="WordDocument"),
+    FileKind("ppt", remedy="Convert the file to pptx or PDF.", ole_stream="PowerPoint Document"),
     _workbook("xls", "xls", ole_stream="Workbook"),
-    FileKind("msg", remedy="Save it as eml.", ole_stream="__properties_version1.0"),
+    FileKind("msg", remedy="Save the message as eml.", ole_stream="__properties_version1.0"),
     _workbook("ods", "ods ots", mimetype=b"application/vnd.oasis.opendocument.spreadsheet"),
     _document(
         "odt",
@@ -205,28 +205,28 @@ _ROWS = (
     FileKind("7z", magic=rb"7z\xbc\xaf\x27\x1c", remedy=_UNPACK),
     FileKind("rar", magic=rb"Rar!\x1a\x07", remedy=_UNPACK),
     FileKind("cab", magic=rb"MSCF\0", remedy=_UNPACK),
-    FileKind("zst", magic=rb"\x28\xb5\x2f\xfd", remedy="Unpack it, or compress it with gzip instead."),
-    FileKind("lz4", magic=rb"\x04\x22\x4d\x18", remedy="Unpack it, or compress it with gzip instead."),
+    FileKind("zst", magic=rb"\x28\xb5\x2f\xfd", remedy="Unpack the file, or compress it with gzip instead."),
+    FileKind("lz4", magic=rb"\x04\x22\x4d\x18", remedy="Unpack the file, or compress it with gzip instead."),
     FileKind("parquet", magic=rb"PAR1", remedy=_ARRAYS),
     FileKind("arrow", magic=rb"ARROW1\0", remedy=_ARRAYS),
     FileKind("hdf5", magic=rb"\x89HDF\r\n\x1a\n", remedy=_ARRAYS),
     FileKind("npy", magic=rb"\x93NUMPY", remedy=_ARRAYS),
-    FileKind("rtf", magic=rb"{\\rtf", remedy="Save it as docx or PDF."),
+    FileKind("rtf", magic=rb"{\\rtf", remedy="Convert the file to docx or PDF."),
     FileKind("tnef", magic=rb"\x78\x9f\x3e\x22"),
     FileKind(
         "heic",
         brands=b"heic heix heim heis hevc hevx mif1 msf1",
-        remedy="It is an HEIC (HEIF) picture: convert it to PNG or JPEG.",
+        remedy="Convert this HEIC (HEIF) image to PNG or JPEG.",
     ),
     FileKind(
         "jxl",
         magic=rb"\0\0\0\x0cJXL \r\n\x87\n|\xff\x0a",
-        remedy="It is a JPEG XL picture: convert it to PNG or JPEG.",
+        remedy="Convert this JPEG XL image to PNG or JPEG.",
     ),
     FileKind(
         "midi",
         magic=rb"MThd\0\0\0\x06",
-        remedy="It holds notes, not recorded sound: render it as wav, or parse it in a program.",
+        remedy="A MIDI file contains notes, not recorded sound. Render it as wav, or parse it in a program.",
     ),
     _picture("png", "png", rb"\x89PNG\r\n\x1a\n"),
     _picture("jpeg", "jpeg jpg", rb"\xff\xd8\xff"),
@@ -286,7 +286,7 @@ def open_contents(source: Source, limits: ReadLimits) -> Contents:
         FileProblem: The file is damaged, locked by a password, or too large, or its kind has no reader.
     """
     if not is_readable(source.kind):
-        raise FileProblem("unsupported", f"{source.name} is a file of kind {source.kind}, which is not read.")
+        raise FileProblem("unsupported", f"{source.name} is a {source.kind} file, which cannot be read.")
     module, _, name = KINDS[source.kind].open.partition(":")
     with as_file_problems(source.name, source.kind, limits):
         contents: Contents = getattr(import_module(f"agent.files.{module}"), name)(source, limits)
@@ -324,7 +324,7 @@ def as_file_problems(name: str, kind: str, limits: ReadLimits) -> Iterator[None]
         raise too_large(name, limits) from error
     except ImportError as error:
         extra = KINDS[kind].extra if kind in KINDS else "files"
-        raise without_package(error.name, extra, f"files of the kind {kind} cannot be read") from error
+        raise without_package(error.name, extra, f"{kind} files cannot be read") from error
     except BaseException as error:
         # a panic in Rust becomes a PanicException, which does not inherit from Exception
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":

@@ -37,14 +37,14 @@ _MAX_PROCESSES = 3
 def confinement_gaps() -> str:
     """Return what reading processes can still do on this machine; empty if they are fully confined."""
     if sys.platform != "linux":
-        return "they can use the network and write files: only Linux can take that from a process"
+        return "they can use the network and write files, because only Linux supports this sandbox"
     from mcp_tools.sandbox.inside import confinement, seccomp
 
     gaps = []
     if confinement.landlock_abi() < 1:
-        gaps.append("read and write your files: this kernel offers no Landlock")
+        gaps.append("read and write your files, because this kernel has no Landlock")
     if confinement.platform_machine() not in seccomp.AUDIT_ARCH:
-        gaps.append(f"use the network: there is no filter for {confinement.platform_machine()}")
+        gaps.append(f"use the network, because there is no filter for {confinement.platform_machine()}")
     return f"they can {'; and '.join(gaps)}" if gaps else ""
 
 
@@ -214,6 +214,6 @@ def _death(status: int, request: dict[str, Any], limits: ReadLimits) -> FileProb
     if status in (-signal.SIGABRT, -signal.SIGKILL):
         return too_large(name, limits)
     if status == -signal.SIGALRM:
-        return FileProblem("timeout", f"{name} was not read within {limits.seconds:g} seconds.")
+        return FileProblem("timeout", f"Reading {name} took longer than {limits.seconds:g} seconds.")
     message = signal.Signals(-status).name if -status in set(signal.Signals) else f"status {status}"
-    return FileProblem("damaged", f"{name} ended the program that reads {kind} files ({message}).")
+    return FileProblem("damaged", f"{name} crashed the program that reads {kind} files ({message}).")

@@ -81,7 +81,7 @@ def confine(limits: ReadLimits, granted: dict[str, list[str]]) -> None:
 
     try:
         if len(list(Path("/proc/self/task").iterdir())) > 1:
-            raise OSError("a thread was started before, which would stay outside")
+            raise OSError("a thread was started earlier and would not be sandboxed")
         if landlock_abi() > 0:
             PathGrants(granted["read"], _DEVICES, []).confine(*granted["write"])
         if platform_machine() in seccomp.AUDIT_ARCH:
@@ -89,8 +89,8 @@ def confine(limits: ReadLimits, granted: dict[str, list[str]]) -> None:
     except OSError as error:
         raise FileProblem(
             "unsupported",
-            f"The process that reads files could not be confined, so nothing was read: {error}.",
-            remedy="Run `alita doctor` to see what is wrong with the isolation.",
+            f"The process that reads files could not be sandboxed, so nothing was read: {error}.",
+            remedy="Run `alita doctor` to check the isolation.",
         ) from error
 
 
@@ -154,15 +154,15 @@ def _read_pages(contents: Contents, page: int, to: int | None, limit: int) -> di
         taken.append(section)
     if not taken:
         if contents.count == 0:
-            raise FileProblem("empty", "The file is well formed but has no content.")
-        there = f"the last one is {contents.count:,}" if contents.count else "it ends before"
+            raise FileProblem("empty", "The file is valid but has no content.")
+        there = f"the last page is {contents.count:,}" if contents.count else "the file has fewer pages"
         raise FileProblem("range", f"There is no page {page:,}: {there}.")
     more = []
     if cut:
-        more.append(f"Only {limit:,} of this page's {cut:,} characters are shown: use find to see the others.")
+        more.append(f"Only {limit:,} of this page's {cut:,} characters are shown: use find to see the rest.")
     next_page, count = page + len(taken), contents.count
     if following or (next_page <= count if count is not None else next(sections, None)):
-        more.append(f"page={next_page} goes on" + (f" (there are {count:,})." if count else "."))
+        more.append(f"Continue with page={next_page}" + (f" of {count:,}." if count else "."))
     return {
         "where": _where(contents, taken, page, cut),
         "text": taken[0].text if len(taken) == 1 else "\n\n".join(f"## {one.name}\n\n{one.text}" for one in taken),

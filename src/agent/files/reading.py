@@ -149,7 +149,7 @@ async def picture(path: Path, folder: Path, *, name: str = "", page: int = 1) ->
     called = name or path.name
     kind = await asyncio.to_thread(_readable_kind, path, called)
     if kind != "pdf" and KINDS[kind].group != "picture":
-        raise FileProblem("unsupported", f"{called} is not a picture but {kind}.", remedy="Read its text.")
+        raise FileProblem("unsupported", f"{called} is a {kind} file, not a picture.", remedy="Read its text.")
     return await _ask(path, called, kind, SECTION, do="picture", page=page, folder=_absolute(folder))
 
 
@@ -187,7 +187,9 @@ async def _ask(
 
                 return await ask_endpoint(question, speech)
         # readers ask nothing else, so the file may have taken over the process
-        raise FileProblem("damaged", f"{name} made the program that reads {kind} files ask for something else.")
+        raise FileProblem(
+            "damaged", f"{name} caused the program that reads {kind} files to make an unexpected request."
+        )
 
     limits = replace(KINDS[kind].limits, section=section)
     return await read_in_process(request, limits, read=read, write=write, serve=serve)
@@ -200,17 +202,17 @@ def _absolute(path: Path | None) -> str:
 def _readable_kind(path: Path, name: str) -> str:
     """Return the kind of the file. Raise a FileProblem if it has no reader."""
     if path.exists() and not path.is_file() and not path.is_dir():
-        remedy = "Save its content in a file, and attach that."
+        remedy = "Save the data to a regular file, and attach that."
         raise FileProblem("missing", f"{name} is a pipe or a device, not a file.", remedy=remedy)
     kind = kind_of(path)
     if is_readable(kind) or kind == EMPTY:
         return kind
     if kind == BINARY and _promised(path) is not None:
         suffix = path.suffix.lower().lstrip(".")
-        raise FileProblem("mismatch", f"{name} is not a {suffix} file: its content is of no known kind.")
+        raise FileProblem("mismatch", f"{name} is not a {suffix} file: the type of its content is unknown.")
     raise FileProblem(
         "unsupported",
-        f"{name} is a file of kind {kind}, which cannot be read as text.",
+        f"{name} is a {kind} file, which cannot be read as text.",
         remedy=KINDS[kind].remedy,
     )
 

@@ -42,7 +42,7 @@ def structure_of(source: Source, text: str) -> Structure:
         except RecursionError:
             return Structure("JSON, nested very deeply")
         except ValueError as error:
-            return Structure("JSON that is not valid", f"It is not valid JSON: {error}.")
+            return Structure("Invalid JSON", f"The file is not valid JSON: {error}.")
     if source.kind in ("jsonl", "xml"):
         return _json_lines(text) if source.kind == "jsonl" else _xml(text)
     lines = text.count("\n") + (not text.endswith("\n") and bool(text))
@@ -84,9 +84,9 @@ def _xml(text: str) -> Structure:
         # the text is decoded, so the declared encoding no longer applies
         root = fromstring(re.sub(r"\A\s*<\?xml[^>]*\?>", "", text))
     except DefusedXmlException as error:
-        return Structure("XML", f"It declares entities, which were not expanded ({type(error).__name__}).")
+        return Structure("XML", f"The file declares entities, which were not expanded ({type(error).__name__}).")
     except (ParseError, RecursionError) as error:
-        return Structure("XML that is not well formed", f"It is not well formed: {error}.")
+        return Structure("XML that is not well formed", f"The XML is not well formed: {error}.")
     counts, first = Counter[str](), dict[str, str]()
     waiting = [(_local_name(root.tag), root)]
     while waiting:

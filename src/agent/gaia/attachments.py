@@ -62,7 +62,7 @@ class Attachments:
             return Attachment(None, "none")
         name, reasons = _relative(task.file_name), list[str]()
         if name is None:
-            reasons.append(f"{one_line(task.file_name)!r} is no plain name of a file")
+            reasons.append(f"{one_line(task.file_name)!r} is not a plain file name")
         for path in self._places(task, name, reasons) if name else ():
             if os.access(path, os.R_OK):
                 return Attachment(path.absolute(), "found")
@@ -79,8 +79,8 @@ class Attachments:
                 if any(not leads_out(place / name, root) for root in _roots(folder)):
                     yield place / name
                 else:
-                    reasons.append(f"{place / name} is a link out of {folder}")
-        reasons.append(f"not in {' or '.join(map(str, self._folders)) or 'any folder'}")
+                    reasons.append(f"{place / name} is a link that leads out of {folder}")
+        reasons.append(f"it is not in {' or '.join(map(str, self._folders)) or 'any folder'}")
         kept = self.place_of(task)
         if os.path.isfile(kept):  # noqa: PTH113
             yield kept
@@ -91,7 +91,7 @@ class Attachments:
             except AlitaError as error:
                 reasons.append(f"{origin}: {error.message} {error.remedy}".strip().rstrip("."))
             except OSError as error:
-                reasons.append(f"{origin}: it cannot be kept in {kept.parent}: {error.strerror}")
+                reasons.append(f"{origin}: the file cannot be stored in {kept.parent}: {error.strerror}")
 
     def _from_hub(self, task: Task, kept: Path) -> bool:
         if self._hub is None:
@@ -140,7 +140,7 @@ def usual_attachments(
     if attached is not None and not attached.is_dir():
         raise DatasetError(
             f"--attached_files_dir {attached} is not a folder.",
-            remedy="Use the folder that holds the questions' files.",
+            remedy="Use the folder that contains the files of the questions.",
         )
     folders = [folder for folder in (attached, _USUAL_FOLDER, beside) if folder is not None]
     return Attachments(folders, settings.cache_dir / "gaia" / "files", hub=Hub.of(settings, revision), course=course)

@@ -74,7 +74,7 @@ def fingerprint_of(
         configuration["rules"] = hashlib.sha256(rules.encode()).hexdigest()[:16]
     if library == "read-only":
         tools = sorted([*settings.tools_dir.glob("*.py"), *settings.tools_dir.glob("*.json")])
-        with os_errors_as(UsageError, f"The tool library {settings.tools_dir} cannot be read", "Remove that file."):
+        with os_errors_as(UsageError, f"The tool library {settings.tools_dir} cannot be read", "Remove the file."):
             contents = [os.fsencode(path.name) + b"\0" + read_small(path, RECORD) + b"\0" for path in tools]
         digest = hashlib.sha256(b"".join(contents))
         configuration["tools"] = digest.hexdigest()[:16]
@@ -106,7 +106,7 @@ class Selection:
         ids, levels = {task.task_id for task in tasks}, {task.level for task in tasks}
         for task_id in self.ids:
             if task_id not in ids:
-                remedy = f"{did_you_mean(task_id, ids)}Use the task_id values of the question file."
+                remedy = f"{did_you_mean(task_id, ids)}Use task_id values from the question file."
                 raise UsageError(f"The question set has no question {task_id!r}.", remedy=remedy)
         for level in self.levels:
             if level not in levels:

@@ -27,7 +27,7 @@ WAITS = (1.0, 4.0)
 _SECONDS = 60.0
 _LONGEST_NAME = 200
 _BUSY = frozenset({429, 502, 503, 504})
-_ASLEEP = "The server sleeps when nobody uses it: try again in a minute."
+_ASLEEP = "The server sleeps when it is not used. Try again in a minute."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class CourseApi:
     def __init__(self, base: str = COURSE_URL, *, waits: Sequence[float] = WAITS) -> None:
         if urlsplit(base).scheme not in {"http", "https"} or not urlsplit(base).hostname:
             raise CourseError(
-                f"{base!r} is not a valid address of the course.", remedy=f"The usual URL is {COURSE_URL}."
+                f"{base!r} is not a valid URL for the course server.", remedy=f"The usual URL is {COURSE_URL}."
             )
         self.base = base.rstrip("/")
         self._waits = tuple(waits)
@@ -58,11 +58,11 @@ class CourseApi:
         """Download all questions. The server does not publish the reference answers."""
         found = self._json("GET", "/questions")
         if not isinstance(found, list):
-            raise self._strange("/questions", "no list")
+            raise self._strange("/questions", "a response that is not a list")
         records = (record if isinstance(record, dict) else "it is not a JSON object" for record in found)
         dataset = dataset_from(((f"question {n}", record) for n, record in enumerate(records, 1)), self.base)
         if not dataset.tasks:
-            raise self._strange("/questions", "no question")
+            raise self._strange("/questions", "no questions")
         return dataset
 
     def fetch_file(self, task_id: str, target: Path) -> None:
@@ -73,7 +73,9 @@ class CourseApi:
             OSError, StorageError: The folder cannot be created or written.
         """
         if not task_id.strip("."):  # the id would change the URL's path
-            raise CourseError(f"The course cannot be asked for the file of {task_id!r}.")
+            raise CourseError(
+                f"The file of {task_id!r} cannot be requested from the course, because the id is not valid in a URL."
+            )
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         response = self._asked("GET", f"/files/{quote(task_id, safe='', errors='replace')}")
         with whole_file(target) as out:
@@ -85,13 +87,13 @@ class CourseApi:
         try:
             return from_line(SubmissionResult, reply)
         except ValueError:
-            raise self._strange("/submit", "no score") from None
+            raise self._strange("/submit", "a response without a score") from None
 
     def _json(self, method: str, path: str, **more: Any) -> Any:
         try:
             return self._asked(method, path, **more).json()
         except (ValueError, RecursionError):
-            raise self._strange(path, "no JSON") from None
+            raise self._strange(path, "a response that is not JSON") from None
 
     def _asked(self, method: str, path: str, **more: Any) -> httpx2.Response:
         """Send a request and return a successful response. Downloads are retried while the server is busy or asleep."""
@@ -127,11 +129,11 @@ class CourseApi:
         )
         remedy = _ASLEEP if status in _BUSY or status >= 500 else "`alita course --help` shows what is sent."
         if path.startswith("/files/") and status in (403, 404):
-            remedy = "The gated dataset has the file: accept its terms and export HF_TOKEN."
-        return CourseError(f"{self.base}{path} answered {status}{detail}.", remedy=remedy)
+            remedy = "The gated dataset contains this file. Accept its terms, and export HF_TOKEN."
+        return CourseError(f"{self.base}{path} returned status {status}{detail}.", remedy=remedy)
 
     def _strange(self, path: str, what: str) -> CourseError:
-        return CourseError(f"{self.base}{path} gave {what}.", remedy=_ASLEEP)
+        return CourseError(f"{self.base}{path} returned {what}.", remedy=_ASLEEP)
 
 
 def plain_name(name: str) -> str:

@@ -26,7 +26,8 @@ REVISION = "682dd723ee1e1697e00360edccf2366dc8418dd9"
 """Revision of October 2025, which has questions in Parquet."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ACCESS = (
-    f"Open https://huggingface.co/datasets/{REPOSITORY}, sign in and accept the terms; then make a token of the same "
+    f"Open https://huggingface.co/datasets/{REPOSITORY}, sign in and accept the terms. Then create a token for "
+    "the same "
     "account at https://huggingface.co/settings/tokens that may read gated repositories, and export HF_TOKEN."
 )
 _NETWORK = "Check the network and try again in a few minutes, or use a question file on this machine."
@@ -65,7 +66,7 @@ class Hub:
         except ImportError:
             raise DatasetError(
                 "The packages that read the hub are not installed.",
-                remedy="`alita doctor` says how to install the extra [gaia].",
+                remedy="`alita doctor` shows how to install the extra [gaia].",
             ) from None
         try:
             return self._fetch(path)
@@ -77,7 +78,7 @@ class Hub:
             ) from None
         except (errors.HfHubHTTPError, errors.XetError, errors.XetDownloadError, httpx.HTTPError) as error:
             status = error.response.status_code if isinstance(error, errors.HfHubHTTPError) else 0
-            reply = f"answered {status}" if status else f"cannot be reached: {one_line(str(error), 200)}"
+            reply = f"returned status {status}" if status else f"cannot be reached: {one_line(str(error), 200)}"
             refused = status in (401, 403, 404)
             raise (NoAccess if refused else DatasetError)(
                 f"The hub {reply} for {REPOSITORY}.", remedy=_ACCESS if refused else _NETWORK
@@ -85,7 +86,7 @@ class Hub:
         except OSError as error:
             raise DatasetError(
                 f"{path} could not be downloaded to {self.cache}: {one_line(str(error.__cause__ or error), 200)}.",
-                remedy="Free some space, or set ALITA_HOME to a folder that can be written.",
+                remedy="Free some space, or set ALITA_HOME to a writable folder.",
             ) from None
 
     def _fetch(self, path: str) -> Path:
@@ -150,9 +151,9 @@ def dataset_from(rows: Iterable[Row], origin: str) -> Dataset:
         try:
             task, truth, remark = _understood(record)
             if task.task_id in tasks:
-                raise _Unusable(f"the task_id {task.task_id!r} is already on {places[task.task_id]}")
+                raise _Unusable(f"the task_id {task.task_id!r} is already used in {places[task.task_id]}")
         except _Unusable as reason:
-            problems.append(f"{place}: {reason}; left out")
+            problems.append(f"{place}: {reason}; this question is skipped")
             continue
         tasks[task.task_id], places[task.task_id] = task, place
         if truth not in _NO_TRUTH:
@@ -170,7 +171,7 @@ def _understood(record: Mapping[str, Any] | str) -> tuple[Task, str, str]:
         fields.setdefault(_normalised_name(name), value)
     task_id, question = _text_field(fields, "task_id").strip(), _text_field(fields, "question")
     if not task_id.isprintable() or len(task_id) > _LONGEST_ID:
-        raise _Unusable(f"a task_id is one line of at most {_LONGEST_ID} characters")
+        raise _Unusable(f"the task_id must be one line of at most {_LONGEST_ID} characters")
     for name, value in (("task_id", task_id), ("question", question)):
         if not value.strip():
             raise _Unusable(f"{name} is missing")
@@ -192,14 +193,14 @@ def _text_field(fields: Mapping[str, Any], name: str) -> str:
         raise _Unusable(f"{name} is not text")
     text = str(value)
     if any("\ud800" <= sign <= "\udfff" for sign in text):
-        raise _Unusable(f"{name} holds half a character (a lone surrogate)")
+        raise _Unusable(f"{name} contains a lone surrogate, which is not a valid character")
     return text
 
 
 _DUMMY = "0-0-0-0-0"
 """A placeholder row in the test split."""
 _ON_THE_HUB = re.compile(r"gaia-(validation|test)(?:@(.+))?")
-_FORM = 'Each line is one JSON object such as {"task_id": "1", "Question": "…", "Level": 1, "file_name": ""}.'
+_FORM = 'Each line must be a JSON object such as {"task_id": "1", "Question": "…", "Level": 1, "file_name": ""}.'
 
 
 def load_questions(source: Path, settings: Settings) -> Dataset:
@@ -245,9 +246,7 @@ def load_jsonl(path: Path) -> Dataset:
     Raises:
         DatasetError: The file cannot be read, or contains no questions.
     """
-    remedy = (
-        "Check the path of the JSONL file or dataset folder, or use gaia-validation or gaia-test for those of the hub."
-    )
+    remedy = "Check the path of the JSONL file or dataset folder, or use gaia-validation or gaia-test to download it."
     with os_errors_as(DatasetError, f"The question file {path} cannot be read", remedy):
         rows = [(f"line {number}", record) for number, record in json_lines(read_small(path, JOURNAL))]
     return _not_empty(dataset_from(rows, str(path)), f"question file {path}")
@@ -256,7 +255,7 @@ def load_jsonl(path: Path) -> Dataset:
 def _not_empty(dataset: Dataset, what: str) -> Dataset:
     if not dataset.tasks:
         first = f" {one_line(dataset.problems[0], 200)}." if dataset.problems else " It is empty."
-        raise DatasetError(f"The {what} contains no question.{first}", remedy=_FORM)
+        raise DatasetError(f"The {what} contains no questions.{first}", remedy=_FORM)
     return dataset
 
 
@@ -275,7 +274,7 @@ def load_hub(split: str, hub: Hub) -> Dataset:
         raise DatasetError(f"{REPOSITORY} has no {path} at {hub.revision!r}.", remedy=f"Use {REVISION}.") from None
     parts = file.parts  # the cache resolves a branch or tag to its commit
     commit = parts[parts.index("snapshots") + 1] if "snapshots" in parts else hub.revision
-    rows = _rows(file, CONFIG, split, hub.cache, "Delete it; it will be downloaded again.")
+    rows = _rows(file, CONFIG, split, hub.cache, "Delete the file; it will be downloaded again.")
     return dataset_from(rows, f"{REPOSITORY} {split} at {commit}")
 
 
@@ -293,7 +292,7 @@ def load_folder(folder: Path, config: str, split: str, cache: Path) -> Dataset:
     """
     level = "" if config == CONFIG else f".{config.removeprefix('2023_')}"
     table = folder / "2023" / (split or SPLIT) / f"metadata{level}.parquet"
-    remedy = f"Name a split, or a configuration and a split, that it has: {folder}:SPLIT or {folder}:CONFIG:SPLIT."
+    remedy = f"Give a split of this dataset, or a configuration and a split: {folder}:SPLIT or {folder}:CONFIG:SPLIT."
     tables = [str(path.relative_to(folder)) for path in sorted(folder.glob("2023/*/metadata*.parquet"))]
     if (
         tables and not table.is_file() and not (folder / "README.md").is_file()
@@ -315,7 +314,7 @@ def _rows(source: Path, config: str, split: str, cache: Path, remedy: str) -> It
         import pyarrow  # type: ignore[import-untyped]
     except ImportError:
         raise DatasetError(
-            "The package `datasets` is not installed.", remedy="`alita doctor` says how to install the extra [gaia]."
+            "The package `datasets` is not installed.", remedy="`alita doctor` shows how to install the extra [gaia]."
         ) from None
     datasets.disable_progress_bars()
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)

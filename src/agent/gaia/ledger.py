@@ -111,11 +111,11 @@ def read_ledger(path: Path) -> Records:
             continue
         line = object_in(text)
         if line is None and header:
-            problems.append(f"line {number} of {path.name} is damaged; its attempt will be repeated")
+            problems.append(f"line {number} of {path.name} is not a valid JSON object; its attempt will be repeated")
             continue
         kind = line.get("kind") if line else None
         if line is None or (not header and kind != "header"):
-            remedy = "Name the ledger of a benchmark, RESULTS.ledger.jsonl, or the results file next to it."
+            remedy = "Give the ledger of a benchmark, RESULTS.ledger.jsonl, or the results file next to it."
             raise RunError(f"{path} is not a ledger: it has no header.", remedy=remedy)
         try:
             match kind:
@@ -203,7 +203,8 @@ class Ledger:
         except RunError:
             raise RunError(
                 f"Another benchmark is writing the ledger {path}.",
-                remedy="Wait for it to end, or stop it. For a second benchmark, choose another --output.",
+                remedy="Wait until that benchmark finishes, or stop it. For a second benchmark, choose another "
+                "--output.",
             ) from None
         try:
             ledger = cls(lines, read_ledger(path), fingerprint.digest)
@@ -258,10 +259,11 @@ class Ledger:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         header = Header(fingerprint.digest, fingerprint.dataset, fingerprint.configuration, now, alita_version())
         if before:
-            what = ["other questions"] if before.dataset != header.dataset else []
+            what = ["different questions"] if before.dataset != header.dataset else []
             what += _differences(before.configuration, header.configuration)
             raise RunError(
-                f"The ledger {path} holds attempts of another configuration ({'; '.join(what) or 'another version'}).",
+                f"The ledger {path} contains attempts with another configuration "
+                f"({'; '.join(what) or 'another version'}).",
                 remedy="Continue with the original options, or choose another --output.",
             )
         self._write({"kind": "header", "ledger": VERSION, **asdict(header)})
@@ -279,7 +281,7 @@ def _telling() -> Iterator[None]:
         yield
     except StorageError as error:
         raise StorageError(
-            f"The ledger: {error.message}",
+            f"The ledger could not be saved: {error.message}",
             remedy="Free some space or fix the permissions, then continue with --resume.",
         ) from error
 
@@ -287,4 +289,4 @@ def _telling() -> Iterator[None]:
 def _differences(one: dict[str, Json], other: dict[str, Json]) -> list[str]:
     names = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
     values = {name: [json.dumps(each.get(name), ensure_ascii=False) for each in (one, other)] for name in names}
-    return [f"{name}: {before}, now {after}" for name, (before, after) in values.items()]
+    return [f"{name} was {before}, and is now {after}" for name, (before, after) in values.items()]

@@ -44,7 +44,7 @@ def split_questions(ids: Sequence[str], share: float, seed: int, most: int | Non
     """
     shuffled = sorted(ids, key=lambda task_id: hashlib.sha256(f"{seed} {task_id}".encode()).digest())[:most]
     if len(shuffled) < 2:
-        raise UsageError(f"Learning needs at least two questions, not {len(shuffled)}.")
+        raise UsageError(f"Learning needs at least two questions; got {len(shuffled)}.")
     learned = min(max(round(len(shuffled) * share), 1), len(shuffled) - 1)
     return Split(tuple(shuffled[:learned]), tuple(shuffled[learned:]))
 

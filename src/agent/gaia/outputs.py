@@ -160,13 +160,13 @@ def read_submission(path: Path, dataset: Dataset) -> Taken:
         task_id, answer = record.get("task_id"), record.get("model_answer")
         has_traces |= bool(record.get("reasoning_trace"))
         if not isinstance(task_id, str) or not isinstance(answer, str | int | float):
-            problem = f"is damaged: it is not like {_FORM}"
+            problem = f"does not have the form {_FORM}"
         elif task_id not in known:
-            problem = f"answers {one_line(task_id, 80)!r}, which is not one of the questions"
+            problem = f"answers {one_line(task_id, 80)!r}, which is not a known question"
         elif task_id in answers:
             problem = f"answers {task_id!r} a second time; the first answer is kept"
         elif not _is_answer(str(answer)):
-            problem = f"has no answer to {task_id!r}: {one_line(str(answer), 80)!r}"
+            problem = f"has no valid answer to {task_id!r}: {one_line(str(answer), 80)!r}"
         else:
             answers[task_id] = str(answer).strip()
             continue
@@ -214,17 +214,17 @@ def submission_of(username: str, agent_code: str, answers: Mapping[str, str], as
     for task_id, text in answers.items():
         if task_id not in known:
             raise SubmissionError(
-                f"The course has no question {task_id}.", remedy="`alita course questions` lists them."
+                f"The course has no question {task_id}.", remedy="`alita course questions` lists the questions."
             )
         answer = final_answer(text)
         if not _is_answer(answer):
-            problem = f"no answer: {one_line(answer, 100)!r}" if answer else "empty"
+            problem = f"not valid: {one_line(answer, 100)!r}" if answer else "empty"
             raise SubmissionError(
-                f"The answer to {task_id} is {problem}.", remedy="Remove it, or run the question again."
+                f"The answer to {task_id} is {problem}.", remedy="Remove the answer, or run the question again."
             )
         given.append({"task_id": task_id, "submitted_answer": answer})
     if not given:
-        raise SubmissionError("There is no answer to submit.", remedy="Answer the questions: alita course run")
+        raise SubmissionError("There are no answers to submit.", remedy="Answer the questions first: alita course run")
     return {"username": username.strip(), "agent_code": agent_code.strip(), "answers": given}
 
 
@@ -239,8 +239,8 @@ def require_person(username: str, agent_code: str) -> None:
     code = agent_code.strip()
     if len(code) < 10 or not code.startswith(("https://", "http://")):  # the server requires at least ten characters
         raise SubmissionError(
-            f"{code!r} is not a URL of the agent's code.",
-            remedy="Use your Space: --agent-code https://huggingface.co/spaces/NAME/SPACE/tree/main",
+            f"--agent-code {code!r} is not a URL.",
+            remedy="Give the URL of your Space: --agent-code https://huggingface.co/spaces/NAME/SPACE/tree/main",
         )
 
 
@@ -254,11 +254,13 @@ def read_answers(path: Path, dataset: Dataset) -> dict[str, str]:
     if not is_ledger(path):
         taken = read_submission(path, dataset)
         if taken.problems:
-            raise SubmissionError(taken.problems[0], remedy=f"Write each line like {_FORM}, or use a ledger.")
+            raise SubmissionError(
+                taken.problems[0], remedy=f"Each line must have the form {_FORM}. You can also use a ledger."
+            )
         return taken.answers
     records = read_ledger(path)
     if records.problems:
-        raise SubmissionError(f"The ledger {path} is damaged: {records.problems[0]}.")
+        raise SubmissionError(f"The ledger {path} contains an invalid line: {records.problems[0]}.")
     last = {a.task_id: a for a in records.attempts if a.epoch == 1}
     return {task_id: a.answer for task_id, a in last.items() if a.status in _ENDED and a.answer}
 

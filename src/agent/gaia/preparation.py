@@ -85,7 +85,7 @@ class Prepared:
         if own_library and not ledger.exists() and any(folder.glob("*.py")):
             raise RunError(
                 f"{folder} already holds tools, but a new benchmark with --library warm starts without any.",
-                remedy=f"Move them, choose another --output, or start with them: --tools-dir {folder}",
+                remedy=f"Move the tools, choose another --output, or start with these tools: --tools-dir {folder}",
             )
         taken = _taken(choices, self._dataset)
         attachments = usual_attachments(
@@ -97,7 +97,8 @@ class Prepared:
         fresh = ""
         if choices.resume and not ledger.exists() and not taken.answers:
             fresh = (
-                f"There is no ledger {ledger}, so this is a new benchmark. To continue another one, give its --output."
+                f"There is no ledger {ledger}, so this is a new benchmark. To continue another benchmark, "
+                "give its --output."
             )
         for problem in filter(None, (*self._dataset.problems, *taken.problems, fresh)):
             display.say(problem)
@@ -144,15 +145,17 @@ def _require_ours(choices: Choices) -> None:
             named[option], marks[option] = path, mark
             if not (folder := path.absolute().parent).is_dir():
                 raise StorageError(
-                    f"{folder} is not a folder.", remedy="Create it, or choose a file in another folder."
+                    f"{folder} is not a folder.", remedy="Create the folder, or choose a file in another one."
                 )
     for (one, path), (other, same) in combinations(named.items(), 2):
         if path.resolve() == same.resolve():
-            raise UsageError(f"{path} would be both {one} and {other}.", remedy="Choose another file for one of them.")
+            raise UsageError(
+                f"{path} is used for both {one} and {other}.", remedy="Choose another file for one of them."
+            )
     for option, mark in marks.items():
         path, folder = named[option], named[option].absolute().parent
         if path.is_dir() or (folder.exists() and not os.access(folder, os.W_OK)):
-            raise StorageError(f"{path} cannot be written.", remedy="Name a file in another folder.")
+            raise StorageError(f"{path} cannot be written.", remedy="Choose a file in another folder.")
         if not path.exists():
             continue
         begins = b"?"
@@ -163,7 +166,7 @@ def _require_ours(choices: Choices) -> None:
         if not goes_on or (begins and mark not in begins):  # an empty file can be overwritten
             problem = f"{path} already exists and was not written by a benchmark with the ledger {ledger}."
             more = ", or keep its answers: --resume" if option == "--submission" and mark in begins else ""
-            raise RunError(problem, remedy=f"Move it, or choose another {option}{more}.")
+            raise RunError(problem, remedy=f"Move the file, or choose another {option}{more}.")
         if not choices.resume:
             remedy = f"Add --resume to continue it, or choose another {option}."
             raise RunError(f"{path} already exists.", remedy=remedy)
@@ -187,7 +190,9 @@ def _taken(choices: Choices, dataset: Dataset) -> Taken:
         notes.append(f"The old {path} is kept as {copy}.")
     if taken.answers:
         left = sum(task.task_id not in taken.answers for task in dataset.tasks)
-        notes.append(f"{count_of(len(taken.answers), 'answer')} of {path} kept; {count_of(left, 'question')} left.")
+        notes.append(
+            f"{count_of(len(taken.answers), 'answer')} of {path} kept; {count_of(left, 'question')} left to ask."
+        )
     return taken._replace(problems=tuple(notes))
 
 
@@ -229,7 +234,7 @@ def summary(outcome: BenchmarkOutcome, choices: Choices) -> list[str]:
         remedy = "Add the files to --attached_files_dir, and use --resume."
         lines.append(f"Not asked, because their file is missing: {names}. {remedy}")
     if outcome.message:
-        lines.append(f"The benchmark ended early: {outcome.message}")
+        lines.append(f"The benchmark stopped early: {outcome.message}")
     if outcome.reachable:
         lines.append(CONTINUE)
     elif outcome.left:

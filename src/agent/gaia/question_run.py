@@ -173,7 +173,7 @@ class QuestionRun:
             error = f"a bug: {answer.error or type(bug).__name__}"
         status = "error" if error else _STATUS.get(answer.status, "error")
         if is_overdue:
-            status, error = "timeout", f"it did not end within {limit:g} s of work"
+            status, error = "timeout", f"the question was not answered within {limit:g} s"
         return AttemptResult(self._attempt(answer, status, error), stops)
 
     def _attempt(self, answer: Answer, status: AttemptStatus, error: str) -> Attempt:

@@ -239,7 +239,7 @@ class Benchmark:
     async def _slot(self, executor: Executor, ledger: Ledger) -> None:
         while self._queue and self._how == "finished":
             if spent := self._spent():
-                self._how, self._message = "limit", f"The benchmark's limit of {spent} is reached."
+                self._how, self._message = "limit", f"The benchmark has reached its limit of {spent}."
                 return
             await self._attempt(self._queue.popleft(), executor, ledger)
 

@@ -51,7 +51,7 @@ def score(prediction: object, truth: object, mode: Mode = "gaia") -> Score:
         return Score(correct, "string", "equal" if correct else differs)
     ours, theirs = _SEPARATORS.split(said), _SEPARATORS.split(wanted)
     if len(ours) != len(theirs):
-        return Score(False, "list", f"{len(ours)} elements, {len(theirs)} are wanted")
+        return Score(False, "list", f"{len(ours)} elements instead of {len(theirs)}")
     for position, (one, other) in enumerate(zip(ours, theirs, strict=True), 1):
         numeric = _number(other) is not None
         if not (_same_number(one, other) if numeric else _squeezed(one) == _squeezed(other)):

@@ -41,7 +41,7 @@ def write_questions(path: Path, data: bytes) -> None:
     """
     with os_errors_as(UsageError, f"{path} cannot be read", "Choose another --output."):
         if path.exists() and read_small(path, JOURNAL) != data:
-            raise UsageError(f"{path} already exists and holds other questions.", remedy="Choose another --output.")
+            raise UsageError(f"{path} already exists and contains other questions.", remedy="Choose another --output.")
     with whole_file(path) as file:
         file.write(data)
 

@@ -64,7 +64,8 @@ class ClientProgram:
         """
         if scope == "project" and self.project_file is None:
             raise UsageError(
-                f"{self.title} has no per-project settings.", remedy=f"alita mcp install {self.name} --scope user"
+                f"{self.title} has no per-project settings.",
+                remedy=f"Install it for your user: alita mcp install {self.name} --scope user",
             )
         if scope == "project":
             return project / str(self.project_file)
@@ -215,4 +216,8 @@ def _is_harmless(value: str) -> bool:
 def uncarried(environment: Mapping[str, str]) -> str:
     """Return a sentence about variables that choose the model but are not written; empty if there are none."""
     left = [name for name in _CHOICES if not _is_harmless(environment.get(name, ""))]
-    return f"{', '.join(left)} is not written, since it may hold a key: set base_url in config.toml." if left else ""
+    return (
+        f"{', '.join(left)} is not written, because it may contain a key. Set base_url in config.toml instead."
+        if left
+        else ""
+    )

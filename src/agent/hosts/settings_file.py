@@ -74,7 +74,7 @@ def edited(form: FormatName, text: str, key: str, name: str, entry: dict[str, An
     if form == "yaml":
         return _edited_yaml(text, key, name, entry)
     if form == "json" and text.strip() and has_comments(text):
-        raise _UneditableError("it has comments or trailing commas, which would be lost")
+        raise _UneditableError("it contains comments or trailing commas, which would be lost")
     document: Any = tomlkit.parse(text) if form == "toml" else json.loads(text.strip() or "{}")
     if key not in document:
         document[key] = tomlkit.table(is_super_table=True) if form == "toml" else {}
@@ -92,7 +92,7 @@ def edited(form: FormatName, text: str, key: str, name: str, entry: dict[str, An
 def _edited_yaml(text: str, key: str, name: str, entry: dict[str, Any] | None) -> str:
     """Change only the entry's nodes, so that all other values keep their formatting."""
     if _YAML_COMMENT.search(text):
-        raise _UneditableError("it seems to have comments, which would be lost")
+        raise _UneditableError("it seems to contain comments, which would be lost")
     root = yaml.compose(text) or yaml.compose("{}")
     root.flow_style = False
     servers = next((value for head, value in root.value if head.value == key), None)
@@ -125,8 +125,8 @@ def planned(host: ClientProgram, path: Path, name: str, entry: dict[str, Any] | 
         settings = read_text(host.format, text)
     except ValueError as damage:
         raise SettingsError(
-            f"{path} is damaged: {damage}.",
-            remedy=f"Fix it first; {host.title} cannot read it either. Nothing was changed.",
+            f"{path} cannot be parsed: {damage}.",
+            remedy=f"Correct the file first; {host.title} cannot read it either. Nothing was changed.",
         ) from None
     servers = settings.get(host.key) or {}
     if isinstance(servers, dict) and servers.get(name) == entry:
@@ -140,7 +140,11 @@ def planned(host: ClientProgram, path: Path, name: str, entry: dict[str, Any] | 
         if {host.key: {}, **read_text(host.format, after)} != wanted:
             raise _UneditableError("the edit would change more than one entry")
     except (_UneditableError, TOMLKitError) as problem:
-        what = f"Add this yourself:\n{snippet(host, name, entry)}" if entry else f"Remove {name!r} yourself."
+        what = (
+            f"Add this to the file yourself:\n{snippet(host, name, entry)}"
+            if entry
+            else f"Remove {name!r} from the file yourself."
+        )
         raise SettingsError(f"{path} was not edited: {problem}.", remedy=what) from None
     return SettingsChange(path.resolve(), before, after)
 
@@ -158,8 +162,8 @@ def write(change: SettingsChange) -> Path | None:
     path = change.path
     # Checked explicitly, because root can write read-only files.
     if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
-        raise SettingsError(f"{path} is read-only.", remedy=f"chmod u+w {path}, or paste what --print prints.")
-    remedy = "Make the folder writable, or paste what --print prints."
+        raise SettingsError(f"{path} is read-only.", remedy=f"Run chmod u+w {path}, or paste the output of --print.")
+    remedy = "Make the folder writable, or paste the output of --print."
     with os_errors_as(StorageError, f"{path} cannot be written", remedy):
         path.parent.mkdir(parents=True, exist_ok=True)
         backup = None if change.before is None else backup_of(path)

@@ -120,18 +120,19 @@ def checked(values: dict[str, Any]) -> GapRecord:
         if not isinstance(value, str) or not value.strip():
             raise UsageError(
                 f"The gap record has no {name}: {one_line(repr(value), 80)}.",
-                remedy=f"It needs {', '.join(MAX_CHARS)}, each a text.",
+                remedy=f"A gap record must contain {', '.join(MAX_CHARS)}, each a string.",
             )
         texts[name] = " ".join(printable(value).split())
         if len(texts[name]) > most:
             raise UsageError(
-                f"The {name} of the gap record has {len(texts[name])} characters.", remedy=f"At most {most} are kept."
+                f"The {name} of the gap record has {len(texts[name])} characters.",
+                remedy=f"Shorten it to at most {most} characters.",
             )
     status = values.get("status", "new")
     if status not in get_args(RecordStatus):
         raise UsageError(
-            f"The status of the gap record is {one_line(repr(status), 60)}.",
-            remedy=f"It is one of {', '.join(get_args(RecordStatus))}.",
+            f"The gap record has the invalid status {one_line(repr(status), 60)}.",
+            remedy=f"The status must be one of {', '.join(get_args(RecordStatus))}.",
         )
     return _with_id(GapRecord(texts["kind"], texts["situation"], texts["pattern"], texts["advice"], status))
 
@@ -231,7 +232,7 @@ class GapRecords:
         rows = self._rows(beginning, length=len(name), name=name) if name else []
         if len(rows) != 1:
             problem = f"{len(rows)} gap records begin with {name!r}." if rows else f"There is no gap record {name!r}."
-            raise UsageError(problem, remedy="`alita gaps list` shows their ids.")
+            raise UsageError(problem, remedy="`alita gaps list` shows the ids of all records.")
         return _record(rows[0])
 
     def all(self) -> list[GapRecord]:
@@ -259,7 +260,7 @@ class GapRecords:
             kept = self.get(into)
             for other in [self.get(name) for name in others]:
                 if other.id == kept.id:
-                    raise UsageError(f"{other.id} cannot be merged with itself.", remedy="Name two records.")
+                    raise UsageError(f"{other.id} cannot be merged with itself.", remedy="Give two different records.")
                 kept = replace(kept, seen=kept.seen + other.seen)
                 for question in self.origins(other.id):
                     self._rows(_ORIGIN, record=kept.id, question=question)
@@ -334,7 +335,7 @@ class GapRecords:
         origins = values.get("origins", [])
         if not isinstance(origins, list) or not all(isinstance(one, str) and len(one) == 64 for one in origins):
             raise UsageError(
-                "The origins of the gap record are not a list of SHA-256 hashes.", remedy="Export it again."
+                "The origins of the gap record are not a list of SHA-256 hashes.", remedy="Export the record again."
             )
         with self.writing():
             record = checked(values)

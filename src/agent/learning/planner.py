@@ -62,7 +62,7 @@ async def brief(state: State, context: Context, functions: Sequence[str]) -> Upd
     try:
         completion = await context.complete(Role.PLANNER, messages, schema=_BRIEF, temperature=0, max_tokens=_TOKENS)
     except (ModelError, ModelOutputError, StoppedError) as failure:
-        context.emit(Note(f"no brief: {failure.message}"))
+        context.emit(Note(f"no plan was made: {failure.message}"))
         return {}
     used = completion.parsed.get("used")
     ids = [record.id for record in records if used is None or record.id in used]
@@ -114,7 +114,7 @@ async def replan(state: State, context: Context, functions: Sequence[str], why: 
         plan |= {name: [str(line) for line in completion.parsed[name]] for name in ("known", "to_find", "plan")}  # type: ignore[typeddict-item]
         context.emit(Planned(one_line("; ".join(plan["plan"]), 200)))
     except (ModelError, ModelOutputError, StoppedError) as failure:
-        context.emit(Note(f"no new plan: {failure.message}"))
+        context.emit(Note(f"no new plan was made: {failure.message}"))
     return plan
 
 

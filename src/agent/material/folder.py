@@ -35,7 +35,7 @@ _ROOM = 2 * MOST_BYTES, 2 * MOST_FILES
 _LOOKED_AT = 10_000
 _PIECE = 1 << 20
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-_LINK, _SPECIAL, _UNREADABLE, _DEEP = "a link", "no ordinary file", "it cannot be read", "its folders are too deep"
+_LINK, _SPECIAL, _UNREADABLE, _DEEP = "a link", "not a regular file", "it cannot be read", "it is nested too deeply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def parent_of(folder: int, path: str, *, make: bool = False) -> Iterator[tuple[i
     """
     *above, name = path.split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in (*above, name)):
-        raise OSError(f"{path!r} is no path in the folder")
+        raise OSError(f"{path!r} is not a valid path in the folder")
     descriptor = os.dup(folder)
     try:
         for part in above:
@@ -140,7 +140,7 @@ def copied(source: BinaryIO, target: BinaryIO | None = None, *, most: int | None
         digest.update(piece)
         size += len(piece)
         if most is not None and size > most:
-            raise OSError(f"it has more than {most:,} bytes")
+            raise OSError(f"it is larger than {most:,} bytes")
         if target is not None:
             target.write(piece)
     return digest.hexdigest(), size
@@ -161,19 +161,21 @@ def checked_folder(path: Path, own: Sequence[Path]) -> Path:
     Raises:
         UsageError: The path is not a folder, or the folder contains files that programs must not see.
     """
-    with os_errors_as(UsageError, f"The folder {shown_name(str(path))} cannot be read", "Correct its path."):
+    with os_errors_as(UsageError, f"The folder {shown_name(str(path))} cannot be read", "Correct the path."):
         real = path.expanduser().resolve(strict=True)
         if not real.is_dir():
             raise UsageError(f"{shown_name(str(path))} is not a folder.", remedy="Attach a file with --file.")
         os.scandir(real).close()
     if not str(real).isprintable():  # the path is shown in prompts and commands
-        raise UsageError(f"The name {shown_name(str(real))} cannot be shown.", remedy="Rename the folder.")
+        raise UsageError(
+            f"The folder name {shown_name(str(real))} contains unprintable characters.", remedy="Rename the folder."
+        )
     for one in own:
         place = one.resolve()
         if place.is_relative_to(real) or real.is_relative_to(place):
             raise UsageError(
-                f"{shown_name(str(path))} holds alita's own files ({place}), such as keys and earlier runs.",
-                remedy="Choose another folder, or one in it.",
+                f"{shown_name(str(path))} contains alita's own files ({place}), such as keys and earlier runs.",
+                remedy="Choose another folder, or a folder in this one.",
             )
     return real
 
@@ -195,8 +197,8 @@ def measure(root: Path) -> None:
 def _require_room(root: Path, size: int, files: int) -> None:
     if size > MOST_BYTES or files > MOST_FILES:
         raise UsageError(
-            f"The folder {root} has more than {MOST_BYTES:,} bytes or {MOST_FILES:,} files: it is not copied.",
-            remedy="Choose a folder in it, or let it be read only, without --write.",
+            f"The folder {root} has more than {MOST_BYTES:,} bytes or {MOST_FILES:,} files, so it is not copied.",
+            remedy="Choose a smaller folder, or leave out --write, so that programs only read it.",
         )
 
 
@@ -319,14 +321,14 @@ class FolderCopy:
             StorageError: The run has no complete copy.
         """
         path = self.place / MANIFEST
-        with os_errors_as(StorageError, f"{path} cannot be read", "Ask again with --folder."):
+        with os_errors_as(StorageError, f"{path} cannot be read", "Ask the question again with --folder."):
             content = read_small(path, RECORD, follow=False)
         try:
             data: Any = json_of(content)
             files = {name: CopiedFile(*facts) for name, facts in data["files"].items()}
             return Manifest(data["device"], data["inode"], files, [(name, why) for name, why in data["left_out"]])
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise StorageError(f"{path} is damaged.", remedy="Ask again with --folder.") from None
+            raise StorageError(f"{path} is corrupt.", remedy="Ask the question again with --folder.") from None
 
     def save(self, manifest: Manifest) -> None:
         """Write the record of the copy.

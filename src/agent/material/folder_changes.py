@@ -68,8 +68,8 @@ _ACTING_ENDS = (".pth", ".pyc", ".egg-link", ".desktop", ".lnk")
 _NO_LINKS = frozenset([errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS])
 """Errors of file systems without hard links."""
 _SLASHES = re.compile("/")
-_HARD_LINK = "another name of a file in it"
-_ODD_NAME = "its name cannot be shown"
+_HARD_LINK = "it is a hard link"
+_ODD_NAME = "its name contains unprintable characters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,8 @@ class Changes:
         if missing := [name for name in wanted if name not in known]:
             why = dict(self.never).get(missing[0], "it has not changed")
             raise UsageError(
-                f"{shown_name(missing[0])} cannot be applied: {why}.", remedy="`alita changes` lists what can be."
+                f"{shown_name(missing[0])} cannot be applied: {why}.",
+                remedy="`alita changes` lists the changes that can be applied.",
             )
         return [known[name] for name in dict.fromkeys(wanted)]
 
@@ -249,7 +250,7 @@ def apply(copy: FolderCopy, changes: Iterable[Change]) -> Applied:
         status = os.fstat(root)
         if (status.st_dev, status.st_ino) != (manifest.device, manifest.inode):
             raise StorageError(
-                f"{shown_name(str(copy.root))} is another folder than the one that was copied.",
+                f"{shown_name(str(copy.root))} is not the folder that was copied.",
                 remedy=f"The changed files are in {copy.folder}.",
             )
         kept = copy.place / REMOVED_FILES / time.strftime("%y%m%d-%H%M%S")
@@ -341,7 +342,7 @@ def _found_at(place: int, name: str) -> tuple[os.stat_result | None, str]:
     except FileNotFoundError:
         return None, ""
     if not stat.S_ISREG(status.st_mode):
-        raise _Conflict("something else than a file has its name")
+        raise _Conflict("its name belongs to something other than a file")
     with opened_file(place, name) as file:
         return status, copied(file)[0]
 

@@ -127,7 +127,7 @@ def _what_stands_at(target: Path, folder: Path) -> Literal["nothing", "file", "o
 
 
 def _copy(path: str, target: Path) -> None:
-    with os_errors_as(StorageError, f"{path} cannot be read", "Ask the question again to make it."):
+    with os_errors_as(StorageError, f"{path} cannot be read", "Ask the question again to create the file."):
         source = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(source, "rb") as content, whole_file(target, shared=True) as copy:
         shutil.copyfileobj(content, copy)

@@ -64,7 +64,7 @@ async def seen_pictures(
             return [], f"What a model sees in it: {description}"
     elif is_read:
         names = ", ".join(place.name for place in places)
-        context.emit(Note(f"{names} is known only by its text: name a model for `vision` to have it described"))
+        context.emit(Note(f"only the text in {names} is used; set `vision` to a model that can describe pictures"))
     return [], "" if is_read else "\n".join([text for place in places if (text := await _read(place, context))])
 
 
@@ -112,7 +112,7 @@ async def _described(pictures: Sequence[Picture], context: Context, question: st
     try:
         completion = await context.complete(Role.VISION, messages, temperature=0, max_tokens=_TOKENS)
     except (ModelError, ModelOutputError) as refused:
-        context.emit(Note(f"the vision model does not read {pictures[0]['name']}: {refused.message}"))
+        context.emit(Note(f"the vision model could not read {pictures[0]['name']}: {refused.message}"))
         return ""
     return completion.text.strip()
 
@@ -155,7 +155,7 @@ async def watched(place: str | Path, kind: str, context: Context, question: str)
             completion = await context.complete(Role.MEDIA, messages, temperature=0, max_tokens=_FILM_TOKENS)
             description = completion.text.strip()
         except (ModelError, ModelOutputError, StoppedError) as problem:
-            context.emit(Note(f"no model watches {place if isinstance(place, str) else place.name}: {problem.message}"))
+            context.emit(Note(f"no model could watch {place if isinstance(place, str) else place.name}: {problem.message}"))
             description = ""
         sight.watched[key] = description and f"{_SEEN}: {description}"
     return sight.watched[key]

@@ -30,7 +30,7 @@ from mcp_tools.tool import Json
 
 FOLDER = "workspace"
 """Name of the folder in a run."""
-_REMEDY = "Make it writable, or free some space."
+_REMEDY = "Make the folder writable, or free some space."
 
 
 class Workspace:
@@ -95,12 +95,12 @@ class Workspace:
                     return self._written(path, content)
                 if _holds(path, content):
                     return path
-        raise AssertionError("numbers do not end")
+        raise AssertionError("unreachable")
 
     def _written(self, path: Path, content: bytes) -> Path:
         self.folder.mkdir(mode=0o755, parents=True, exist_ok=True)
         if self.folder.is_symlink():
-            raise StorageError(f"{self.folder} is a link: nothing is written there.", remedy="Remove it.")
+            raise StorageError(f"{self.folder} is a link, so nothing is written there.", remedy="Remove the link.")
         write_whole(path, content)
         path.chmod(0o644)  # readable for the user that programs run as
         return path

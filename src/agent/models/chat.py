@@ -21,7 +21,7 @@ from agent.models.thoughts import ShownText, without_thoughts
 from agent.models.wire import Body, Wire, calls_of, first_choice, text_of
 from mcp_tools.text import one_line
 
-_NO_PICTURES = "Do not name it as a model that sees, or name another one."
+_NO_PICTURES = "Choose a model that accepts pictures for the role that reads them."
 
 
 def read_completion(response: dict[str, Any], endpoint: Endpoint, price: Price | None) -> Completion:
@@ -98,7 +98,7 @@ class ChatModel:
         parts = [part for m in request.messages if isinstance(content := m.get("content"), list) for part in content]
         has_pictures = any(part.get("type") == "image_url" for part in parts)
         if has_pictures and self.known.is_blind:
-            raise PicturesRefusedError(f"{self.name} takes no pictures", remedy=_NO_PICTURES)
+            raise PicturesRefusedError(f"{self.name} does not accept pictures", remedy=_NO_PICTURES)
         try:
             return await climb(partial(self._ask, request, has_pictures=has_pictures), *self._ladder(request))
         except Failure as failure:

@@ -51,8 +51,8 @@ _KEY_LIKE = re.compile(r"\b(?:(?:sk|pk|gsk|xai|hf)[-_]|AIza)[\w*.-]{6,}|\bBearer
 _MIN_KEY_CHARS = 8
 """Shorter keys are not redacted, because placeholders such as `none` occur in ordinary words."""
 _CHOOSE = "{known}Choose one with --model NAME, and check the base URL {url}."
-_AGAIN = "`alita resume` tries again, in a session /continue."
-_OR = "Or choose another model: --model, in a session /model."
+_AGAIN = "To try again, run `alita resume`, or type /continue in a session."
+_OR = "Or choose another model with --model, or with /model in a session."
 _ANOTHER = f"or{_OR[2:]}"
 _REACH = "Check --base-url and the network; `alita doctor` shows what can be reached."
 _API = "Check that the base URL belongs to an OpenAI-compatible API (most end in /v1)."
@@ -64,22 +64,22 @@ _CHECK = "Check the model's name and what the endpoint supports."
 class Kind(Enum):
     """The kinds of failure, each with its error class, message and remedy."""
 
-    AUTH = (ModelAuthError, "{host} {key}", "{set_key}, or use --model embedded, which needs none.")
+    AUTH = (ModelAuthError, "{host} {key}", "{set_key}, or use --model embedded, which needs no key.")
     UNKNOWN_MODEL = (ModelUnknownError, "{host} has no model {model!r}", _CHOOSE)
     NONE_LISTED = (
         ModelUnknownError,
-        "{url} does not say which models it has",
-        "Name one: --model NAME. Or check the base URL.",
+        "{url} does not list its models",
+        "Choose a model with --model NAME, or check the base URL.",
     )
     NO_SERVER = (ModelUnreachableError, "No server answers at {url}", _REACH)
     """The connection was refused, which a second attempt rarely changes."""
-    UNREACHABLE = (ModelUnreachableError, "no connection to {url}", _REACH)
+    UNREACHABLE = (ModelUnreachableError, "could not connect to {url}", _REACH)
     INVALID = (ModelUnreachableError, "{url} gave an incomplete or invalid answer", _API)
-    INTERRUPTED = (ModelUnreachableError, "the connection to {host} broke", _AGAIN)
-    NETWORK = (ModelUnreachableError, "no request can be sent", "{remedy}")
+    INTERRUPTED = (ModelUnreachableError, "the connection to {host} was lost", _AGAIN)
+    NETWORK = (ModelUnreachableError, "requests cannot be sent", "{remedy}")
     """The proxies or certificates in the environment cannot be used."""
     TIMEOUT = (ModelUnreachableError, "{host} did not answer in time", _TIME)
-    BUSY = (ModelBusyError, "{host} {busy}", f"Wait a little: {_AGAIN} {_OR}")
+    BUSY = (ModelBusyError, "{host} {busy}", f"Wait a little. {_AGAIN} {_OR}")
     CREDIT = (ModelBusyError, "the account at {host} has no credit left", f"Check its billing, {_ANOTHER}")
     TOO_LONG = (ModelTooLongError, "the request is too long for {model}", _SHORTER)
     FILTERED = (ModelDeclinedError, "{host} filtered the request", f"Rephrase the question, {_ANOTHER}")

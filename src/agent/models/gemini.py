@@ -108,7 +108,7 @@ class GeminiWire:
             json={"file": {"display_name": path.name}},
         )
         if not (target := begun.headers.get("x-goog-upload-url")):
-            raise Failure(Kind.INVALID, self.endpoint, "it gave no upload address for the file")
+            raise Failure(Kind.INVALID, self.endpoint, "it did not return an upload URL for the file")
         headers = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}
         headers |= {"Content-Length": str(state.st_size)}
         done = await self._ask("POST", target, _UPLOAD_SECONDS, headers=headers, content=_pieces(path))

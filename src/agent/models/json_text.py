@@ -47,7 +47,7 @@ def fitting_json(text: str, schema: dict[str, Any]) -> Any:
         if (found := misfit(value, schema)) is None:
             return value
         problem = problem or found
-    raise NoJsonError(problem or f"this is no JSON: {one_line(text, 80)!r}", is_json=bool(problem))
+    raise NoJsonError(problem or f"this is not JSON: {one_line(text, 80)!r}", is_json=bool(problem))
 
 
 def misfit(value: Any, schema: dict[str, Any], *, lengths: bool = False) -> str | None:
@@ -111,7 +111,7 @@ def _values_at(text: str, brackets: str) -> Iterator[tuple[int, Any, int]]:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

@@ -59,7 +59,7 @@ def base64_of(path: Path, endpoint: Endpoint) -> str:
     try:
         size = path.stat().st_size
         if size > MAX_INLINE_BYTES:
-            detail = f"{path.name} has {size:,} bytes, but at most {MAX_INLINE_BYTES:,} fit in a request"
+            detail = f"{path.name} has {size:,} bytes; the limit for one request is {MAX_INLINE_BYTES:,} bytes"
             raise Failure(Kind.REFUSED, endpoint, detail)
         return base64.b64encode(read_small(path, MAX_INLINE_BYTES)).decode()
     except OSError as error:

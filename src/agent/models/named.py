@@ -99,7 +99,7 @@ class NamedModel(BaseModel):
     @classmethod
     def _is_a_price(cls, value: Price | None) -> Price | None:
         if value and not all(0 <= dollars < float("inf") for dollars in _dollars(value)):
-            raise ValueError("a price must be a number, 0 or more")
+            raise ValueError("a price must be a number of at least 0")
         return value
 
     @property

@@ -38,7 +38,7 @@ OTHER_USE = re.compile(
     r"embed|\bbge\b|minilm|rerank|diffusion|whisper|\btts\b|dall-e|moderation|transcri", re.IGNORECASE
 )
 """Names of models that do not answer questions: embeddings, speech, pictures and so on."""
-_INVALID_KEY = "the key has characters that cannot be part of a key"
+_INVALID_KEY = "the key contains characters that are not allowed in a key"
 
 
 class HttpWire:
@@ -136,11 +136,11 @@ class HttpWire:
         try:
             answer = json.loads(b"".join([piece async for piece in data]))
         except (ValueError, RecursionError) as error:
-            raise Failure(Kind.INVALID, self.endpoint, f"not JSON: {error}") from None
+            raise Failure(Kind.INVALID, self.endpoint, f"the reply is not JSON: {error}") from None
         if isinstance(answer, list) and answer and isinstance(answer[0], dict):
             answer = answer[0]
         if not isinstance(answer, dict):
-            raise Failure(Kind.INVALID, self.endpoint, f"not a JSON object but {str(answer)[:200]!r}")
+            raise Failure(Kind.INVALID, self.endpoint, f"expected a JSON object, got {str(answer)[:200]!r}")
         return answer
 
     async def _raise_for_status(self, response: httpx2.Response) -> None:
@@ -149,7 +149,9 @@ class HttpWire:
             return
         if response.status_code < 400:
             target = response.headers.get("location", "another address")
-            raise Failure(Kind.INVALID, self.endpoint, f"it redirects to {target}", status=response.status_code)
+            raise Failure(
+                Kind.INVALID, self.endpoint, f"the endpoint redirects to {target}", status=response.status_code
+            )
         text = b""
         async for piece in _ResponseBody(response, self.endpoint):
             text += piece
@@ -223,7 +225,7 @@ class _ResponseBody:
 
     async def _read(self) -> AsyncIterator[bytes]:
         if self._encoding not in ("identity", "", "gzip", "deflate"):
-            detail = f"it is compressed with {self._encoding}, which was not requested"
+            detail = f"the reply is compressed with {self._encoding}, which was not requested"
             raise Failure(Kind.INVALID, self._endpoint, detail)
         inflate = zlib.decompressobj(47) if self._encoding in ("gzip", "deflate") else None
         size = 0
@@ -231,7 +233,7 @@ class _ResponseBody:
             try:
                 piece = inflate.decompress(piece, _MAX_REPLY_BYTES + 1) if inflate else piece
             except zlib.error as error:
-                raise Failure(Kind.INVALID, self._endpoint, f"it cannot be decompressed: {error}") from None
+                raise Failure(Kind.INVALID, self._endpoint, f"the reply cannot be decompressed: {error}") from None
             if (size := size + len(piece)) > _MAX_REPLY_BYTES:
                 raise Failure(Kind.INVALID, self._endpoint, f"the reply has more than {_MAX_REPLY_BYTES:,} bytes")
             yield piece
@@ -367,7 +369,9 @@ def _models_at(endpoint: Endpoint, seconds: float = 5.0) -> tuple[str, ...]:
     try:
         answer = response.json()
     except (ValueError, RecursionError):
-        raise Failure(Kind.INVALID, endpoint, "its list of models is not JSON", status=response.status_code) from None
+        raise Failure(
+            Kind.INVALID, endpoint, "the endpoint's list of models is not JSON", status=response.status_code
+        ) from None
     try:
         models = answer if isinstance(answer, list) else answer.get("data") or answer.get("models") or []
         return tuple(str(each.get("id") or each["name"]) for each in models)

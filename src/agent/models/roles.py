@@ -134,8 +134,8 @@ def with_resolved_model(settings: Settings) -> Settings:
         more = f", … ({len(others) + 1} models)" if len(others) >= _MAX_LISTED else ""
         names = ", ".join([first, *others][:_MAX_LISTED])
         raise SettingsError(
-            f"{endpoint.shown_url} has several models: {one_line(names, 800)}{more}.",
-            remedy="Name one: -m NAME, or `alita config set model NAME`.",
+            f"{endpoint.shown_url} offers several models: {one_line(names, 800)}{more}.",
+            remedy="Choose one with -m NAME or `alita config set model NAME`.",
         )
     return settings.model_copy(update={"model": first})
 
@@ -190,7 +190,7 @@ class Models:
     def _make(self, name: str, role: str) -> Model:
         if not name.strip() or name == SCRIPTED:
             raise SettingsError(
-                f"{name!r} is not a model", remedy="Use embedded, scripted:FILE, or a model of the endpoint."
+                f"{name!r} is not a known model", remedy="Use embedded, scripted:FILE, or a model of the endpoint."
             )
         s = self._settings
         if name.startswith(SCRIPTED):

@@ -98,7 +98,7 @@ class Script:
         Raises:
             SettingsError: The file cannot be read, or a line is invalid.
         """
-        remedy = "Name a JSON-lines file: --model scripted:FILE"
+        remedy = "Give the name of a JSON Lines file: --model scripted:FILE"
         with os_errors_as(SettingsError, f"the script {path} cannot be read", remedy):
             text = read_small(path, JOURNAL).decode()
         lines = []
@@ -110,7 +110,7 @@ class Script:
             except ValueError as exc:
                 raise SettingsError(
                     f"{path}:{n} is not a JSON object: {exc}",
-                    remedy='Each line is a JSON object, for example {"text": "…"}.',
+                    remedy='Each line must be a JSON object, for example {"text": "…"}.',
                 ) from None
         return cls(lines, str(path))
 
@@ -133,8 +133,9 @@ class Script:
                 return line
         last_line = one_line(text.rpartition("\n")[2] or text, 80)
         raise ModelError(
-            f"the script {self.name} has no line left for {role or 'this call'} after {self.played}: {last_line!r}",
-            remedy='Add a line to it, for example {"text": "…"}, or let one repeat.',
+            f"the script {self.name} has no more lines for {role or 'this call'} after {self.played} calls: "
+            f"{last_line!r}",
+            remedy='Add a line such as {"text": "…"} to the script, or set "repeat" in a line.',
         )
 
 

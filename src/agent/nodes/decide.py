@@ -40,7 +40,7 @@ async def decide(state: State, runtime: Runtime[Context]) -> Command[str]:
         decision = Decision("answer", "The result is the answer.", answer=answer)
         return _go(decision, turns + 1, state, {"pending": []}, context)
     if limit := _limit(state, context, turns - bool(pending)):
-        return _give_up(context, f"the limit of {limit} is reached", limit)
+        return _give_up(context, f"the run reached its limit of {limit}", limit)
     if pending:
         return _go(pending[0], turns, state, {"pending": pending[1:]}, context)
     tools = await tools_now(state, context)

@@ -54,7 +54,7 @@ def _handed_back(text: str, quality: Quality, state: State, context: Context) ->
         return {}
     remark = context.strategy(Role.COORDINATOR).doubt(text, quality.why)
     if remark:
-        context.emit(Note(f"another attempt: {quality.why}"))
+        context.emit(Note(f"making another attempt, because {quality.why}"))
     return {"replies": remark, "again": True} if remark else {}
 
 

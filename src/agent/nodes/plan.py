@@ -77,7 +77,9 @@ async def _own_tools(state: State, context: Context) -> tuple[list[ToolRef], set
     fitting, others, is_all = await _fitting(state, context)
     drafts = [tool.name for tool in fitting if tool.status is not Status.VERIFIED]
     if drafts:
-        context.emit(Note(f"Not approved on this machine: {', '.join(drafts)} (alita tools approve NAME)"))
+        context.emit(
+            Note(f"These tools are not approved on this machine: {', '.join(drafts)} (alita tools approve NAME)")
+        )
     wants_tool = state["purpose"].wants_tool
     if around := state.get("around"):  # only tools that wrap this package
         fitting, others = ([one for one in some if around in one.capabilities.packages] for some in (fitting, others))

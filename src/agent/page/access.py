@@ -54,7 +54,7 @@ padding: 1rem }} input, button {{ font: inherit; padding: .4rem; margin: .4rem 0
 <h1>alita</h1><p>{why}</p><form method="post" action="/enter"><label>Token<br>
 <input type="password" name="token" autocomplete="off" autofocus required></label> <button>Enter</button></form></html>
 """
-_ASKS = "This page needs the token that `alita web` printed, or that its owner gave you."
+_ASKS = "Enter the token that `alita web` printed, or that the owner of this page gave you."
 
 
 class PageAccess:
@@ -102,7 +102,7 @@ class PageAccess:
         query = scope["query_string"] if scope["method"] == "GET" else await _body(receive, 4_000) or b""
         given = parse_qs(query.decode("latin-1")).get("token", [""])[0]
         if self._listen.token and not hmac.compare_digest(given.encode(), self._listen.token.encode()):
-            return HTMLResponse(_FORM.format(why="That is not the token." if given else _ASKS), 401)
+            return HTMLResponse(_FORM.format(why="This token is wrong." if given else _ASKS), 401)
         response = RedirectResponse("/", 303)  # keeps the token out of the address bar
         if not is_known:
             response.set_cookie(cookie, self._visitors.admit(), httponly=True, samesite="strict", path="/")

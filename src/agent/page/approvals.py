@@ -48,11 +48,11 @@ def _parts(asked: Asked) -> tuple[str, list[str], str]:
     if isinstance(asked, ToolToApprove):
         return f"Keep this tool? {asked.signature}", [asked.purpose, *asked.checks], asked.source
     if isinstance(asked, PackagesToInstall):
-        size = f"{asked.size / 1e6:.0f} MB to fetch" if asked.size else ""
+        size = f"{asked.size / 1e6:.0f} MB to download" if asked.size else ""
         unknown = f"few people use {', '.join(asked.unknown)}" if asked.unknown else ""
         names = ", ".join(asked.wanted or asked.unknown)
         if not asked.releases:
-            return f"Look up the package {names}?", [unknown, "the index learns its name"], ""
+            return f"Look up the package {names}?", [unknown, "the package index learns the name"], ""
         return f"Install {names} for programs and tools?", [", ".join(asked.releases), size, unknown], ""
     if isinstance(asked, CallProposal):
         call = str(asked.arguments.get("action") or json.dumps(asked.arguments, indent=1, ensure_ascii=False))
@@ -64,7 +64,7 @@ def _parts(asked: Asked) -> tuple[str, list[str], str]:
         facts = [
             f"with the key {', '.join(asked.keys)}" if asked.keys else "",
             "you did not approve this tool" if asked.is_doubtful and asked.tool not in ("", NEW_TOOL) else "",
-            "it may change something there" if asked.is_writing else "",
+            "the request may change data there" if asked.is_writing else "",
         ]
         return f"{who} wants to send a request to {asked.host} ({asked.method}). Allow it?", facts, ""
     return f"{who} wants to {' and '.join(asked.uses)}. Allow it?", [], ""

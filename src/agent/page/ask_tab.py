@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agent.consent.questions import Scope
     from agent.page.visits import Visit, Visits
 
-_EMPTY = '<p class="empty">Ask a question, with files if you like. Steps are shown while they happen.</p>'
+_EMPTY = '<p class="empty">Ask a question, with files if you like. Steps are shown as they happen.</p>'
 _SCOPES: tuple[Scope, ...] = ("once", "always", "folder")
 _STORE = "key => { sessionStorage.setItem('alita', key) }"
 _READ = "() => [sessionStorage.getItem('alita') || '']"
@@ -30,7 +30,7 @@ class AskTab:
         self.key = gr.Textbox(visible="hidden", label="Conversation")
         with gr.Column(visible=False) as self.asking:
             self.asked = gr.HTML(padding=False)
-            self.reason = gr.Textbox(label="If not, why? The model sees your reason.", max_lines=3)
+            self.reason = gr.Textbox(label="Reason for refusing (the model sees it)", max_lines=3)
             with gr.Row():
                 self.allow = {scope: gr.Button(scope, visible=False) for scope in _SCOPES}
                 self.refuse = gr.Button("Do not allow")

@@ -28,7 +28,7 @@ _NAMES = {"skill": "{dashed}", "server": "{name}.py", "wheel": "{name}_tools-1.0
 def exported(settings: Settings, visitor: Visitor, folder: Path, name: str | None, form: str) -> str:
     """Export a tool with the tools that it imports, and return a link. The visitor's previous export is deleted."""
     if not name or form not in _NAMES:
-        return '<p class="empty">No tool is chosen.</p>'
+        return '<p class="empty">No tool is selected.</p>'
     place = Path(tempfile.mkdtemp(prefix="export-", dir=folder))
     if visitor.export is not None:
         shutil.rmtree(visitor.export, ignore_errors=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.page.visits import Visits
 
-_NONE = '<p class="empty">No record is chosen.</p>'
+_NONE = '<p class="empty">No record is selected.</p>'
 
 
 def found(settings: Settings) -> tuple[list[tuple[str, str]], str]:
@@ -45,8 +45,8 @@ def described(settings: Settings, record: str | None) -> str:
         ("what goes wrong", one.pattern),
         ("instead", one.advice),
         ("found", f"{one.seen} times"),
-        ("helped", f"{known.right} of {known.shown} questions planned with it were right"),
-        ("others", f"{known.others_right} of {known.others} of its kind were right"),
+        ("helped", f"{known.right} of {known.shown} questions planned with it were answered correctly"),
+        ("others", f"{known.others_right} of {known.others} other questions of its kind were answered correctly"),
     )
     rows = "".join(f"<tr><th>{text(name)}</th><td>{text(value)}</td></tr>" for name, value in facts)
     return f'<div class="tool"><table>{rows}</table></div>'

@@ -81,7 +81,7 @@ def page_of(visits: Visits, benchmarks: PageBenchmarks, listen: ListenOptions, r
         import gradio as gr
     except ImportError:
         raise UsageError(
-            "The page needs Gradio, which is not installed.", remedy='pip install "alita[web-page]"'
+            "The page needs Gradio, which is not installed.", remedy='Install it with pip install "alita[web-page]".'
         ) from None
     from fastapi import FastAPI
 

@@ -63,9 +63,11 @@ class ToolReviewer:
         except AlitaError as error:
             return bad(error)
         if not tried:
-            return '<p class="bad">No deliberate bug could be tried: the tool has no tests that run here.</p>'
+            return '<p class="bad">Deliberate bugs cannot be tried, because the tool has no tests that run here.</p>'
         result = (
-            weakness(tool, tried - len(missed), tried, missed) if missed else f"All {tried} deliberate bugs are caught."
+            weakness(tool, tried - len(missed), tried, missed)
+            if missed
+            else f"The tests caught all {tried} deliberate bugs."
         )
         return f'<div class="tool"><pre class="{"bad" if missed else "good"}">{text(result)}</pre></div>'
 
@@ -89,7 +91,7 @@ class ToolReviewer:
                 back = approving.reject(library, name)
         except AlitaError as error:
             return bad(error)
-        effect = "the approved version is restored" if back else "it is removed; its files are kept as an old version"
+        effect = "the approved version was restored" if back else "it was removed; its files are kept as an old version"
         return f'<p class="good">{text(f"{name} is rejected: {effect}.")}</p>'
 
 
@@ -101,13 +103,13 @@ def _carried(settings: Settings) -> Carried:
 def _described(seen: Review) -> str:
     before = seen.before
     if seen.is_approved:
-        title = "It is already approved."
+        title = "The tool is already approved."
     elif before is None:
-        title = "It was never approved here."
+        title = "The tool was never approved here."
     elif seen.quarantined:
-        title = f"It is quarantined: {seen.quarantined}"
+        title = f"The tool is quarantined: {seen.quarantined}"
     else:
-        title = f"It was approved on {before.approved[:10]}. Since then changed: {', '.join(seen.changed)}."
+        title = f"The tool was approved on {before.approved[:10]}. Changed since then: {', '.join(seen.changed)}."
     tests = (
         f"{len(seen.tests.passed)} tests passed, {len(seen.tests.failed)} failed, {len(seen.tests.not_run)} not run."
         if not seen.is_approved

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST = 50
 """Maximum number of listed runs. A search narrows the list."""
 _WIDTH = 110
-_NONE = '<p class="empty">No run is chosen.</p>'
+_NONE = '<p class="empty">No run is selected.</p>'
 
 
 def found(settings: Settings, words: str, own: Container[str] | None) -> tuple[list[tuple[str, str]], str]:
@@ -37,7 +37,7 @@ def found(settings: Settings, words: str, own: Container[str] | None) -> tuple[l
     except AlitaError as error:
         return [], f"{error.message} {error.remedy}"
     listed = [(_label(run), run["run_id"]) for run in runs if own is None or run["run_id"] in own][:MOST]
-    return listed, " ".join(problems if own is None else []) or ("" if listed else "No run is found.")
+    return listed, " ".join(problems if own is None else []) or ("" if listed else "No runs were found.")
 
 
 def _label(run: dict[str, Any]) -> str:
@@ -63,7 +63,7 @@ def described(settings: Settings, run_id: str | None) -> str:
 def compared(settings: Settings, one: str | None, other: str | None) -> str:
     """Render two runs side by side, and the differences of their steps."""
     if not one or not other:
-        return '<p class="empty">Choose the run to compare with.</p>'
+        return '<p class="empty">Select the run to compare with.</p>'
     try:
         found = compare(*(trace_of(settings.runs_dir, find_run(settings.runs_dir, run)) for run in (one, other)))
     except AlitaError as error:
@@ -73,7 +73,7 @@ def compared(settings: Settings, one: str | None, other: str | None) -> str:
         f"<th>{text(name)}</th><td>{text(left)}</td><td>{text(right)}</td></tr>"
         for name, left, right in found.facts
     )
-    steps = html.diff(found.steps) if found.steps else '<p class="empty">Their steps are the same.</p>'
+    steps = html.diff(found.steps) if found.steps else '<p class="empty">The steps of both runs are the same.</p>'
     return f'<div class="tool"><div class="scrolled"><table>{rows}</table></div><h4>Steps</h4>{steps}</div>'
 
 
@@ -89,7 +89,7 @@ async def replayed(settings: Settings, run_id: str) -> str:
 
 def show(gr: Any, visits: Visits, tab: Any) -> None:
     """Add the list, its search, the chosen run and its replay to the page."""
-    words = gr.Textbox(label="Search", placeholder="Words of the question, the answer or the steps", max_lines=1)
+    words = gr.Textbox(label="Search", placeholder="Words in the question, the answer or the steps", max_lines=1)
     message = gr.HTML(padding=False)
     ids = gr.Radio([], label="Runs", elem_id="runs")
     chosen = gr.HTML(_NONE, padding=False, elem_id="run")

@@ -39,7 +39,7 @@ class SettingsEditor:
     def change(self, name: str | None, value: str | None) -> str:
         """Write a setting, or remove it if the value is None. It applies from the next question."""
         if name not in CHANGEABLE:
-            return '<p class="bad">Choose a setting.</p>'
+            return '<p class="bad">Select a setting.</p>'
         try:
             file = SettingsFile(self._read().config_dir / CONFIG_FILE)
             if value is None:
@@ -51,7 +51,7 @@ class SettingsEditor:
             return bad(error)
         self._apply(settings)
         source = settings.source_of(name)
-        wins = "" if value is None or source == str(file.path) else f" But its value comes from: {source}."
+        wins = "" if value is None or source == str(file.path) else f" However, {source} overrides it."
         message = f"{name} is removed from your settings file." if value is None else f"{name} is set."
         return f'<p class="{"bad" if wins else "good"}">{text(message + wins)}</p>'
 
@@ -64,7 +64,7 @@ def described(settings: Settings, name: str | None) -> tuple[str, str]:
     listed = getattr(settings, name)
     if isinstance(listed, tuple):
         value = ", ".join(listed)
-    about = f"{Settings.model_fields[name].description} Now from: {settings.source_of(name)}."
+    about = f"{Settings.model_fields[name].description} Current source: {settings.source_of(name)}."
     return "" if value == UNSET else value, f'<p class="empty">{text(about)}</p>'
 
 
@@ -88,7 +88,7 @@ def show(gr: Any, visits: Visits, reviewer: SettingsEditor, tab: Any) -> None:
         value = gr.Textbox(label="Value", placeholder="12, true, text, a list as a, b", max_lines=1)
     about = gr.HTML(padding=False)
     with gr.Row():
-        change, remove = gr.Button("Change"), gr.Button("Remove from my file")
+        change, remove = gr.Button("Change"), gr.Button("Remove from my settings file")
     message = gr.HTML(padding=False, elem_id="settings-told")
     table = gr.HTML(padding=False, elem_id="settings")
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MOST = 50
 """Maximum number of listed tools. A search narrows the list."""
-_NONE = '<p class="empty">No tool is chosen.</p>'
+_NONE = '<p class="empty">No tool is selected.</p>'
 
 
 def found(settings: Settings, words: str) -> tuple[list[tuple[str, str]], str]:
@@ -40,9 +40,9 @@ def found(settings: Settings, words: str) -> tuple[list[tuple[str, str]], str]:
     with closing(open_library(settings)) as library:
         tools = [hit.tool for hit in library.search(words, MOST)] if words.strip() else library.list()
         waiting = len(library.withheld())
-    notes = [f"{count_of(len(tools) - MOST, 'more tool')} are not listed: search for one."] if len(tools) > MOST else []
+    notes = [f"{count_of(len(tools) - MOST, 'more tool')} are not listed; use the search."] if len(tools) > MOST else []
     notes += [f"{count_of(waiting, 'tool')} withheld from MCP clients."] if waiting else []
-    notes += [] if tools else ["No tool fits." if words.strip() else "There are no tools yet."]
+    notes += [] if tools else ["No tool matches." if words.strip() else "There are no tools yet."]
     return [(f"{tool.name} — {one_line(tool.summary, 90)}", tool.name) for tool in tools[:MOST]], " ".join(notes)
 
 
@@ -167,7 +167,7 @@ def compared(
             found = difference(_public(before), _public(now), labels)
     except AlitaError as error:
         return bad(error)
-    return diff(found) if found else '<p class="empty">They are the same.</p>'
+    return diff(found) if found else '<p class="empty">The two versions are the same.</p>'
 
 
 def _public(tool: Tool) -> Tool:
@@ -195,8 +195,8 @@ def show(gr: Any, visits: Visits, tab: Any) -> Any:
         with gr.Accordion("Versions", open=False):
             with gr.Row():
                 old, new = (
-                    gr.Dropdown(label="From (else the one before)"),
-                    gr.Dropdown(label="To (else the current one)"),
+                    gr.Dropdown(label="From (default: the previous version)"),
+                    gr.Dropdown(label="To (default: the current version)"),
                 )
             compare = gr.Button("Compare versions")
             difference = gr.HTML(padding=False, elem_id="difference")
@@ -272,7 +272,7 @@ def _part(gr: Any, field: Field) -> Any:
     label = f"{one_line(field.name, 60)}: {field.about}"
     if field.choices:
         own = [(json.loads(one) if one.startswith('"') else one, one) for one in field.choices]
-        empty = [] if field.is_required else [("(left out)", "")]
+        empty = [] if field.is_required else [("(not given)", "")]
         return gr.Dropdown([*empty, *own], value=field.default, label=label, interactive=True)
     lines = {"lines": 3, "max_lines": 20} if field.is_long else {"max_lines": 8}
     return gr.Textbox(field.default, label=label, placeholder=field.example, interactive=True, **lines)

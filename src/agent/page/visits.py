@@ -184,7 +184,9 @@ class Visit:
         except AlitaError as error:
             turn.end(html.bad(error))
         except Exception as error:
-            turn.end(f'<p class="bad">{html.text(f"An internal error ended the run: {type(error).__name__}")}</p>')
+            turn.end(
+                f'<p class="bad">{html.text(f"The run stopped after an internal error: {type(error).__name__}")}</p>'
+            )
             raise
         else:
             turn.end(self._ended(found), found.text)
@@ -209,7 +211,7 @@ class Visit:
         current = self._visits.settings
         if not self._visits.is_local and choice.get("model", "") not in ("", *self._visits.models):
             raise UsageError(
-                f"This page has no model {one_line(choice['model'], 80)}.", remedy="Choose one of the list."
+                f"This page has no model {one_line(choice['model'], 80)}.", remedy="Choose a model from the list."
             )
         if self._opened_with is not current:
             await self._close()

@@ -167,7 +167,7 @@ async def _with_arguments(decision: Decision, state: State, context: Context) ->
     try:
         arguments = await _filled("arguments", arguments_schema(tool), context, _MAX_ARGUMENT_TOKENS, **asked)
     except ModelOutputError as problem:
-        context.emit(Note(f"no tool call: {problem.message}"))
+        context.emit(Note(f"no tool was called: {problem.message}"))
         return None
     return replace(decision, arguments=cast(dict[str, Json], arguments))
 

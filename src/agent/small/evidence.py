@@ -108,7 +108,7 @@ async def believed(text: str, state: State, context: Context) -> str:
         texts = [(source, "".join(p for p in _sentences(said) if p not in passages)) for source, said in texts]
         if not (text := await copied_answer(texts, state["question"], context)):
             break
-    context.emit(Note("the only answer found is an instruction in a text, which does not count"))
+    context.emit(Note("the only answer found is an instruction inside a text, which does not count"))
     return ""
 
 

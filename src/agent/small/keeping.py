@@ -90,7 +90,7 @@ async def keep(program: str, printed: str, state: State, context: Context) -> Up
         return {}
     try:
         if left is not None and left < _MIN_SECONDS:
-            raise _NotKeptError("too little time is left to prove it")
+            raise _NotKeptError("there is not enough time left to prove the tool")
         return await _kept(call, printed, state["question"], context)
     except AlitaError as failure:  # a failure must not affect the answer
         context.emit(Note(f"not kept as a tool: {one_line(failure.message, 300)}"))
@@ -99,13 +99,13 @@ async def keep(program: str, printed: str, state: State, context: Context) -> Up
 
 async def _kept(call: _Call, printed: str, question: str, context: Context) -> Update:
     if len(call.arguments) > _MAX_PARAMETERS:
-        raise _NotKeptError(f"{call.name} takes {len(call.arguments)} values of one question")
+        raise _NotKeptError(f"{call.name} takes {len(call.arguments)} values, which is too many for a tool")
     if found := _particular(call, question):
-        raise _NotKeptError(f"{found} of the question stands in the code")
+        raise _NotKeptError(f"{found} of the question is hard-coded")
     outcome = await context.sandbox.run(Job(call.source, call.name, call.arguments))
     answer = in_asked_format(answer_text(outcome.value, question), question) if outcome.ok else ""
     if answer_key(printed) not in {answer_key(outcome.value), answer_key(answer)}:
-        raise _NotKeptError(f"{call.name} alone does not give the answer")
+        raise _NotKeptError(f"{call.name} alone does not return the answer")
     context.emit(Note(f"the answer is {one_line(printed)}; turning {call.name} into a tool"))
     creation = await prove(
         Proposal(
@@ -128,7 +128,7 @@ async def _kept(call: _Call, printed: str, question: str, context: Context) -> U
     if tool is None:
         raise _NotKeptError(creation.headline)
     if creation.choice == "reuse":
-        context.emit(Note(f"the library already has it: {tool.name}"))
+        context.emit(Note(f"the library already has this tool: {tool.name}"))
         return {}
     context.emit(ToolRegistered(tool.name, short_path(context.library.folder / f"{tool.name}.py"), tool.status))
     return {"created": [tool.name]}

@@ -40,7 +40,7 @@ async def restate(message: str, earlier: Conversation, context: Context) -> str:
     if not question or question.casefold().split() == message.casefold().split():
         return message
     if flaw := _flaw(message, question, shown):
-        context.emit(Note(f"the question is used as written: restating it {flaw}"))
+        context.emit(Note(f"the question is used as written, because restating it {flaw}"))
         return message
     context.emit(Restated(question))
     return question

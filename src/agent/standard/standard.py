@@ -196,7 +196,7 @@ class Standard(Strategy):
         try:
             summary = (await context.complete(Role.COORDINATOR, asked, max_tokens=_SUMMARY_TOKENS)).text.strip()
         except (ModelError, ModelOutputError) as problem:
-            context.emit(Note(f"the older calls are cut, since they could not be summarised: {problem.message}"))
+            context.emit(Note(f"the older calls are omitted, because they could not be summarised: {problem.message}"))
             summary = ""
         results = "\n".join(str(m.get("content") or "") for m in older if m["role"] in ("assistant", "tool"))
         room.folded, room.summary = room.folded + half, summary or preview(results, _CUT_TURNS)

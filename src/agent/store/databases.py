@@ -34,7 +34,10 @@ FILE = "alita.sqlite"
 _BUSY_SECONDS = 10.0
 _CONNECT_SECONDS = 5
 _MIN_FREE_BYTES = 100_000  # the disk is considered full if less than this is free
-_OF_FILE = "Make it and its folder writable, free some space, or move it away: runs are indexed again from the folders."
+_OF_FILE = (
+    "Make the file and its folder writable, free some space, or move the file away. "
+    "Runs are then indexed again from their folders."
+)
 Values = Mapping[str, object]
 Row = Sequence[Any]
 
@@ -259,7 +262,7 @@ def address_of(url: str) -> URL:
     try:
         address = make_url(url)
     except (ArgumentError, ValueError):
-        raise SettingsError("ALITA_DATABASE_URL is not the address of a database.", remedy=remedy) from None
+        raise SettingsError("ALITA_DATABASE_URL is not a valid database URL.", remedy=remedy) from None
     if address.drivername not in ("postgres", "postgresql", "postgresql+psycopg"):
         name = one_line(address.drivername, 40)
         raise SettingsError(f"ALITA_DATABASE_URL names {name}, but only postgresql is supported.", remedy=remedy)
@@ -311,7 +314,7 @@ class Postgres:
             import psycopg  # noqa: F401
         except ImportError:
             raise StorageError(
-                "The package for PostgreSQL is not installed.", remedy="pip install 'alita[postgres]'"
+                "The package for PostgreSQL is not installed.", remedy="Install it with pip install 'alita[postgres]'."
             ) from None
         engine = create_engine(
             self._address,

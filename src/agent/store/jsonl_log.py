@@ -59,7 +59,7 @@ class AppendedLines:
             os.close(descriptor)
             raise RunError(
                 f"The run {path.parent.name} is in use by another process.",
-                remedy="Wait for it to end, or stop it.",
+                remedy="Wait until that process finishes, or stop it.",
             ) from None
         except BaseException:
             os.close(descriptor)
@@ -165,7 +165,7 @@ def read_lines(path: Path) -> list[dict[str, Json]]:
         raw = read_small(path, JOURNAL)
     lines, damaged = whole_lines(raw)
     if damaged and damaged < raw.count(b"\n"):
-        raise RunError(f"{path} is damaged at line {damaged}.", remedy="Ask the question again.")
+        raise RunError(f"{path} is corrupt at line {damaged}.", remedy="Ask the question again.")
     return lines
 
 

@@ -62,7 +62,7 @@ class OwnRuns:
         path = journal_path(self.runs, run.run_id)
         with locked_against_writers(path) as is_free:
             if not is_free:
-                raise RunError(f"The run {run.run_id} is running.", remedy="Wait for it to end, or stop it.")
+                raise RunError(f"The run {run.run_id} is running.", remedy="Wait until the run finishes, or stop it.")
             if path.exists():
                 signed = [self.signer.signed(run.run_id, line) for line in read_lines(path)]
                 text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in signed)
@@ -94,7 +94,7 @@ class OwnRuns:
         require_no_links(self.runs / run.run_id)
         if not self.has(run):
             raise RunError(
-                f"The run {run.run_id} was not made here, or is from an older version. {what_it_would_do(run)}",
+                f"The run {run.run_id} was recorded elsewhere or by an older version. {what_it_would_do(run)}",
                 remedy=f"To see it: alita traces show {run.run_id}. If you trust it: alita runs trust {run.run_id}",
             )
 
@@ -130,11 +130,11 @@ def require_no_links(folder: Path) -> None:
         place = places.pop()
         try:
             if place.is_symlink():
-                raise RunError(f"{place} is a link, so nothing is written to it.", remedy="Remove it.")
+                raise RunError(f"{place} is a link, so nothing is written to it.", remedy="Remove the link.")
             if place.is_dir():
                 places += place.iterdir()
         except OSError as error:
-            raise RunError(f"{place} cannot be read: {error.strerror}.", remedy="Correct its permissions.") from None
+            raise RunError(f"{place} cannot be read: {error.strerror}.", remedy="Correct the permissions.") from None
 
 
 def _digest(run: Run) -> bytes:

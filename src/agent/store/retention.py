@@ -166,7 +166,7 @@ def export(runs: Path, run_id: str, target: Path) -> list[str]:
         ids.append(before)
         run = load_run(runs, before)
     if busy := next((each for each in ids if is_locked(journal_path(runs, each))), ""):
-        raise RunError(f"The run {busy} is still running.", remedy="Wait for it to end, or stop it.")
+        raise RunError(f"The run {busy} is still running.", remedy="Wait until the run finishes, or stop it.")
     with whole_file(target) as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
         for each in ids:
             try:
@@ -175,7 +175,7 @@ def export(runs: Path, run_id: str, target: Path) -> list[str]:
                 if error.filename is None:  # the error concerns the archive, for example if the disk is full
                     raise
                 problem = f"The run {each} cannot be read: {error.filename}: {error.strerror}."
-                raise RunError(problem, remedy="Correct its permissions.") from None
+                raise RunError(problem, remedy="Correct the permissions.") from None
     return ids
 
 

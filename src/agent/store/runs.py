@@ -165,11 +165,11 @@ def load_run(runs: Path, run_id: str) -> Run:
     except OSError as error:
         raise RunError(
             f"{path} cannot be read: {error.strerror}.",
-            remedy=f"Make it a file that you may read, or delete {path.parent}.",
+            remedy=f"Make the file readable, or delete {path.parent}.",
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         reason = one_line(str(error), 200)
-        raise RunError(f"{path} is damaged: {reason}.", remedy="`alita runs list` shows all runs.") from None
+        raise RunError(f"{path} is corrupt: {reason}.", remedy="`alita runs list` shows all runs.") from None
     if run.status == "running" and not is_locked(journal_path(runs, run_id)):
         return replace(run, status="interrupted")
     return run
@@ -191,7 +191,7 @@ def _checked(run_id: str, data: Json) -> Run:
         raise ValueError(f"{'.'.join(map(str, flaw['loc']))}: {flaw['msg']}") from None
     time.gmtime(run.started)
     if run.parent is not None and not ID.fullmatch(run.parent):
-        raise ValueError("parent is not the id of a run")
+        raise ValueError("parent is not a run id")
     return run
 
 
@@ -226,7 +226,7 @@ def find_run(runs: Path, run_id: str | None = None) -> str:
     if run_id is None:
         newest = list_runs(runs, limit=1)
         if not newest:
-            raise RunError("There are no runs yet.", remedy='Ask something: alita "…"')
+            raise RunError("There are no runs yet.", remedy='Ask a question first: alita "…"')
         return newest[0].run_id
     return fitting_id(run_id, known, noun="run", error=RunError)
 

@@ -32,14 +32,15 @@ def require_known(place: str, revision: str | None, tables: Sequence[str]) -> bo
     """
     if revision is None and tables:
         raise StorageError(
-            f"{place} is not alita's store: it has the {'table' if len(tables) == 1 else 'tables'} "
+            f"{place} is not alita's store: it contains the {'table' if len(tables) == 1 else 'tables'} "
             f"{one_line(', '.join(tables), 100)}.",
-            remedy="Move it away, or name another database in ALITA_DATABASE_URL.",
+            remedy="Move the database away, or set ALITA_DATABASE_URL to another one.",
         )
     if revision is not None and revision not in REVISIONS:
         raise StorageError(
-            f"A newer version of alita made the store {place}: its version is {one_line(revision, 40)}, and this alita "
+            f"A newer version of alita created the store {place}: its version is {one_line(revision, 40)}, but "
+            "this alita "
             f"knows {REVISIONS[-1]}.",
-            remedy="Use that version, or name another database in ALITA_DATABASE_URL.",
+            remedy="Use the newer version, or set ALITA_DATABASE_URL to another database.",
         )
     return revision != REVISIONS[-1]

@@ -166,7 +166,7 @@ def require_own(session: StoredSession) -> StoredSession:
         return session
     questions = count_of(len(session.turns), "question")
     raise SessionError(
-        f"The session {session.id} was not saved here, or is from an older version. "
+        f"The session {session.id} was saved elsewhere or by an older version. "
         f"Continuing it treats its {questions} as yours.",
         remedy=f"To see it: alita sessions show {session.id}. If you trust it: alita sessions trust {session.id}",
     )
@@ -232,7 +232,7 @@ def _session_of(
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SessionError(
-            f"{place} cannot be read: it is damaged ({one_line(str(error))}).",
+            f"{place} is corrupt ({one_line(str(error))}).",
             remedy=f"Delete it with: alita sessions delete {session_id}",
         ) from None
 
@@ -308,7 +308,7 @@ def latest_session(settings: Settings) -> StoredSession:
     if not sessions and found:
         own.require(found[0])
     if not sessions:
-        raise SessionError("There is no conversation yet.", remedy='Ask something first: alita "…"')
+        raise SessionError("There is no conversation yet.", remedy='Ask a question first: alita "…"')
     return sessions[0]
 
 

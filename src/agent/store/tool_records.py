@@ -147,8 +147,8 @@ class _Records:
         try:
             return ApprovalsFile(self.settings.tools_dir, file).read()
         except ValueError as error:
-            reason = f"{file} is damaged, so its approvals cannot be taken into the store"
-            remedy = "Put a whole copy in its place, or move it away and approve those tools again"
+            reason = f"{file} is corrupt, so its approvals cannot be imported into the store"
+            remedy = "Restore an intact copy of the file, or move it away and approve the tools again"
             raise OSError(f"{reason}: {one_line(str(error), 200).rstrip('.')}. {remedy}.") from None
 
 

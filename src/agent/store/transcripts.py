@@ -68,10 +68,12 @@ def compare_files(transcript: Transcript, new: Sequence[InputFile]) -> None:
             transcript.remarks.append(f"{change}; {is_new}.")
             transcript.files = [one for one in transcript.files if not _is_of(one["path"], one["name"], file)]
         elif file.copy == file.path:
-            transcript.remarks.append(f"{name} (SHA-256 {file.sha256[:12]}) is gone: it cannot be read any more.")
+            transcript.remarks.append(f"{name} (SHA-256 {file.sha256[:12]}) no longer exists and cannot be read.")
             transcript.files = [one for one in transcript.files if one["path"] != file.path]
         else:
-            transcript.remarks.append(f"{name} is gone; its copy (SHA-256 {file.sha256[:12]}) can still be read.")
+            transcript.remarks.append(
+                f"{name} no longer exists; its copy (SHA-256 {file.sha256[:12]}) can still be read."
+            )
             kept.append(file)
         if current and now is None:
             kept.append(UserFile(file.path, current, ""))

@@ -46,7 +46,7 @@ def render(trace: Trace, *, width: int, step: int | None = None, full: bool = Fa
     for each in shown:
         lines += ["", *_step_lines(each, width, seen, is_outline=step is None and not full, full=full)]
     if trace.traceback and step is None:
-        lines += ["", "Where it broke:", *_block(trace.traceback, full=full)]
+        lines += ["", "Where it failed:", *_block(trace.traceback, full=full)]
     return "\n".join(lines)
 
 
@@ -159,7 +159,7 @@ def render_page(trace: Trace, *, full: bool = False) -> str:
     def sized(text: str) -> str:
         if full or len(text) <= LONGEST_TEXT:
             return text
-        return f"{preview(text, LONGEST_TEXT)}\n\n(alita traces open {trace.run.run_id} --full has it whole)"
+        return f"{preview(text, LONGEST_TEXT)}\n\n(alita traces open {trace.run.run_id} --full shows all of it)"
 
     def section(step: TraceStep) -> PageSection:
         return PageSection(f"Step {step.number} {step.action} {step.why}", _step_facts(step), [*map(item, step.calls)])
@@ -176,8 +176,8 @@ def render_page(trace: Trace, *, full: bool = False) -> str:
         mood = "" if call.ok else "bad"
         return Item(call.kind, call.title, _call_facts(call), brief, mood, f"call-{call.number}", passages=folds)
 
-    sections = [*map(section, trace.steps)] or [PageSection("The journal of this run holds no call.")]
+    sections = [*map(section, trace.steps)] or [PageSection("The journal of this run contains no calls.")]
     if trace.traceback:
-        sections.append(PageSection("Where it broke", texts=[trace.traceback]))
+        sections.append(PageSection("Where it failed", texts=[trace.traceback]))
     facts = [(name, sized(value)) for name, value in trace_facts(trace)]
     return StaticPage(trace.run.question, facts, sections, notices=trace.flaws).as_html()

@@ -152,7 +152,7 @@ def trace_of(runs: Path, run_id: str) -> Trace:
     except RunError as error:
         flaws.append(error.message)
     except _MISSHAPEN:
-        flaws.append("the lines of the journal do not fit together: they are not shown")
+        flaws.append("the lines of the journal are inconsistent and are not shown")
     broke = ""
     with contextlib.suppress(OSError):
         broke = read_small(runs / run.run_id / TRACEBACK, RECORD).decode(errors="replace")
@@ -169,9 +169,9 @@ def _whole_lines(path: Path) -> tuple[list[dict[str, Json]], list[str]]:
         return [], [f"the journal cannot be read: {error.strerror}"]
     lines, damaged = whole_lines(raw)
     if damaged:
-        return lines, [f"line {damaged} of the journal is damaged: it and the following lines are not shown"]
+        return lines, [f"line {damaged} of the journal is corrupt: this line and the following ones are not shown"]
     is_torn = raw and not raw.endswith(b"\n")
-    return lines, ["the journal ends within a line: the run was stopped while it wrote"] if is_torn else []
+    return lines, ["the last line of the journal is incomplete: the run was stopped during a write"] if is_torn else []
 
 
 def call_of(record: Record) -> RecordedCall:

@@ -177,7 +177,8 @@ def _not_started(chrome: Path, why: str) -> WebProblem:
     lines = [line for line in why.splitlines() if line.strip() and not line.startswith(("Call log", "╔", "║", "╚"))]
     return WebProblem(
         "browser",
-        f"the browser {chrome} does not start: {one_line(' '.join(lines[:2]), 200)}",
-        remedy=f"Try it: {chrome} --headless --dump-dom about:blank; set ALITA_CHROME to another, or install one: "
+        f"the browser {chrome} did not start: {one_line(' '.join(lines[:2]), 200)}",
+        remedy=f"Test it with {chrome} --headless --dump-dom about:blank. Set ALITA_CHROME to another browser, or "
+        "install one with "
         f"{INSTALL}.",
     )

@@ -147,9 +147,9 @@ class Carrier:
         """
         self._requests += 1
         if self._is_closed:
-            raise HostError("the call has ended: no request is made for it")
+            raise HostError("the call has ended, so no request is made for it")
         if self._requests > MOST_REQUESTS:
-            raise HostError(f"one call may make {MOST_REQUESTS} requests, and made them: ask for more in one request")
+            raise HostError(f"one call may make at most {MOST_REQUESTS} requests: combine several into one")
         self._require_no_secret(request)  # before it is recorded
         return await self._record(request.as_json(), lambda sends: self._exchange(request, sends))
 
@@ -184,12 +184,12 @@ class Carrier:
             if response["status"] not in (301, 302, 303, 307, 308) or not target:
                 return response
             hop = self._redirected(hop, host, response["status"], str(address), target, used)
-        raise HostError(f"{one_line(request.url, 200)} redirects without end")
+        raise HostError(f"{one_line(request.url, 200)} redirects too many times")
 
     def _require_no_secret(self, request: HostRequest) -> None:
         texts = (request.url, *(value for _, value in request.headers), request.body.decode("utf-8", "replace"))
         if any(form in text for secret in self._secrets for form in _forms(secret) for text in texts):
-            raise HostError("the request carries a key of the user in clear; write {key:NAME} for a stored key")
+            raise HostError("the request contains a key of the user in plain text; write {key:NAME} for a stored key")
 
     def _require_no_leak(self, hop: HostRequest) -> None:
         guard = self._leaks
@@ -216,21 +216,21 @@ class Carrier:
         """
         head = request.url.partition("?")[0]
         if KEY.search(head) or KEY.search(request.body.decode("utf-8", "replace")):
-            raise HostError("a key may stand in a header or in the query of the address, nowhere else")
+            raise HostError("a key is allowed only in a header or in the query of the URL")
         found = {}
         for name in _key_names(request):
             key = self._keys.get(name)
             if key is None:
                 raise HostError(
-                    f"the key {name} is not declared, or not stored; the user stores it with: "
+                    f"the key {name} is not declared or not stored; the user can store it with: "
                     f"alita keys set {name} --host {host}"
                 )
             if key.host != host:
                 known = f"https://{key.host}" if key.host.scheme == "https" else key.host
                 why = f"the key {name} belongs to {known}, not to {host}"
-                raise HostError(f"{why}; if it should, the user stores it with: alita keys set {name} --host {host}")
+                raise HostError(f"{why}; if it should, the user can store it with: alita keys set {name} --host {host}")
             if host.scheme != "https" and (not host.is_local or proxy_for(host.scheme, host.name)):
-                raise HostError(f"the key {name} is sent over https only")
+                raise HostError(f"the key {name} is sent only over https")
             found[name] = key
         return found
 
@@ -241,10 +241,10 @@ class Carrier:
         try:
             url = urljoin(address, target.strip()).partition("#")[0]
         except ValueError:
-            raise HostError(f"{host} redirects to what is no address") from None
+            raise HostError(f"{host} redirects to an invalid URL") from None
         _, new = self._judged(url)
         if set(KEY.findall(url)) - used:
-            raise HostError(f"{host} redirects to an address that asks for a key")
+            raise HostError(f"{host} redirects to a URL that asks for a key")
         headers = hop.headers
         if new != host:
             headers = tuple(
@@ -262,7 +262,7 @@ class Carrier:
 
         shown = one_line(str(address), 200)
         if self._seconds_left <= 0:
-            raise HostError(f"the requests of one call may take {4 * self._limit:g} s, and took them")
+            raise HostError(f"the requests of one call exceeded their limit of {4 * self._limit:g} s")
 
         head, mark, query = str(address).partition("?")
         query = KEY.sub(lambda found: quote(keys[found[1]].value, safe=""), query)
@@ -299,15 +299,15 @@ class Carrier:
     async def _body(self, response: httpx2.Response, shown: str) -> bytes:
         packed = {one.strip().lower() for one in response.headers.get("content-encoding", "").split(",")}
         if strange := ", ".join(sorted(packed - _UNPACKED)):  # keys cannot be masked in it
-            raise HostError(f"the response of {shown} is packed as {one_line(strange)}, which was not asked for")
+            raise HostError(f"the response of {shown} is compressed as {one_line(strange)}, which was not requested")
         body = bytearray()
         async for piece in response.aiter_bytes(65_536):
             body += piece
             self._bytes_left -= len(piece)
             if len(body) > MOST_BYTES:
-                raise HostError(f"the response of {shown} is too large: at most {MOST_BYTES:,} bytes are read")
+                raise HostError(f"the response of {shown} is too large: the limit is {MOST_BYTES:,} bytes")
             if self._bytes_left < 0:
-                raise HostError(f"the responses of one call are too large: at most {5 * MOST_BYTES:,} bytes are read")
+                raise HostError(f"the responses of one call are too large: the limit is {5 * MOST_BYTES:,} bytes")
         return bytes(body)
 
     def _opened(self) -> httpx2.AsyncBaseTransport:

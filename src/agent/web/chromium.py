@@ -48,10 +48,10 @@ SANDBOXES = (False,) if os.geteuid() == 0 else (True, False)
 UNSANDBOXED = (
     "Chromium runs here without its own sandbox"
     + (", as it always does as root" if os.geteuid() == 0 else ": this machine does not allow it")
-    + ". A page that exploits it can do everything that your user can."
+    + ". A page that exploits Chromium can do everything that your user can."
 )
 """The note for a Chromium without a sandbox."""
-INSTALL = "apt-get install chromium, or: playwright install chromium"
+INSTALL = "`apt-get install chromium`, or `playwright install chromium`"
 _PREFIX = "alita-browser-"
 _PROC = Path("/proc")
 _KILL_SECONDS = 5.0  # until killed processes are gone
@@ -84,7 +84,7 @@ def find_chromium(chrome: Path | None = None) -> Chromium:
     for found, candidates in places.items():
         for path in filter(None, map(shutil.which, candidates)):
             return Chromium(Path(path), found)
-    raise WebProblem("browser", "There is no Chromium on this machine.", remedy=f"Install one: {INSTALL}")
+    raise WebProblem("browser", "There is no Chromium on this machine.", remedy=f"Install one with {INSTALL}.")
 
 
 def _cached() -> list[Path]:
@@ -167,7 +167,7 @@ async def ready_chromium(chrome: Path | None, note: Callable[[str], None], *, ma
             raise WebProblem(
                 "browser",
                 "There is no Chromium on this machine, and its download (150 MB) is not allowed without a terminal.",
-                remedy=f"Add --yes, or install one: {INSTALL}",
+                remedy=f"Add --yes, or install one with {INSTALL}.",
             )
         if not _failed:
             for name, command in _ways().items():
@@ -180,7 +180,7 @@ async def ready_chromium(chrome: Path | None, note: Callable[[str], None], *, ma
         raise WebProblem(
             "browser",
             f"There is no Chromium on this machine, and it could not be downloaded ({'; '.join(_failed)}).",
-            remedy=f"Install one: {INSTALL}",
+            remedy=f"Install one with {INSTALL}.",
         )
 
 
@@ -201,12 +201,12 @@ async def _outcome(name: str, command: list[str]) -> str:
     try:
         output, _ = await asyncio.wait_for(process.communicate(), _SECONDS)
     except TimeoutError:
-        return f"{name}: not done in {_SECONDS / 60:.0f} minutes"
+        return f"{name}: not finished within {_SECONDS / 60:.0f} minutes"
     finally:
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
     lines = [line for line in output.decode(errors="replace").splitlines() if line.strip()]
-    failing = next((line for line in lines if "rror" in line or line.startswith("E:")), "nothing was said")
+    failing = next((line for line in lines if "rror" in line or line.startswith("E:")), "no error message")
     return f"{name}: {one_line(failing.strip(), 120)}"

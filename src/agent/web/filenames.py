@@ -83,4 +83,4 @@ def claimed(folder: Path, name: str) -> Path:
         with suppress(FileExistsError):
             path.touch(mode=0o600, exist_ok=False)
             return path
-    raise AssertionError("numbers do not end")
+    raise AssertionError("unreachable")

@@ -95,11 +95,11 @@ class AddressGuard:
             return [str(one) for one in dict.fromkeys(allowed)]
         named = shown if shown == str(parsed[0]) else f"{shown} ({parsed[0]})"
         if any(is_secret(one) for one in (parsed[0], *_inner(parsed[0]))):
-            message = f"{named} is an address at which clouds hand out credentials: it is never opened."
+            message = f"{named} is a cloud credentials address, which is never opened."
             raise WebProblem("private_address", message)
         raise WebProblem(
             "private_address",
-            f"{named} is an address of this machine or its network, not of the public web.",
+            f"{named} is an address on this machine or its network, not on the public web.",
             remedy="Use another source; the user may allow this address with the setting allow_addresses, or all such"
             " addresses with --allow-private.",
         )
@@ -176,12 +176,12 @@ def read_address(url: str) -> httpx2.URL:
     import httpx2
 
     def refused(why: str, shown: str = one_line(url.strip(), 200)) -> WebProblem:
-        remedy = "Give an address such as https://example.org/page."
+        remedy = "Use a URL such as https://example.org/page."
         return WebProblem("refused_address", f"{shown} is not opened: {why}.", remedy=remedy)
 
     text = url.strip().replace(" ", "%20")
     if len(text) > _MAX_URL_CHARS or printable(text) != text or "\\" in text or len(text.split()) > 1:
-        raise refused("it is too long, or has line ends, backslashes or invisible characters in it")
+        raise refused("it is too long, or contains line ends, backslashes or invisible characters")
     try:
         address = httpx2.URL(text)
     except (httpx2.InvalidURL, ValueError) as error:
@@ -189,9 +189,9 @@ def read_address(url: str) -> httpx2.URL:
     if address.scheme not in ("http", "https"):
         raise refused(f"{address.scheme or 'no scheme'} is neither http nor https")
     if not address.host.strip(".") or any(sign in "[]%<>^|" for sign in address.host):
-        raise refused("it names no host")
+        raise refused("it has no host")
     if address.userinfo:
-        raise refused("it has a user name in it", f"{address.scheme}://…@{address.host}")
+        raise refused("it contains a user name", f"{address.scheme}://…@{address.host}")
     if not 0 < (address.port or 80) < 65536:
-        raise refused("it has no possible port")
+        raise refused("its port is invalid")
     return address.copy_with(fragment=None)

@@ -97,7 +97,7 @@ class Http:
             beginning = replace(response, body=response.body[:1000]).text
             raise WebProblem(
                 "mismatch",
-                f"{one_line(response.url, 200)} answered with something that is not JSON: {one_line(beginning, 100)}",
+                f"{one_line(response.url, 200)} returned a response that is not JSON: {one_line(beginning, 100)}",
                 remedy="Check the address of this service, or use another one.",
             ) from None
 
@@ -200,7 +200,7 @@ class Http:
             address = read_address(target)
         raise WebProblem(
             "redirects",
-            f"{one_line(url, 200)} redirects without end: after {REDIRECTS} redirects it was "
+            f"{one_line(url, 200)} redirects too many times: after {REDIRECTS} redirects it was "
             f"at {one_line(str(address), 200)}.",
         )
 
@@ -224,7 +224,7 @@ class Http:
         if not allows(rules, address.raw_path.decode("ascii", "replace")):
             raise WebProblem(
                 "robots",
-                f"{address.host} asks programs not to read {one_line(str(address), 200)} (robots.txt).",
+                f"{address.host} does not allow programs to read {one_line(str(address), 200)} (robots.txt).",
                 remedy="Use another source; the user may set robots = false.",
             )
 

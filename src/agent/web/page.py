@@ -33,7 +33,7 @@ Reason: TypeAlias = Literal[
 ]
 
 
-LEAK_REMEDY = "It holds a benchmark's answers: find the facts elsewhere."
+LEAK_REMEDY = "It contains a benchmark's answers: find the facts elsewhere."
 SOURCES = {"web": "", **{engine.name: engine.name for engine in ENGINES if engine.is_source}}
 """Sources that a model may choose, each with its engine; empty for all engines."""
 

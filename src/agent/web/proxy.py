@@ -230,5 +230,5 @@ def proxy_problem() -> WebProblem:
     return WebProblem(
         "connection",
         "The proxy set by the environment cannot be used: only HTTP proxies are supported.",
-        remedy="Use one that begins with http://, or unset HTTPS_PROXY, HTTP_PROXY and ALL_PROXY.",
+        remedy="Use a proxy that begins with http://, or unset HTTPS_PROXY, HTTP_PROXY and ALL_PROXY.",
     )

@@ -100,8 +100,8 @@ def too_large(url: str, limit: int, size: str) -> WebProblem:
     """Return the problem of a response that exceeds the limit."""
     return WebProblem(
         "too_large",
-        f"{one_line(url, 200)} has {size}; at most {limit:,} are read.",
-        remedy="Use one of its pages, or another source.",
+        f"{one_line(url, 200)} has {size}; the limit is {limit:,}.",
+        remedy="Use a smaller page, or another source.",
     )
 
 
@@ -159,10 +159,10 @@ class StatusProblem(WebProblem):
     def __init__(self, response: Response) -> None:
         meaning = f" ({HTTPStatus(response.status).phrase})" if response.status in set(HTTPStatus) else ""
         after = retry_after(response.headers)
-        waits = f" It may be asked again in {after:g} s." if after else ""
+        waits = f" Try again in {after:g} s." if after else ""
         super().__init__(
             "rate_limit" if response.status == 429 else "http",
-            f"{one_line(response.url, 200)} answered with status {response.status}{meaning}.{waits}",
+            f"{one_line(response.url, 200)} returned status {response.status}{meaning}.{waits}",
             remedy="Check the address, or use another source." if response.status == 404 else "Use another source.",
             retry_after=after,
         )
@@ -220,7 +220,7 @@ def connection_problem(shown: str, error: Exception, seconds: float) -> WebProbl
         seconds: Time limit of the request.
     """
     causes = list(causes_of(error))
-    elsewhere, later = "Use another source.", "Use another source, or try later."
+    elsewhere, later = "Use another source.", "Use another source, or try again later."
     if {"TimeoutError", "TimeoutException"} & {one.__name__ for one in type(error).__mro__}:
         request = getattr(error, "_request", None)
         limits = request.extensions.get("timeout", {}) if request is not None else {}
@@ -228,7 +228,7 @@ def connection_problem(shown: str, error: Exception, seconds: float) -> WebProbl
         return WebProblem("timeout", f"{shown} did not answer within {limit:g} s.", remedy=later)
     if tls := next((one for one in causes if isinstance(one, ssl.SSLError)), None):
         why = one_line(getattr(tls, "verify_message", "") or tls.reason or str(tls), 200)
-        return WebProblem("tls", f"{shown} offers no secure connection: {why}.", remedy=elsewhere)
+        return WebProblem("tls", f"{shown} could not be reached securely: {why}.", remedy=elsewhere)
     if any(isinstance(one, socket.gaierror) for one in causes):
         return WebProblem("dns", f"The host of {shown} does not exist.", remedy=f"Check the spelling. {elsewhere}")
     causes = [one for one in causes if not isinstance(one, LookupError)] or causes  # streams add them

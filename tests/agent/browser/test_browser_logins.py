@@ -49,7 +49,7 @@ def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
 def test_a_missing_file_is_named_with_the_settings_that_name_it(tmp_path):
     with pytest.raises(SettingsError, match="cannot be read") as refused:
         read_logins(tmp_path / "nowhere.toml")
-    assert refused.value.remedy == "Fix ALITA_LOGINS, or logins in config.toml."
+    assert refused.value.remedy == "Correct ALITA_LOGINS, or logins in config.toml."
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ async def test_a_limit_of_time_ends_it(site):
         await asyncio.sleep(60)
 
     outcome = await Desk(thinks).do("What is it?", site.url + "/", steps=5, seconds=3)
-    assert (outcome.ok, outcome.problem) == (False, "the limit of 3 seconds for the browser is reached")
+    assert (outcome.ok, outcome.problem) == (False, "the browser reached its limit of 3 seconds")
 
 
 def test_what_pages_wrote_is_marked_up_to_the_last_mark():
@@ -186,17 +186,17 @@ async def test_only_pages_that_the_user_allows_are_shown_and_the_steps_have_a_li
     assert "11.40" not in "".join(desk.asked)
     assert "This page must not be read" in desk.asked[2]
     assert [bool(step.picture) for step in outcome.steps][1:] == [False, False]
-    assert (outcome.ok, outcome.problem) == (False, "the limit of 3 steps of the browser is reached")
+    assert (outcome.ok, outcome.problem) == (False, "the browser reached its limit of 3 steps")
 
 
 REFUSED_TASKS = {
     "another host": (
         "{url}/",
         {"hosts": ("shop.example",)},
-        "is not on a host that the browser may open: shop.example",
+        "is not on one of the hosts that the browser may open: shop.example",
     ),
     "a file": ("file:///etc/passwd", {}, "is not a web address"),
-    "no browser": ("{url}/", {"chrome": Path("/bin/true")}, "does not start"),
+    "no browser": ("{url}/", {"chrome": Path("/bin/true")}, "did not start"),
 }
 
 

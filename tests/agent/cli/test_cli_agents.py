@@ -16,7 +16,7 @@ def test_a_specialist_is_addressed_and_stays_with_its_run(terminal):
     assert terminal.call("runs", "replay", "-q", terminal.runs[0].name).out == "42\n"
     wrong = terminal.call("ask", "--agent", "cook", "How much is it, all told?")
     assert (wrong.code, len(terminal.runs)) == (2, 1)
-    assert "cook is none of web, code, files, math, browser" in wrong.err
+    assert "cook is not one of web, code, files, math, browser" in wrong.err
 
 
 def test_a_file_that_the_question_names_is_attached_and_one_that_a_pipe_names_is_not(terminal):

@@ -131,7 +131,7 @@ def test_an_endpoint_that_is_not_there_fails(terminal, verb):
 def test_a_limit_prints_the_best_answer_and_how_to_go_on(terminal):
     got = terminal.call("--max-steps", "1", "--model", terminal.script(*STORY), QUESTION)
     assert (got.code, got.out) == (124, ANSWER + "\n")
-    assert "The limit of steps was reached" in got.err
+    assert "The run reached its limit of steps" in got.err
     assert f"alita resume {terminal.runs[0].name}" in got.err
     again = terminal.call("resume", "-q", "--max-steps", "5")
     assert (again.code, again.out, again.err) == (0, ANSWER + "\n", "")

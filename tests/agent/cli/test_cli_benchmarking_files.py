@@ -23,10 +23,10 @@ def refused(capsys, monkeypatch, folder, *arguments):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--output", "questions.jsonl"], "questions.jsonl would be both the questions and --output"),
-        (["--submission", "./questions.jsonl"], "questions.jsonl would be both the questions and --submission"),
-        (["--output", "o.json", "--submission", "link.json"], "o.json would be both --output and --submission"),
-        (["--output", "o.json", "--submission", "o.ledger.jsonl"], "would be both the ledger and --submission"),
+        (["--output", "questions.jsonl"], "questions.jsonl is used for both the questions and --output"),
+        (["--submission", "./questions.jsonl"], "questions.jsonl is used for both the questions and --submission"),
+        (["--output", "o.json", "--submission", "link.json"], "o.json is used for both --output and --submission"),
+        (["--output", "o.json", "--submission", "o.ledger.jsonl"], "is used for both the ledger and --submission"),
         (
             ["--output", "notes.txt"],
             "notes.txt already exists and was not written by a benchmark with the ledger notes.ledger.jsonl",

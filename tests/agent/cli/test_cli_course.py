@@ -99,7 +99,7 @@ def test_a_refused_submission_is_kept_and_told(shell: Shell) -> None:
     shell.course.fails.extend([(200, shell.course.questions), (500, {"detail": "Failed to update the leaderboard"})])
     ended = shell.ask("submit", answers, *WHO, "--submit", "--json")
     assert ended.code == 1
-    assert "answered 500: Failed to update the leaderboard" in ended.json["error"]["message"]
+    assert "returned status 500: Failed to update the leaderboard" in ended.json["error"]["message"]
     assert "Failed to update" in shell.log[1]["outcome"]["error"]
 
 
@@ -110,9 +110,9 @@ def test_a_refused_submission_is_kept_and_told(shell: Shell) -> None:
         (
             [{"task_id": "card-1", "model_answer": "ERROR"}],
             WHO,
-            "Line 1 of answers.jsonl has no answer to 'card-1': 'ERROR'.",
+            "Line 1 of answers.jsonl has no valid answer to 'card-1': 'ERROR'.",
         ),
-        (["no json"], WHO, "Line 1 of answers.jsonl is damaged: "),
+        (["no json"], WHO, "Line 1 of answers.jsonl does not have the form "),
     ],
 )
 def test_what_cannot_be_handed_in_is_told(shell: Shell, lines: list[Any], who: tuple[str, ...], told: str) -> None:

@@ -35,7 +35,7 @@ def test_several_models_are_listed_and_none_is_asked(terminal: Terminal, openai_
     openai_server.models = ["b", "a"]
     ended = asked(terminal, openai_server)
     assert ended.code == 2
-    assert f"{openai_server.url} has several models: b, a. Name one: -m NAME" in " ".join(ended.err.split())
+    assert f"{openai_server.url} offers several models: b, a. Choose one with -m NAME" in " ".join(ended.err.split())
     assert openai_server.requests == []
     ended = asked(terminal, openai_server, "--model", "auto", "--json")
     assert ended.json["model"] == "b", "the first, where the user asks for it"
@@ -55,8 +55,8 @@ def test_a_named_model_costs_no_request_for_the_list(terminal: Terminal, openai_
 @pytest.mark.parametrize(
     ("status", "models", "says", "code"),
     [
-        (404, [], "does not say which models it has Name one: --model NAME", 2),
-        (200, [], "does not say which models it has Name one: --model NAME", 2),
+        (404, [], "does not list its models Choose a model with --model NAME", 2),
+        (200, [], "does not list its models Choose a model with --model NAME", 2),
         (401, [], "requires a key (401): no list today Set OPENAI_API_KEY", 2),
         (500, [], "returned a server error (500): no list today", 1),
     ],
@@ -90,6 +90,6 @@ def test_what_an_endpoint_refused_is_listed_and_forgotten(terminal: Terminal, op
     traits.write_text(json.dumps({f"{openai_server.url} only": known}))
     listed = ("model", "list", "--base-url", openai_server.url)
     shown = "only: without temperature; at most 8,192 tokens of output; no pictures; no native functions"
-    assert f"remembered of {openai_server.url} {shown}" in terminal.call(*listed).out
-    assert "remembered of" not in terminal.call(*listed, "--forget").out
-    assert "remembered of" not in terminal.call(*listed).out
+    assert f"remembered about {openai_server.url} {shown}" in terminal.call(*listed).out
+    assert "remembered about" not in terminal.call(*listed, "--forget").out
+    assert "remembered about" not in terminal.call(*listed).out

@@ -258,7 +258,7 @@ def test_what_a_tool_may_do_outside_is_told(library: Library, alita: Run) -> Non
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        pytest.param(["-o", "a.zip"], "Name the tools to export, or use --all.", id="no name"),
+        pytest.param(["-o", "a.zip"], "Give either the names of the tools to export or --all.", id="no name"),
         pytest.param(["nothing", "-o", "a.zip"], "no tool 'nothing'", id="unknown"),
         pytest.param(["--all", "-o", "generated_tools"], "generated_tools already exists", id="there"),
         pytest.param(["--all", "-o", "nowhere/a.zip"], "There is no folder nowhere.", id="no folder"),
@@ -443,7 +443,7 @@ def test_a_server_gets_a_lock_with_hashes_where_uv_can_write_one(alita: Run, ter
     assert 'version = "2.1.7"' in lock
     assert 'hash = "sha256:' in lock
     done = alita("export", "--all", "-o", "other.py", **OFFLINE)
-    assert (done.code, "Later: uv lock --script" in done.err) == (0, True)
+    assert (done.code, "To lock them later: uv lock --script" in done.err) == (0, True)
 
 
 def entry(name: str, code: str, **more: str) -> dict[str, Any]:

@@ -77,14 +77,14 @@ def test_without_a_terminal_nothing_is_applied_until_alita_changes_does(
     shown = terminal.call("changes")
     assert "changed  notes.txt  4 → 8 bytes" in shown.out
     assert "+two" in shown.out
-    assert ".envrc  – → 4 bytes  (by name only" in shown.out
+    assert ".envrc  – → 4 bytes  (applied only by name" in shown.out
     assert terminal.call("changes", run, "--json").json["changes"] == asked.json["changes"]
     assert files_in(work) == BEFORE
     one = terminal.call("changes", run, "notes.txt", "--apply", "--json").json
     assert (one["applied"], one["left"], files_in(work)) == (["notes.txt"], [], BEFORE | {"notes.txt": "one\ntwo\n"})
     rest = terminal.call("changes", run, "--apply")
     assert "Applied 2 changes" in rest.out
-    assert "not applied: .envrc: name it to apply it" in rest.out
+    assert "not applied: .envrc: give its name to apply it" in rest.out
     assert files_in(work) == AFTER
     kept = rest.out.partition("Removed files are kept in ")[2].split("\n")[0].rstrip(".")
     assert (Path(kept) / "old.txt").read_text() == "old\n"
@@ -125,7 +125,7 @@ def test_a_session_has_a_folder_and_applies_all_but_what_acts_by_being_there(
 ) -> None:
     alita = Tty(terminal.here, terminal.home, **settings(openai_server))
     alita.wait_for("Ask a question.")
-    says(alita, "/folder", "Programs have no folder.")
+    says(alita, "/folder", "Programs cannot use a folder.")
     says(alita, "/folder work --write", "programs may change a copy of")
     says(alita, "Change it.", "Apply 4 changes to your folder?")
     says(alita, "a", "The rest is not applied.")
@@ -146,7 +146,7 @@ def test_changes_of_a_run_from_elsewhere_are_not_applied(
     data["configuration"]["folder"] = str(victim)
     file.write_text(json.dumps(data))
     refused = terminal.call("changes", run, "--apply")
-    assert (refused.code, "was not made here" in refused.err) == (2, True)
+    assert (refused.code, "comes from elsewhere" in refused.err) == (2, True)
     assert [*victim.iterdir()] == []
 
 
@@ -155,7 +155,7 @@ def test_changes_of_a_run_from_elsewhere_are_not_applied(
     [
         (["--write", "Why?"], "--write needs a folder."),
         (["--folder", "none", "Why?"], "none is not a folder."),
-        (["changes"], "No run worked on a copy of a folder."),
+        (["changes"], "No run has worked on a copy of a folder."),
         (["changes", "abcd"], "There is no run 'abcd'."),
     ],
     ids=["write alone", "missing", "no run", "unknown run"],

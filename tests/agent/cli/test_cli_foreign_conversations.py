@@ -40,7 +40,7 @@ def test_a_foreign_session_is_shown_and_not_continued(foreign):
     refused = foreign.call("ask", "-c", "And then?", "--model", foreign.script({"text": "Sent."}))
     assert (refused.code, f"alita sessions trust {ID}" in refused.err, "Sent" in refused.out) == (2, True, False)
     session = Tty(foreign.here, foreign.home, "--resume", ID, "--model", "scripted:script.jsonl")
-    session.wait_for("was not saved here")
+    session.wait_for("was saved elsewhere")
     assert session.ended()[0] == 2
 
 

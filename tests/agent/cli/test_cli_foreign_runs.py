@@ -45,7 +45,7 @@ def test_damaged_runs_are_named_and_the_others_are_listed(terminal):
     assert GOOD in listed.out
     told = listed.out + listed.err
     assert [
-        name for run_id, name in zip(bad, DAMAGES, strict=True) if f"{run_id}/run.json is damaged" not in told
+        name for run_id, name in zip(bad, DAMAGES, strict=True) if f"{run_id}/run.json is corrupt" not in told
     ] == []
     for run_id in bad:
         assert terminal.call("runs", "show", run_id).code == 2

@@ -76,7 +76,7 @@ def test_two_ledgers_are_compared(gaia, ledger, tmp_path):
 
 
 def test_a_benchmark_is_not_compared_with_itself_or_with_an_empty_one(gaia, ledger, tmp_path):
-    with pytest.raises(UsageError, match="Both are the same benchmark"):
+    with pytest.raises(UsageError, match="Both arguments are the same benchmark"):
         gaia("compare", ledger, tmp_path / "b.json")
     empty = write_ledger(tmp_path / "c.ledger.jsonl", [], tasks(4))
     assert gaia("compare", ledger, empty).startswith(

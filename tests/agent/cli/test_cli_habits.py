@@ -265,7 +265,7 @@ def test_an_endpoint_tells_its_models_and_doctor_gives_a_verdict(terminal: Termi
     assert unlisted.rstrip().endswith(
         ("Ready: questions go to tiny-9, which its endpoint does not list.", "isolation.")
     )
-    assert f"✗ model        {server.url} does not say which models it has" in empty
+    assert f"✗ model        {server.url} does not list its models" in empty
 
 
 def test_the_settings_are_edited_and_looked_at_afterwards(terminal: Terminal) -> None:
@@ -274,7 +274,7 @@ def test_the_settings_are_edited_and_looked_at_afterwards(terminal: Terminal) ->
     editor.chmod(0o700)
     got = terminal.run("config", "edit", EDITOR=str(editor))
     assert got.code == 2
-    assert "max_steps cannot be 'x'" in got.err
+    assert "max_steps has the invalid value 'x'" in got.err
 
 
 def test_runs_are_found_by_words_of_question_and_answer(terminal: Terminal) -> None:

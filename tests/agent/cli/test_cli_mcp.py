@@ -129,7 +129,7 @@ def test_bad_usage_is_told_and_exits_2(alita, arguments, said):
 
 def test_what_is_added_to_a_project_is_trusted_here_and_warns_of_keys(alita, here):
     added = alita("mcp", "add", "calc", "--scope", "project", "--env", "API_KEY=abc", *PLAIN)
-    assert "is shared and holds the value of API_KEY; write ${NAME} instead" in added.err
+    assert "is shared and now contains the value of API_KEY; use ${NAME} instead" in added.err
     assert (here / ".mcp.json").is_file()
     assert alita("mcp", "list", "--json").json["servers"][0]["state"] == "ready"
 

@@ -110,7 +110,7 @@ def test_no_settings_file_of_a_project_is_a_way_out_of_it(link: str, alita: Run,
     ):
         done = alita("mcp", *arguments)
         assert done.code == 2, done.err
-        assert "leads out of the project" in done.err
+        assert "is outside the project" in done.err
     assert {path: path.read_bytes() for path in outside.iterdir()} == before
 
 
@@ -120,7 +120,7 @@ def test_what_is_wrong_is_told(alita: Run, tmp_path: Path) -> None:
     for arguments, says in (
         (("install", "claude"), "Did you mean claude-code?"),
         (("install", "goose", "--scope", "project"), "--scope user"),
-        (("install", "cursor", "--name", "a b"), "Use 1 to 64 of"),
+        (("install", "cursor", "--name", "a b"), "Use 1 to 64 letters"),
         (("install", "claude-code", "--scope", "project"), "Nothing was changed"),
     ):
         done = alita("mcp", *arguments, "--json")
@@ -143,4 +143,4 @@ def test_the_exported_model_and_its_address_are_passed_on(
     written = json.loads((tmp_path / "me" / ".cursor" / "mcp.json").read_text())["mcpServers"]["alita"]["env"]
     assert written["ALITA_MODEL"] == "local-model"
     assert written.get("ALITA_BASE_URL") == (address if is_written else None)
-    assert ("ALITA_BASE_URL is not written, since it may hold a key" in done.err) is not is_written
+    assert ("ALITA_BASE_URL is not written, because it may contain a key" in done.err) is not is_written

@@ -238,7 +238,7 @@ def test_what_decides_is_shown(house: House) -> None:
     assert house.run("hosts", "warmth", "--allow")[0] == 0
     shown = house.run("show", "warmth")[1]
     assert "may      import emoji (allowed by rule 1 of policy.toml)" in shown
-    assert f"send requests to {house.web.url} (allowed for good)" in shown
+    assert f"send requests to {house.web.url} (always allowed)" in shown
 
 
 def test_a_wrong_file_stops_what_needs_a_capability_and_nothing_else(house: House) -> None:
@@ -246,7 +246,7 @@ def test_a_wrong_file_stops_what_needs_a_capability_and_nothing_else(house: Hous
     house.keep("plain")
     assert house.run("hosts", "warmth", "--allow")[0] == 0
     path = house.policy(rule("allow", hosts=["a"]), rule("deny", hosts=[1]))
-    wrong = f"{path} is wrong: rule 2: hosts: Input should be a valid string"
+    wrong = f"{path} is invalid: rule 2: hosts: Input should be a valid string"
     code, said = house.call("warmth")
     assert (code, wrong in said, house.web.requests) == (2, True, []), said
     assert house.call("plain") == (0, "plain\n")

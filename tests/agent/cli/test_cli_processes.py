@@ -46,8 +46,8 @@ def test_a_line_that_cannot_be_understood_is_an_object_too(quick):
     ("arguments", "said"),
     [
         (("--max-steps", "many", "q"), "--max-steps"),
-        (("--max-steps", "0", "q"), "max_steps cannot be 0 (flag --max-steps)"),
-        (("--base-url", "nonsense", "q"), "base_url cannot be 'nonsense'"),
+        (("--max-steps", "0", "q"), "max_steps has the invalid value 0 (flag --max-steps)"),
+        (("--base-url", "nonsense", "q"), "base_url has the invalid value 'nonsense'"),
         (("tool", "list"), "Did you mean: alita tools list"),
         (("runs", "show", "nothing"), "There is no run 'nothing'"),
         (("tools", "run", "x.py", "{}"), "There is no file x.py"),
@@ -269,7 +269,7 @@ def test_a_level_below_the_one_before_is_told_in_every_run(quick, tmp_path, monk
         for _ in range(2):
             ended = quick(*run)
             assert ended.code == 0
-            assert "tools are less isolated than before: medium (sandlock), it was strong" in ended.err
+            assert "tools are less isolated than before: medium (sandlock) instead of strong" in ended.err
         script = write_script(tmp_path / "script.jsonl", [decide("answer", answer="Paris", when="capital")])
         told = quick("--model", script, "--json", "The capital of France?")
         assert ["less isolated than before" in warning for warning in told.json["warnings"]] == [True]

@@ -110,11 +110,11 @@ def test_a_draft_is_accepted_an_edit_rejected_and_nothing_lost(alita: Run, path:
     assert refused.code == 1
     assert "a test fails: times_two(n=4) gives 12, expected 8" in refused.err
     done = alita("review", "times_two", "--reject")
-    assert "the approved version is back" in done.out
+    assert "the approved version was restored" in done.out
     assert served(library) == [SOURCE]
     kept = library.folder / ".alita" / "versions" / "times_two"
     assert WRONG in [file.read_text() for file in kept.glob("*.py")]
-    assert alita("review").err == "No tool waits for a review.\n"
+    assert alita("review").err == "No tool is waiting for review.\n"
 
 
 def test_a_rejected_draft_is_removed_and_kept_among_the_versions(alita: Run, path: Path, library: Library) -> None:
@@ -210,7 +210,7 @@ def test_a_wrong_edit_changes_nothing_and_is_kept(
     assert done.code != 0
     assert told in done.err
     assert served(library) == [SOURCE]
-    kept = Path(done.err.partition("Your text is kept in ")[2].partition(".py")[0] + ".py")
+    kept = Path(done.err.partition("Your edited text is kept in ")[2].partition(".py")[0] + ".py")
     assert kept.read_text() == source
 
 
@@ -235,8 +235,8 @@ def test_an_edit_without_consent_or_beside_another_is_kept_and_changes_nothing(
 ) -> None:
     alita("approve", "times_two")
     done = alita("edit", "times_two", EDITOR=editor(tmp_path, OTHER))
-    assert done.out == "times_two stays as it was.\n"
-    assert "Your text is kept in " in done.err
+    assert done.out == "times_two is unchanged.\n"
+    assert "Your edited text is kept in " in done.err
     script = editor(tmp_path, OTHER)
     with Path(script).open("a") as file:
         file.write(f"echo '# mine' >> {path}\n")
@@ -256,7 +256,7 @@ def test_a_tool_is_made_from_the_command_line_found_again_or_refused(terminal: T
     assert [tool.name for tool, _ in library.served()] == ["nth_fibonacci"]
     found = create(QUESTION)
     assert (found.code, found.out) == (0, "365435296162\n")
-    assert "The library has it: nth_fibonacci." in found.err
+    assert "The library already has a tool for this: nth_fibonacci." in found.err
     [counted] = terminal.call("tools", "stats", "--json").json
     assert (counted["calls"], counted["questions"]) == (2, 1)  # twice the same
     none = create("Who is it?")

@@ -86,7 +86,7 @@ def test_a_key_of_a_host_is_kept_for_it_and_never_shown(terminal: Terminal) -> N
     assert "other.example:8443" in shown
     assert VALUE not in shown
     for words, value, said in (
-        (("W", "--host", "http://api.example.com"), VALUE, "https only"),
+        (("W", "--host", "http://api.example.com"), VALUE, "only over HTTPS"),
         (("W", "--host", "*.example.com"), VALUE, "exact name"),
         (("W{", "--host", "a.example"), VALUE, "name of a key"),
         (("W", "--host", "a.example"), "short", "at least 8 characters"),
@@ -214,7 +214,8 @@ def test_a_tool_written_by_hand_is_approved_with_what_its_hosts_answer_then(term
         (
             HostToReach("warmth", "a.example", "POST", ("K",), "hash"),
             "a",
-            "The tool warmth wants to send a request to a.example (POST, with the key K).\n  It may change something",
+            "The tool warmth wants to send a request to a.example (POST, with the key K).\n  The request may "
+            "change data",
             (True, "always"),
         ),
         (

@@ -68,9 +68,9 @@ def test_versions_are_listed_compared_and_put_back(alita: Run, two: list[str], l
     assert f"--- {first[:12]}/source\n+++ now/source" in changes
     assert "-    return n * 2\n+    return n + n\n" in changes
     assert "-    return n + n\n+    return n * 2\n" in alita("diff", "times_two", second[:8], first[:8]).out
-    assert alita("diff", "times_two", second[:12]).err == "They are the same.\n"
+    assert alita("diff", "times_two", second[:12]).err == "The two versions are the same.\n"
     done = alita("rollback", "times_two", first[:8])
-    assert (done.code, done.err) == (0, f"times_two is version {first[:12]} again.\n")
+    assert (done.code, done.err) == (0, f"times_two was restored to version {first[:12]}.\n")
     assert served(library) == [SOURCE]
     refused = alita("rollback", "times_two", "f" * 12)
     assert refused.code == 1
@@ -243,7 +243,10 @@ def test_a_tool_retires_with_those_that_import_it_and_not_before(
     monkeypatch.setattr("agent.cli.verbs.tools.upkeep.time.time", lambda: later)
     for arguments in (["gc", "--dry-run"], ["gc"]):
         told = alita(*arguments, "--json").json  # times_four is trusted
-        assert (told["retired"], told["kept"]) == ([], ["times_two stays: times_two is imported by times_four"])
+        assert (told["retired"], told["kept"]) == (
+            [],
+            ["times_two is not retired: times_two is imported by times_four"],
+        )
     library.record_call("times_four", False, "bug", arguments={"n": 1})
     monkeypatch.setattr("agent.cli.verbs.tools.upkeep.time.time", lambda: later + 200 * 86400)
     for arguments in (["gc", "--dry-run"], ["gc"]):

@@ -108,7 +108,7 @@ def test_changed_code_changes_no_tool_until_it_is_wrapped_again(desk: Desk) -> N
     assert after.provenance["wraps"] != before.provenance["wraps"]
     assert desk.run("run", NAME, '{"gauge": 30}').out == "0.31\n"
     again = desk.wrap("./needles", task="How thick is a needle of gauge 23?")
-    assert "The library has it" in again.err
+    assert "The library already has a tool for this" in again.err
     assert len(desk.code) == 2
 
 
@@ -188,7 +188,7 @@ def test_what_cannot_be_wrapped_is_said_and_nothing_is_kept(desk: Desk, what: st
 def test_the_embedded_model_is_refused_before_anything_is_fetched(desk: Desk) -> None:
     ended = desk.run("wrap", "./needles", "--task", TASK, "--model", "embedded")
     assert (ended.code, ended.out) == (2, "")
-    assert "embedded cannot make a tool around a package." in ended.err
+    assert "The model embedded is too small to make a tool around a package." in ended.err
     assert "-m NAME" in ended.err
 
 

@@ -58,7 +58,7 @@ async def test_members_are_read_by_their_own_readers(tmp_path: Path) -> None:
     assert not any("e.txt" in one for one in told.lost)
     third = await read(path, page=3)
     assert third.where == "page 3 (in.zip/deep/b.csv: rows 2-2)"
-    assert third.more == "page=4 goes on."
+    assert third.more == "Continue with page=4."
     assert "## page 3" in (await read(path, find="00001")).text
 
 
@@ -111,14 +111,14 @@ async def test_links_in_a_zip_are_left_out(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr(info, "/etc/passwd")
         archive.writestr("b.txt", "b")
-    assert (await preview(tmp_path / "a.zip")).lost == ["soft is left out: it is a link."]
+    assert (await preview(tmp_path / "a.zip")).lost == ["soft was skipped: it is a link."]
 
 
 async def test_a_password_is_told(tmp_path: Path) -> None:
     content = bytearray(zipped({"a.txt": b"Tea"}))
     content[6] |= 1
     content[content.rfind(b"PK\x01\x02") + 8] |= 1
-    with pytest.raises(FileProblem, match="locked by a password") as raised:
+    with pytest.raises(FileProblem, match="protected by a password") as raised:
         await read(file(tmp_path / "a.zip", bytes(content)))
     assert raised.value.reason == "encrypted"
 
@@ -144,7 +144,7 @@ def test_depth_and_number_are_limited(tmp_path: Path) -> None:
     for _ in range(6):
         content = zipped({"in.zip": content})
     deep = Archive(Source(file(tmp_path / "deep.zip", content), "zip"), ReadLimits())
-    assert deep.lost == ["in.zip/in.zip/in.zip/in.zip is left packed: 4 archives are around it."]
+    assert deep.lost == ["in.zip/in.zip/in.zip/in.zip was not unpacked: it is nested 4 archives deep."]
     deep.close()
     many = Archive(
         Source(file(tmp_path / "many.zip", zipped({f"{i}.txt": b"x" for i in range(30)})), "zip"),
@@ -202,8 +202,8 @@ async def test_of_an_archive_cut_short_all_that_is_there_is_read(name: str, tmp_
     assert [one["name"] for one in (first, second, last)] == [f"{inner}{n}" for n in ("é.txt", "d/b.csv", "c.csv")]
     assert (first["bytes"], second["bytes"]) == (5, len(ROWS))
     assert 0.2 < last["bytes"] / len(ROWS) < 0.8
-    assert f"{inner}c.csv is cut off: only its first {last['bytes']:,} bytes could be unpacked." in seen.lost
-    assert "is cut off: what came after these files is lost" in seen.lost[-1]
+    assert f"{inner}c.csv is truncated: only its first {last['bytes']:,} bytes could be unpacked." in seen.lost
+    assert "is truncated: files after these could not be read" in seen.lost[-1]
     kept = seen.data[-1].read_bytes()
     assert len(kept) == last["bytes"]
     assert ROWS[::-1].startswith(kept)
@@ -214,7 +214,7 @@ async def test_of_an_archive_cut_short_all_that_is_there_is_read(name: str, tmp_
 @pytest.mark.parametrize("name", PACKERS)
 async def test_an_archive_of_which_nothing_is_left_is_a_problem(name: str, tmp_path: Path) -> None:
     whole = PACKERS[name]({"b.csv": ROWS})
-    with pytest.raises(FileProblem, match="is cut off") as raised:
+    with pytest.raises(FileProblem, match="is truncated") as raised:
         await preview(file(tmp_path / name, whole[: 512 if name == "a.tar" else 20]))
     assert raised.value.reason == "truncated"
 
@@ -224,4 +224,4 @@ async def test_a_damaged_member_does_not_hide_the_others(tmp_path: Path) -> None
     content[60:90] = bytes(30)
     told = await read(file(tmp_path / "a.zip", bytes(content)), page=1, to=5)
     assert "fine" in told.text
-    assert "a.txt is left out" in "".join(told.lost)
+    assert "a.txt was skipped" in "".join(told.lost)

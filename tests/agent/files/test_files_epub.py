@@ -21,7 +21,7 @@ def test_chapters_come_in_reading_order_with_their_names(open_file: Open) -> Non
         ("chapter 2: Ending", "# Ending\n\nIt **ended**."),
     ]
     assert contents.summary == "Book “The Book” by A. Uthor of 2 chapters.\nChapters: The beginning; Ending"
-    assert contents.lost == ["1 comment left out.", "The chapter OEBPS/gone.xhtml is missing."]
+    assert contents.lost == ["1 comment omitted.", "The chapter OEBPS/gone.xhtml is missing."]
 
 
 def test_a_picture_of_a_chapter_is_named_where_it_stands_and_saved(open_file: Open, tmp_path: Path) -> None:

@@ -28,9 +28,9 @@ def test_scripts_comments_and_frames_are_dropped_and_told(open_file: Open) -> No
     contents = open_file("html", page(body))
     assert text_of(contents) == "yes"
     assert contents.lost == [
-        "Left out: 1 script, 1 iframe. What scripts would have written is missing.",
+        "Omitted: 1 script, 1 iframe. Content that scripts would add is missing.",
         "Pages in frames are not read: https://example.org.",
-        "1 comment left out.",
+        "1 comment omitted.",
     ]
 
 

@@ -20,7 +20,7 @@ from support.pictures import as_bytes, written
 def test_text_size_and_colours(open_file: Open) -> None:
     contents = open_file("png", as_bytes(written("Invoice 4711", "Total 99.50"), "png"))
     assert text_of(contents) == "Invoice 4711\nTotal 99.50"
-    assert named(contents)[0].startswith("text in the picture, read by OCR, 99% sure of what it found")
+    assert named(contents)[0].startswith("text in the picture, read by OCR, with 99% confidence")
     assert contents.summary == "Picture of 500 x 200 pixels, RGB."
 
 

@@ -121,7 +121,7 @@ def test_a_database_is_known_by_its_content(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_a_problem(tmp_path: Path) -> None:
-    with pytest.raises(FileProblem, match="no such file"):
+    with pytest.raises(FileProblem, match="does not exist"):
         kind_of(tmp_path / "nothing.pdf")
     with pytest.raises(FileProblem, match="is a folder"):
         kind_of(tmp_path)

@@ -68,7 +68,7 @@ MADE = {"docx": lambda: docx_bytes(paragraph("hello")), "pptx": pptx_bytes, "xls
         ("vbaProject.bin", "macros"),
         ("embeddings/book.xlsx", "embedded files"),
         ("media/image9.png", "pictures"),
-        ("media/film.mp4", "sounds and films"),
+        ("media/film.mp4", "audio and video"),
         ("activeX/activeX1.xml", "form controls"),
         ("diagrams/data9.xml", "diagrams"),
         ("unheardOf/part.xml", "other parts"),
@@ -110,7 +110,7 @@ def test_packages_as_other_programs_write_them(open_file: Open, kind: str, chang
 def test_a_damaged_part_loses_only_itself(open_file: Open) -> None:
     contents = open_file("docx", docx_bytes(paragraph("hello"), comments="<w:comments"))
     assert text_of(contents) == "hello"
-    assert "word/comments.xml is damaged" in " ".join(contents.lost)
+    assert "word/comments.xml is corrupt" in " ".join(contents.lost)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_a_page_that_is_a_picture_is_read_by_ocr_and_says_so(open_file: Open) ->
     pdf = PdfBytes().page([(72, 700, "typed")]).page(picture=scan("Invoice 4711", "Total 99.50"))
     contents = open_file("pdf", pdf.make())
     assert [s.text for s in contents.sections()] == ["typed", "Invoice 4711\nTotal 99.50"]
-    assert any("Page 2 is only a picture; its text was read by OCR, 9" in one for one in contents.notes)
+    assert any("Page 2 is only a picture; its text was read by OCR, with 9" in one for one in contents.notes)
 
 
 @pytest.mark.usefixtures("in_process")
@@ -87,8 +87,8 @@ async def test_reading_a_page_tells_of_its_pictures_and_opens_no_page_after_it(t
     pdf = PdfBytes().page([(72, 700, "see below")], picture=scan("x")).page(picture=scan("Total 99.50")).make()
     (tmp_path / "a.pdf").write_bytes(pdf)
     part = await read(tmp_path / "a.pdf")
-    assert (part.pictures, part.more) == ([1], "page=2 goes on (there are 2).")
-    assert part.lost == ["Page 1 has a picture besides its text, not described here."]
+    assert (part.pictures, part.more) == ([1], "Continue with page=2 of 2.")
+    assert part.lost == ["Page 1 has a picture besides its text, which are not described here."]
 
 
 def test_notes_fields_and_links_are_shown(open_file: Open) -> None:
@@ -118,7 +118,7 @@ def test_text_by_pages_and_attached_files_are_saved(open_file: Open, tmp_path: P
 
 
 def test_locked_by_a_password(open_file: Open) -> None:
-    with pytest.raises(FileProblem, match="locked by a password") as caught:
+    with pytest.raises(FileProblem, match="protected by a password") as caught:
         open_file("pdf", PdfBytes().page([(72, 700, "secret")]).make(password=True))
     assert caught.value.reason == "encrypted"
     assert "without the password" in caught.value.remedy
@@ -145,4 +145,4 @@ def test_a_mended_file_that_was_cut_says_so(open_file: Open) -> None:
     whole = PdfBytes().page([(72, 700, "still here")]).make()
     contents = open_file("pdf", whole[: whole.index(b"startxref")])
     assert "still here" in text_of(contents)
-    assert contents.lost == ["The file does not end as a PDF does: pages may be missing."]
+    assert contents.lost == ["The file lacks the usual end of a PDF: pages may be missing."]

@@ -58,7 +58,7 @@ def test_everything_on_the_slides(open_file: Open, show: Presentation) -> None:
     assert first == "Presentation of 3 slides, 1 of them hidden."
     assert properties.startswith("Properties: description generated")
     assert slides == "Slides: 1 Plan; 2 Figures; 3 (no title)"
-    assert contents.lost[0] == "Hidden in the show, but read like the others: slide 2."
+    assert contents.lost[0] == "Hidden in the slide show, but read here: slide 2."
 
 
 def test_the_order_of_the_show_counts(open_file: Open, show: Presentation) -> None:

@@ -26,7 +26,7 @@ def tiny(speech_models: Path) -> None:
 def test_length_channels_and_rate_of_a_wav(open_file: Open) -> None:
     contents = open_file("wav", tone(1.5))
     assert contents.summary == "Sound of 1.5 s, stereo, 8,000 Hz, pcm_s16le."
-    assert text_of(contents) == "(what is said was not written down)"
+    assert text_of(contents) == "(the speech was not transcribed)"
     assert contents.lost == ["Transcription is switched off (setting `speech`)."]
 
 
@@ -108,7 +108,7 @@ def test_a_sound_that_is_shorter_than_it_says_is_told(open_file: Open, tmp_path:
     contents = open_file(kind, whole[: len(whole) // 2])
     text_of(contents)
     is_short = "Sound of 3." in contents.summary or "Sound of 2." in contents.summary
-    assert is_short or any("it may be cut" in one or "breaks off" in one for one in contents.lost)
+    assert is_short or any("it may be truncated" in one or "The audio stops" in one for one in contents.lost)
 
 
 @pytest.mark.parametrize("kind", ["wav", "mp3", "m4a", "flac", "ogg", "mp4", "webm"])
@@ -136,7 +136,7 @@ def test_a_missing_package_is_named_with_the_command(open_file: Open, monkeypatc
 def test_missing_weights_are_told_with_the_command(open_file: Open, tmp_path: Path) -> None:
     speech.use(Speech(folder=str(tmp_path)))
     contents = open_file("wav", tone())
-    assert text_of(contents) == "(what is said was not written down)"
+    assert text_of(contents) == "(the speech was not transcribed)"
     assert "alita model pull speech" in contents.lost[0]
 
 

@@ -117,7 +117,7 @@ def test_an_endpoint_without_times(endpoint: Transcriber) -> None:
     endpoint.answers = [(400, refusal), (200, {"text": "All of it."})]
     told = transcribed(samples(FOX, 0, 2)[0], asked_of(endpoint, model="gpt-4o-transcribe"))
     assert told.segments == [Segment(0.0, 2.0, "All of it.")]
-    assert "no time stamps" in told.lost[0]
+    assert "no timestamps" in told.lost[0]
     assert [asked["response_format"] for asked in endpoint.asked] == [b"verbose_json", b"json"]
     assert endpoint.asked[1]["model"] == b"gpt-4o-transcribe"
 
@@ -128,8 +128,8 @@ def test_an_endpoint_without_times(endpoint: Transcriber) -> None:
         ((401, {"error": {"message": "Incorrect API key provided: sk-test-speech-key"}}), "rejected the key"),
         ((404, {"error": {"message": "no such model"}}), "has no model 'whisper-1'"),
         ((413, {"error": {"message": "too large"}}), "too long"),
-        ((200, {"nothing": 1}), "without text"),
-        ((200, b"<html>"), "without text|incomplete answer"),
+        ((200, {"nothing": 1}), "returned no text"),
+        ((200, b"<html>"), "returned no text|incomplete response"),
     ],
     ids=["key", "model", "size", "no text", "no JSON"],
 )
@@ -193,4 +193,4 @@ async def test_weights_are_fetched_with_progress(tmp_path: Path, monkeypatch: py
         await resources.fetch_speech(Speech(folder=str(tmp_path)), told.append, threading.Event())
         assert len(hub.paths) == 1
     assert (tmp_path / "tiny" / "model.bin").read_bytes() == b"data"
-    assert told[-1] == ModelStarting("fetching the speech model", 1.0, "of 0 MB")
+    assert told[-1] == ModelStarting("downloading the speech model", 1.0, "of 0 MB")

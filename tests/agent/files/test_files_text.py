@@ -57,15 +57,15 @@ async def test_the_structure_is_told(name: str, content: str, summary: str, tmp_
 @pytest.mark.parametrize(
     ("name", "content", "lost"),
     [
-        ("a.json", '{"a": 1,}', "It is not valid JSON: "),
+        ("a.json", '{"a": 1,}', "The file is not valid JSON: "),
         ("a.jsonl", '{"a": 1}\n{"a": 2}\n{"a"\n', "Not valid JSON: line 3."),
-        ("a.xml", "<a><b></a>", "It is not well formed: "),
+        ("a.xml", "<a><b></a>", "The XML is not well formed: "),
         (
             "a.xml",
             '<!DOCTYPE a [<!ENTITY x "y"><!ENTITY z "&x;&x;&x;">]><a>&z;</a>',
-            "It declares entities, which were not expanded",
+            "The file declares entities, which were not expanded",
         ),
-        ("a.xml", '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>', "It declares entities"),
+        ("a.xml", '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>', "The file declares entities"),
     ],
 )
 async def test_damage_is_told_and_the_text_stays(name: str, content: str, lost: str, tmp_path: Path) -> None:

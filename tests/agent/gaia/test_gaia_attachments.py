@@ -134,7 +134,7 @@ def test_a_name_that_leads_elsewhere_counts_as_missing(
     put(tmp_path, "secret.txt", b"secret")
     found = both.resolve(Task("b2", "?", 1, name))
     assert (found.status, found.path) == ("missing", None)
-    assert "is no plain name of a file" in found.message
+    assert "is not a plain file name" in found.message
     assert hub.asked == []
     assert course.asked == []
 
@@ -172,10 +172,12 @@ def test_what_is_missing_says_where_it_was_looked_for_and_what_to_do(
     )
     found = looking.resolve(TASK)
     assert (found.status, found.path) == ("missing", None)
-    assert found.message.startswith(f"The file 'b2.txt' is missing: not in {tmp_path / 'a'} or {tmp_path / 'b'}; hub: ")
+    assert found.message.startswith(
+        f"The file 'b2.txt' is missing: it is not in {tmp_path / 'a'} or {tmp_path / 'b'}; hub: "
+    )
     assert "sign in and accept the terms" in found.message
     assert "course: " in found.message
-    assert "answered 404: No file path associated with task_id b2" in found.message
+    assert "returned status 404: No file path associated with task_id b2" in found.message
     asked = len(hub.asked)
     assert "hub: " in looking.resolve(Task("c3", "?", 1, "c3.txt")).message
     assert len(hub.asked) == asked, "who has no access once is not asked for each question"
@@ -193,7 +195,7 @@ def test_a_cache_that_cannot_be_written_is_told(course: CourseServer, tmp_path: 
     put(tmp_path, "cache", b"a file where a folder is wanted")
     found = Attachments([], tmp_path / "cache", course=CourseApi(course.url)).resolve(TASK)
     assert found.status == "missing"
-    assert "course: it cannot be kept in" in found.message
+    assert "course: the file cannot be stored in" in found.message
 
 
 def test_a_run_looks_in_the_usual_places(

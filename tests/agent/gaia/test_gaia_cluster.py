@@ -204,7 +204,7 @@ def test_a_question_whose_worker_dies_is_asked_once_more(
     found = {a.task_id: a for a in records(tmp_path).attempts}
     assert [(found[name].status, found[name].correct) for name in ("t0", "t1")] == [("ok", True)] * 2
     assert found["t2"].status == "error"
-    assert found["t2"].error.startswith("its worker died twice: ")
+    assert found["t2"].error.startswith("the question's worker died twice: ")
     assert "1 left" in done.out
 
 
@@ -283,9 +283,9 @@ def test_nodes_that_cannot_answer_are_named_before_the_first_question(
             nodes.cluster.remove_node(node)
     said = " ".join(done.err.split())
     assert done.code != 0
-    assert "with other code than here" in said
+    assert "with different code" in said
     assert "cannot run alita: ModuleNotFoundError: No module named 'openai'" in said
-    assert "lacks api_key, which this machine has (keys do not travel" in said
+    assert "lacks api_key, which this machine has (keys are not sent to nodes" in said
     assert openai_server.requests == []
     assert "sk-of-this-machine-1" not in done.err + nodes.log_text()
 
@@ -313,7 +313,7 @@ def test_a_node_that_goes_away_takes_nothing_along(nodes: Nodes, tmp_path: Path,
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--executor", "ray", "--ray-address", "127.0.0.1:1"), "Nothing answers at the Ray address 127.0.0.1:1"),
+        (("--executor", "ray", "--ray-address", "127.0.0.1:1"), "Cannot connect to the Ray address 127.0.0.1:1"),
         (
             ("--executor", "ray", "--ray-address", "ray://head:10001"),
             "--ray-address 'ray://head:10001' is not HOST:PORT",
@@ -340,5 +340,5 @@ def test_another_server_is_not_taken_for_a_cluster(tmp_path: Path, openai_server
     base = [tmp_path / "questions.jsonl", "--output", "o.json", "--executor", "ray", "--ray-address", address]
     done = called(*base, folder=tmp_path, url=openai_server.url)
     assert (done.code, openai_server.requests) == (2, [])
-    assert f"What answers at {address} is not a Ray cluster" in " ".join(done.err.split())
+    assert f"The server at {address} is not a Ray cluster" in " ".join(done.err.split())
     assert not [*tmp_path.glob("*ledger*")]

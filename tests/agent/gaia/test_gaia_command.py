@@ -72,10 +72,10 @@ def test_a_submission_file_alone_is_gone_on_with_and_details_and_traces_are_writ
     assert done.code == 0, done.err
     assert len(server.requests) == 3  # t1 twice, t2 once
     for told in (
-        "Line 2 of mine.jsonl has no answer to 't1': 'ERROR: timeout'.",
+        "Line 2 of mine.jsonl has no valid answer to 't1': 'ERROR: timeout'.",
         "Line 3 of mine.jsonl answers 't0' a second time; the first answer is kept.",
-        "Line 4 of mine.jsonl answers 'gone', which is not one of the questions.",
-        "Line 5 of mine.jsonl is damaged",
+        "Line 4 of mine.jsonl answers 'gone', which is not a known question.",
+        "Line 5 of mine.jsonl does not have the form",
         "The old mine.jsonl is kept as mine.jsonl.before.",
         "2 answers of mine.jsonl kept; 2 questions left.",
     ):
@@ -134,10 +134,10 @@ def test_the_documented_command_ends_at_a_limit_and_goes_on_with_resume(tmp_path
         (["none.jsonl"], "none.jsonl cannot be read"),
         (["{q}", "--ids", "zz"], "no question 'zz'"),
         (["{q}", "--library", "read-only", "--tools-dir", "nowhere"], "nowhere is not a folder"),
-        (["{q}", "--without", "thinking"], "thinking is none of search, browse, create"),
+        (["{q}", "--without", "thinking"], "thinking is not one of search, browse, create"),
         (["{q}", "--submission", "no/where/s.jsonl"], "no/where is not a folder"),
         (["{q}", "--with-traces"], "--with-traces needs --submission"),
-        (["{q}", "--details", "{q}"], "would be both the questions and --details"),
+        (["{q}", "--details", "{q}"], "is used for both the questions and --details"),
         (["{q}", "--attached_files_dir", "gone"], "gone is not a folder"),
     ],
 )

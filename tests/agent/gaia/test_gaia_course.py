@@ -43,7 +43,7 @@ def test_a_name_of_somebody_else_is_made_harmless(name: str) -> None:
         (404, {"detail": "No file path associated with task_id card-1."}, "404: No file path associated", "HF_TOKEN"),
         (403, {"detail": "Access denied."}, "403: Access denied.", "HF_TOKEN"),
         (500, {"detail": "Server error\n\x1b[2Jwhile serving."}, "500: Server error while serving.", "try again"),
-        (500, "<html>Sleeping</html>", "answered 500.", "try again"),
+        (500, "<html>Sleeping</html>", "returned status 500.", "try again"),
     ],
 )
 def test_a_refusal_tells_what_the_server_said(
@@ -61,16 +61,16 @@ def test_a_busy_server_is_asked_again_for_questions(api: CourseApi, course: Cour
     course.fails.extend([(503, "<html>Starting</html>"), (429, {"detail": "Too many requests"})])
     assert len(api.questions().tasks) == 20
     course.fails.extend([(503, "")] * 3)
-    with pytest.raises(CourseError, match="answered 503"):
+    with pytest.raises(CourseError, match="returned status 503"):
         api.questions()
 
 
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        ("<html></html>", "gave no JSON"),
-        ({"detail": "?"}, "gave no list"),
-        ([1], "gave no question"),
+        ("<html></html>", "returned a response that is not JSON"),
+        ({"detail": "?"}, "returned a response that is not a list"),
+        ([1], "returned no questions"),
     ],
 )
 def test_questions_that_are_none_are_told(api: CourseApi, course: CourseServer, body: Any, told: str) -> None:

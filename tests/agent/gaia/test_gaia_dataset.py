@@ -58,20 +58,20 @@ def test_a_mark_carriage_returns_and_empty_lines_do_no_harm(tmp_path: Path, star
         (b'{"task_id": "1", "Question"', "it is not JSON (Expecting ':' delimiter, character 28)"),
         (b"\xff\xfe\x00", "it is not UTF-8 (byte 1)"),
         (b"[1, 2]", "it is not a JSON object"),
-        (b'{"task_id": ' + b"1" * 5000 + b"}", "its JSON is nested too deeply or has too long a number"),
+        (b'{"task_id": ' + b"1" * 5000 + b"}", "its JSON is nested too deeply or contains a number that is too long"),
         ({"Question": "Who?"}, "task_id is missing"),
         ({"task_id": "1"}, "question is missing"),
         ({"task_id": "1", "Question": ["Who?"]}, "question is not text"),
         ({"task_id": True, "Question": "Who?"}, "task_id is not text"),
-        ({"task_id": "x" * 201, "Question": "Who?"}, "a task_id is one line of at most 200 characters"),
-        ({"task_id": "1", "Question": "\ud800"}, "question holds half a character (a lone surrogate)"),
+        ({"task_id": "x" * 201, "Question": "Who?"}, "the task_id must be one line of at most 200 characters"),
+        ({"task_id": "1", "Question": "\ud800"}, "question contains a lone surrogate, which is not a valid character"),
         ({"task_id": "a1", "Question": "Who?"}, "the task_id 'a1' is already on line 1"),
     ],
 )
 def test_a_line_that_cannot_be_used_is_told_and_left_out(tmp_path: Path, line: Any, told: str) -> None:
     dataset = load_jsonl(write(tmp_path, record("a1"), line, record("b2")))
     assert [task.task_id for task in dataset.tasks] == ["a1", "b2"]
-    assert dataset.problems == (f"line 2: {told}; left out",)
+    assert dataset.problems == (f"line 2: {told}; this question is skipped",)
 
 
 @pytest.mark.parametrize("level", ["hard", -1, True])
@@ -90,10 +90,10 @@ def test_a_question_whose_answer_is_not_published_has_no_truth(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "contains no question. It is empty."),
-        (b"\n\n", "contains no question. It is empty."),
-        (b"task_id,question\n1,Who?\n", "contains no question. line 1: it is not JSON"),
-        (b"\xff\xfe{\x00}\x00", "contains no question. line 1: it is not UTF-8"),
+        (b"", "contains no questions. It is empty."),
+        (b"\n\n", "contains no questions. It is empty."),
+        (b"task_id,question\n1,Who?\n", "contains no questions. line 1: it is not JSON"),
+        (b"\xff\xfe{\x00}\x00", "contains no questions. line 1: it is not UTF-8"),
     ],
 )
 def test_a_file_without_questions_is_an_error(tmp_path: Path, content: bytes, told: str) -> None:
@@ -182,7 +182,7 @@ def test_a_command_line_names_the_hub_or_a_file(
 
 @pytest.mark.parametrize("token", [None, "hf_" + "w" * 30, OTHER_TOKEN], ids=["none", "unknown", "without access"])
 def test_who_may_not_read_is_told_what_to_do(hub: HubServer, tmp_path: Path, token: str | None) -> None:
-    with pytest.raises(NoAccess, match=r"The hub answered 40[13] for gaia-benchmark/GAIA") as caught:
+    with pytest.raises(NoAccess, match=r"The hub returned status 40[13] for gaia-benchmark/GAIA") as caught:
         load_hub("validation", Hub(tmp_path / "hub", token, COMMIT))
     for told in (
         "HF_TOKEN",
@@ -236,7 +236,7 @@ def test_a_local_copy_is_read_in_each_form_that_datasets_knows(
     assert whole.tasks[1] == Task("b2", "Which word is written on card b2?", 2, "b2.txt")
     assert usual_attachments(settings, beside=copy).resolve(whole.tasks[1]).status == "found"
     assert ids_of(f"{copy}:2023_level1:validation", home) == ["a1"]
-    with pytest.raises(DatasetError, match=r"contains no question\. It is empty"):  # but for the dummy
+    with pytest.raises(DatasetError, match=r"contains no questions\. It is empty"):  # but for the dummy
         ids_of(f"{copy}:test", home)
 
     with pytest.raises(DatasetError, match=r"copy has no 2023/test/metadata\.level1\.parquet\. It has: 2023/test/meta"):
@@ -271,7 +271,7 @@ CONFIGS = ("2023_all", "2023_level1", "2023_level2", "2023_level3")
         (
             {"x.jsonl": '{"a": 1}\n'},
             "other:default:train",
-            "contains no question. row 1: task_id is missing; left out.",
+            "contains no questions. row 1: task_id is missing; left out.",
         ),
         ({"other.py": "1 / 0"}, "other", "Dataset scripts are no longer supported"),
         ({"2023/validation/metadata.parquet": "no table"}, "other", "cannot be read as a dataset: Parquet magic bytes"),
@@ -297,4 +297,4 @@ def test_without_the_package_what_to_install_is_told(copy: Path, home: Path, mon
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(DatasetError, match="The package `datasets` is not installed") as caught:
         ids_of(copy, home)
-    assert caught.value.remedy == "`alita doctor` says how to install the extra [gaia]."
+    assert caught.value.remedy == "`alita doctor` shows how to install the extra [gaia]."

@@ -64,7 +64,7 @@ def test_a_damaged_line_in_the_middle_is_told_and_left_where_it_is(tmp_path, dam
     ledger = written(path, Attempt("c"))
 
     assert [a.task_id for a in ledger.attempts] == ["b", "c"]
-    assert "line 2 of l.jsonl is damaged" in ledger.problems[0]
+    assert "line 2 of l.jsonl is not a valid JSON object" in ledger.problems[0]
     assert damage in path.read_bytes()
 
 
@@ -82,7 +82,7 @@ def test_another_configuration_is_refused_and_the_message_says_what_differs(tmp_
     with pytest.raises(RunError, match=r'model: "m", now "n"') as refused:
         written(path, fingerprint=other)
     assert "--output" in refused.value.remedy
-    with pytest.raises(RunError, match="other questions"):
+    with pytest.raises(RunError, match="different questions"):
         written(path, fingerprint=replace(MINE, dataset="others"))
     assert len(written(path).attempts) == 1
 

@@ -64,8 +64,8 @@ def begun(question, listen=lambda event: None):
     ("question", "status", "said"),
     [
         ("say", "ok", "done"),
-        ("hang", "timeout", "it did not end within 100 s of work"),
-        ("refuse", "timeout", "it did not end within 100 s of work"),
+        ("hang", "timeout", "the question was not answered within 100 s"),
+        ("refuse", "timeout", "the question was not answered within 100 s"),
         ("break", "error", "a bug: ZeroDivisionError"),
     ],
 )

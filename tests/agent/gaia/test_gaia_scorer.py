@@ -92,7 +92,7 @@ def test_course_rules(prediction: Any, truth: Any, correct: bool) -> None:
     [
         ("88 apples", "88", "not a number"),
         ("87", "88", "the numbers differ"),
-        ("a, b", "a, b, c", "2 elements, 3 are wanted"),
+        ("a, b", "a, b, c", "2 elements instead of 3"),
         ("a, x, c", "a, b, c", "element 2 differs"),
         ("sea", "lake", "the texts differ"),
         ("lake", "lake", "equal"),

@@ -123,7 +123,7 @@ def test_a_damaged_file_is_refused_and_never_overwritten(tmp_path: Path, client:
     path, host = tmp_path / "settings", find_host(client)
     path.write_text(text)
     for plan in (lambda: planned(host, path, "alita", ENTRY), lambda: planned(host, path, "alita", None)):
-        with pytest.raises(SettingsError, match="is damaged: "):
+        with pytest.raises(SettingsError, match="cannot be parsed: "):
             plan()
     assert path.read_text() == text
     assert list(tmp_path.iterdir()) == [path]
@@ -132,8 +132,8 @@ def test_a_damaged_file_is_refused_and_never_overwritten(tmp_path: Path, client:
 @pytest.mark.parametrize(
     ("client", "text", "says"),
     [
-        ("vscode", '// ours\n{"servers": {"x": {}}}', "it has comments or trailing commas, which would be lost"),
-        ("goose", "extensions:\n  x: {}  # mine\n", "it seems to have comments, which would be lost"),
+        ("vscode", '// ours\n{"servers": {"x": {}}}', "it contains comments or trailing commas, which would be lost"),
+        ("goose", "extensions:\n  x: {}  # mine\n", "it seems to contain comments, which would be lost"),
         ("cursor", '{"mcpServers": [1]}', "'mcpServers' is not an object of named servers"),
     ],
 )
@@ -145,7 +145,7 @@ def test_a_file_that_only_its_owner_can_edit_gives_what_to_paste(
     with pytest.raises(SettingsError) as told:
         planned(find_host(client), path, "alita", ENTRY)
     assert f"was not edited: {says}" in told.value.message
-    assert "Add this yourself:\n" in told.value.remedy
+    assert "Add this to the file yourself:\n" in told.value.remedy
     assert "/opt/alita" in told.value.remedy
     assert path.read_text() == text
 

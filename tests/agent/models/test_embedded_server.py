@@ -147,7 +147,7 @@ async def test_it_ends_when_idle_but_not_while_it_answers(open_model: Open, runt
 
 
 async def test_an_engine_that_fails_is_told_with_its_last_words(open_model: Open) -> None:
-    with pytest.raises(ModelUnreachableError, match=r"ended with status 1: RuntimeError: out of memory") as caught:
+    with pytest.raises(ModelUnreachableError, match=r"exited with status 1: RuntimeError: out of memory") as caught:
         await pid_of(open_model(behaviour='{"fail": "out of memory"}'))
     assert ".log" in caught.value.remedy
 

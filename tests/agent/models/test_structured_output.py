@@ -83,7 +83,7 @@ async def test_one_repair_with_the_misfit(openai_server: OpenAIServer, model: Ch
 async def test_what_does_not_fit_twice_is_the_model_s_error(openai_server: OpenAIServer, model: ChatModel) -> None:
     openai_server.answer(GOOD).answer("prose").answer("more prose")
     await model.complete(Request(ASK, schema=SCHEMA))
-    with pytest.raises(ModelOutputError, match="no JSON: 'more prose'") as caught:
+    with pytest.raises(ModelOutputError, match="not JSON: 'more prose'") as caught:
         await model.complete(Request(ASK, schema=SCHEMA))
     assert caught.value.text == "more prose"
     assert caught.value.usage is not None

@@ -105,7 +105,7 @@ async def test_a_known_leak_is_not_opened(desk):
 
 async def test_a_page_of_another_host_is_neither_operated_nor_read_instead(desk, site):
     browse = decide("browse", url=site.url + "/harbour", task="How many tonnes of squid?")
-    desk.plays(decide("answer", answer="unknown", when="is not on a host"), browse)
+    desk.plays(decide("answer", answer="unknown", when="is not on one of the hosts"), browse)
     answer = await desk.ask("How many tonnes?", allow_private=True, browser_hosts="shop.example")
     assert answer.text == "unknown"
     assert site.requests == []

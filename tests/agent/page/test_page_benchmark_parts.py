@@ -127,7 +127,7 @@ async def test_closing_ends_a_benchmark_that_can_be_continued(
     ("content", "told"),
     [
         pytest.param(None, "cannot be read", id="absent"),
-        pytest.param(b"", "contains no question. It is empty.", id="empty"),
+        pytest.param(b"", "contains no questions. It is empty.", id="empty"),
         pytest.param(b"\xff\xfe\x00", "contains no question", id="no text"),
         pytest.param(b"[" * 50_000, "contains no question", id="deep"),
         pytest.param(b'{"task_id": "1"}\n', "question is missing", id="no question"),
@@ -163,7 +163,7 @@ def test_an_upload_is_kept_in_the_folder_whatever_its_name(tmp_path: Path, name:
     assert wanted.output.parent == wanted.questions.parent == here
     assert wanted.questions.is_file()
     source.write_text("{}")
-    with pytest.raises(AlitaError, match="holds other questions"):
+    with pytest.raises(AlitaError, match="contains other questions"):
         choices_of(here, {"sent": str(source)}, resume=False)
 
 
@@ -308,7 +308,7 @@ async def test_a_page_that_is_open_to_others_decides_nothing_for_its_owner(
         config = (await client.get("/config")).text
     assert "Runs" in config
     owner = ("benchmark-figures", "course-outcome", str(tmp_path), "Gap records", "Settings", "Doctor")
-    owner += ("Review", "Approve", "Reject", "Try deliberate bugs", "Check everything", "Remove from my file")
+    owner += ("Review", "Approve", "Reject", "Try deliberate bugs", "Check everything", "Remove from my settings file")
     assert [name for name in owner if (name in config) == is_open] == []
     shown = [one["props"] for one in json.loads(config)["components"]]
     buttons = [one for one in shown if one.get("value") in ("Review", "Approve", "Reject")]

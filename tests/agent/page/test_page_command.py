@@ -17,7 +17,7 @@ from support.command import Terminal
         pytest.param(["--http", "0.0.0.0:0", "--no-token"], "a token is required", id="open to others, none wanted"),
         pytest.param(["--http", "nonsense"], "'nonsense' is not a valid address", id="no address"),
         pytest.param(["--token-file", "absent"], "The token file absent cannot be read", id="no token file"),
-        pytest.param(["--http", "127.0.0.1:0"], 'pip install "alita[web-page]"', id="no Gradio"),
+        pytest.param(["--http", "127.0.0.1:0"], 'Install it with pip install "alita[web-page]".', id="no Gradio"),
     ],
 )
 def test_a_page_that_cannot_be_served_is_told(

@@ -33,7 +33,7 @@ async def test_a_run_is_found_shown_and_replayed_and_nothing_in_it_is_markup(ask
     for words in ("", "harbour", "grey"):
         ((label, found),), _ = runs.found(settings, words, None)
         assert (found, "answered · Which colour" in label) == (run_id, True)
-    assert runs.found(settings, "submarine", None) == ([], "No run is found.")
+    assert runs.found(settings, "submarine", None) == ([], "No runs were found.")
     shown = runs.described(settings, run_id)
     again = await runs.replayed(settings, run_id)
     assert "<img" not in shown + again
@@ -51,8 +51,8 @@ async def test_two_runs_are_compared_and_nothing_in_them_is_markup(asked: tuple[
     for part in ("It is grey.", "It is blue.", f'<span class="bad">--- {run_id}</span>', "▸ reply: It is blue."):
         assert part in compared, compared
     assert '<tr class="differs"><th>question</th>' in compared
-    assert "Their steps are the same." in runs.compared(settings, run_id, run_id)
-    assert "Choose the run" in runs.compared(settings, run_id, None)
+    assert "The steps of both runs are the same." in runs.compared(settings, run_id, run_id)
+    assert "Select the run" in runs.compared(settings, run_id, None)
     assert 'class="bad"' in runs.compared(settings, run_id, ATTACK)
 
 

@@ -77,12 +77,12 @@ def test_a_setting_is_removed_again(reviewer: SettingsEditor, file: Path, applie
     ("name", "value", "told"),
     [
         pytest.param("max_steps", "many", "it is not a whole number", id="no number"),
-        pytest.param("max_steps", "0", "max_steps cannot be 0", id="too few"),
+        pytest.param("max_steps", "0", "max_steps has the invalid value 0", id="too few"),
         pytest.param("approval", ATTACK, "approval cannot be", id="another word"),
         pytest.param("engines", "absent", "engines cannot be", id="no engine"),
-        pytest.param("model_x", "1", "Choose a setting", id="no setting"),
-        pytest.param(None, "1", "Choose a setting", id="none"),
-        *(pytest.param(name, "x", "Choose a setting", id=name) for name in ("isolation", "chrome", "tools_dir", *KEYS)),
+        pytest.param("model_x", "1", "Select a setting", id="no setting"),
+        pytest.param(None, "1", "Select a setting", id="none"),
+        *(pytest.param(name, "x", "Select a setting", id=name) for name in ("isolation", "chrome", "tools_dir", *KEYS)),
     ],
 )
 def test_what_cannot_be_set_changes_nothing(
@@ -99,7 +99,7 @@ def test_no_key_folder_or_program_can_be_set_on_the_page() -> None:
 
 
 def test_a_flag_that_wins_is_told(reviewer: SettingsEditor, applied: list[Settings]) -> None:
-    assert "its value comes from: flag --max-tokens" in reviewer.change("max_tokens", "900")
+    assert "flag --max-tokens overrides it" in reviewer.change("max_tokens", "900")
     assert applied[-1].max_tokens == 500
 
 

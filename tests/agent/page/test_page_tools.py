@@ -54,7 +54,7 @@ def test_words_find_tools_and_none_is_told(library: Library) -> None:
     library.register(a_tool("count_letters", "Count the letters of a text."))
     assert {name for _, name in tools.found(settings, "")[0]} == {"double_number", "count_letters"}
     assert tools.found(settings, "double")[0][0] == ("double_number — Double a number.", "double_number")
-    assert "No tool fits." in tools.found(settings, "harbour wall of Oxmere")[1]
+    assert "No tool matches." in tools.found(settings, "harbour wall of Oxmere")[1]
 
 
 async def test_a_tool_is_shown_with_code_tests_and_proof_and_nothing_in_it_is_markup(library: Library) -> None:
@@ -107,7 +107,7 @@ def test_versions_are_compared_and_nothing_in_them_is_markup(library: Library) -
     ):
         assert f'<span class="bad">-    return n * 2  # {escape(ATTACK)}</span>' in shown
         assert "<img" not in shown
-    assert "They are the same." in tools.compared(settings, "double_number", old, old)
+    assert "The two versions are the same." in tools.compared(settings, "double_number", old, old)
     assert 'class="bad"' in tools.compared(settings, "double_number", ATTACK, None)
 
 
@@ -177,7 +177,7 @@ def test_a_rejected_tool_is_as_it_was_approved(library: Library) -> None:
     path = library.path("double_number")
     path.write_text(path.read_text().replace("n * 2", "n + n"))
     reviewer = ToolReviewer(lambda: read_settings({}))
-    assert "the approved version is restored" in reviewer.reject("double_number")
+    assert "the approved version was restored" in reviewer.reject("double_number")
     assert "n * 2" in path.read_text()
     assert 'class="bad"' in reviewer.reject(ATTACK)
 

@@ -151,7 +151,7 @@ async def test_damage_before_the_last_line_is_an_error_that_names_the_line(path)
     await record(path, "a", "b")
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + b"{]\n" + b"".join(lines[2:]))
-    with pytest.raises(RunError, match="damaged at line 2"):
+    with pytest.raises(RunError, match="corrupt at line 2"):
         Journal.resume(path)
 
 

@@ -99,7 +99,7 @@ def test_a_damaged_run_is_told_each_time_and_taken_once_it_is_mended(settings):
         with open_store(settings) as database:
             index = RunIndex(settings, database)
             (flaw,) = index.catch_up()
-            assert f"{path} is damaged" in flaw.message
+            assert f"{path} is corrupt" in flaw.message
             assert [run["run_id"] for run in index.newest(9)] == [good.run_id]
     path.write_text(whole)
     assert found(settings, "bad") == [bad.run_id]

@@ -57,7 +57,7 @@ def test_somebody_elses_database_is_left_alone(settings):
     made = () if settings.database_url is None else ("CREATE SCHEMA alita",)
     raw(settings, *made, "CREATE TABLE alita.cookies (host TEXT)")
     problem = problem_of(settings)
-    assert "is not alita's store: it has the table cookies" in problem.message
+    assert "is not alita's store: it contains the table cookies" in problem.message
     assert "ALITA_DATABASE_URL" in problem.remedy
     raw(settings, "INSERT INTO alita.cookies VALUES ('still there')")
 
@@ -67,7 +67,7 @@ def test_a_store_of_a_later_version_is_left_alone(settings):
         pass
     database.disconnect()
     raw(settings, "UPDATE alita.alembic_version SET version_num = '9999'")
-    assert "A newer version of alita made the store" in problem_of(settings).message
+    assert "A newer version of alita created the store" in problem_of(settings).message
     assert "its version is 9999" in problem_of(settings).message
 
 
@@ -95,7 +95,7 @@ def test_a_store_of_an_earlier_version_is_migrated_with_what_it_holds(settings, 
     assert newest(settings) == [(run.run_id, "answered")]
     database.disconnect()
     monkeypatch.undo()
-    assert "A newer version of alita made the store" in problem_of(settings).message
+    assert "A newer version of alita created the store" in problem_of(settings).message
 
 
 def made_by_many(settings: Settings) -> list[Exception]:
@@ -239,8 +239,8 @@ def test_a_run_that_the_file_does_not_take_is_caught_up_later(
     ("url", "message"),
     [
         pytest.param("mysql://me:pass-word:42@host/db", "names mysql, but only postgresql", id="another kind"),
-        pytest.param("pass-word:42", "is not the address", id="no address"),
-        pytest.param("postgresql://me:pass-word:42@host:port/db", "is not the address", id="no port"),
+        pytest.param("pass-word:42", "is not a valid database URL", id="no address"),
+        pytest.param("postgresql://me:pass-word:42@host:port/db", "is not a valid database URL", id="no port"),
     ],
 )
 def test_an_address_that_is_none_is_told_without_its_password(monkeypatch, url, message):
@@ -319,7 +319,7 @@ def test_a_question_is_answered_while_the_server_is_down_and_kept_for_later(tmp_
     try:
         ended = shell.asks(ALITA_DATABASE_URL=address)
         assert (ended.code, ended.out.strip()) == (0, ANSWER)
-        assert ended.err.count("without the store, which takes the run later") == 1
+        assert ended.err.count("the store is not available and will index this run later") == 1
         assert "Connection refused" in ended.err or "cannot be used" in ended.err
         listed = shell.call("runs", "list", ALITA_DATABASE_URL=address)
         assert (listed.code, listed.out) == (1, "")

@@ -160,9 +160,9 @@ def test_a_damaged_file_of_approvals_is_not_taken_over_until_it_is_whole(machine
     whole = file.read_bytes()
     file.write_bytes(whole[:-20])
     damage = open_library(one).approvals.read().damage
-    assert f"{file} is damaged, so its approvals cannot be taken into the store" in damage
-    assert "Put a whole copy in its place, or move it away" in damage
-    with pytest.raises(AlitaError, match=r"approvals\.json is damaged"):
+    assert f"{file} is corrupt, so its approvals cannot be imported into the store" in damage
+    assert "Restore an intact copy of the file, or move it away" in damage
+    with pytest.raises(AlitaError, match=r"approvals\.json is corrupt"):
         open_library(one).approvals.put("twice", ApprovedHashes.of(tool()))
     assert trusts(open_library(two)) == "draft", "the other machine goes on without it"
     file.write_bytes(whole)

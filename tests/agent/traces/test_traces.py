@@ -136,10 +136,10 @@ def test_a_journal_that_ends_within_a_line_is_told(desk, run_id, trace, cut):
     calls = path.read_bytes().rpartition(b'{"step":2,"mark"')[0]
     path.write_bytes(calls[:-cut])
     torn = read_trace(desk.runs, run_id)
-    assert torn.flaws == ("the journal ends within a line: the run was stopped while it wrote",)
+    assert torn.flaws == ("the last line of the journal is incomplete: the run was stopped during a write",)
     assert torn.calls == trace.calls[:-1]
-    assert "ends within a line" in render(torn, width=100)
-    assert "ends within a line" in Page(render_page(torn)).text
+    assert "is incomplete" in render(torn, width=100)
+    assert "is incomplete" in Page(render_page(torn)).text
 
 
 def test_a_journal_with_a_damaged_line_is_shown_up_to_it(desk, run_id, trace):
@@ -149,7 +149,7 @@ def test_a_journal_with_a_damaged_line_is_shown_up_to_it(desk, run_id, trace):
     lines[middle] = b'{"half":'
     path.write_bytes(b"\n".join(lines))
     torn = read_trace(desk.runs, run_id)
-    assert f"line {middle + 1} of the journal is damaged" in torn.flaws[0]
+    assert f"line {middle + 1} of the journal is corrupt" in torn.flaws[0]
     assert 0 < len(torn.calls) < len(trace.calls)
     assert torn.calls == trace.calls[: len(torn.calls)]
 
@@ -159,7 +159,7 @@ def test_a_run_without_a_journal_is_shown_as_far_as_it_goes(desk, run_id):
     torn = read_trace(desk.runs, run_id)
     assert (torn.flaws, torn.steps) == (("the run has no journal",), ())
     assert QUESTION in render(torn, width=100)
-    assert "holds no call" in Page(render_page(torn)).text
+    assert "contains no calls" in Page(render_page(torn)).text
 
 
 def record(kind: str, request: dict[str, Any], output: Any, error: dict[str, Any] | None = None) -> Record:

@@ -172,7 +172,7 @@ async def test_each_hop_of_a_redirect_is_judged(web: WebServer, other: WebServer
         assert (await carrier.carry(ask(f"{web.url}/in")))["url"] == f"{web.url}/a"
         await carrier.carry(ask(f"{web.url}/post", "POST", b"x", Content_Type="text/plain"))
         await carrier.carry(ask(f"{web.url}/kept", "POST", b"x"))
-        with pytest.raises(HostError, match="without end"):
+        with pytest.raises(HostError, match="too many times"):
             await carrier.carry(ask(f"{web.url}/round"))
     assert other.requests == []
     hops = [(asked.method, asked.body) for asked in web.requests if asked.path == "/a"]
@@ -205,7 +205,7 @@ async def test_a_declared_name_with_a_private_address_is_not_reached(
     secret = AddressGuard(resolve=_resolver(["169.254.169.254"]), allow_private=True)
     for guard, path in ((strict, f"{name}/a"), (strict, f"{web.url}/away"), (secret, f"{name}/a")):
         async with opened(name, web.url, guard=guard, tls=trusted) as carrier:
-            with pytest.raises(AlitaError, match=r"address of this machine|hand out credentials"):
+            with pytest.raises(AlitaError, match=r"address on this machine|cloud credentials"):
                 await carrier.carry(ask(path))
     assert (web.paths(), other.requests) == (["/away"], [])
 
@@ -227,7 +227,7 @@ async def test_the_address_that_was_judged_is_the_one_connected_to(web: WebServe
     assert looked == [["8.8.8.8"]]
     guard = AddressGuard(resolve=_resolver(["127.0.0.1"]))
     async with opened(web.at("api.example"), guard=guard, tls=trusted) as carrier:
-        with pytest.raises(AlitaError, match="address of this machine"):
+        with pytest.raises(AlitaError, match="address on this machine"):
             await carrier.carry(ask(f"{web.at('api.example')}/a"))
     assert len(web.requests) == 1
 
@@ -265,15 +265,15 @@ async def test_a_key_goes_to_its_host_in_a_header_or_the_query(web: WebServer, t
 @pytest.mark.parametrize(
     ("request_", "said"),
     [
-        (lambda web, _: ask(f"{web.url}/{{key:W}}"), "nowhere else"),
-        (lambda web, _: ask(f"{web.url}/%7Bkey:W%7D/a?b"), "nowhere else"),
-        (lambda web, _: ask(f"{web.url}/a", "POST", b"{key:W}"), "nowhere else"),
-        (lambda web, _: ask(f"{web.url}/a?x={{key:OTHER}}"), "OTHER is not declared, or not stored"),
+        (lambda web, _: ask(f"{web.url}/{{key:W}}"), "allowed only in a header"),
+        (lambda web, _: ask(f"{web.url}/%7Bkey:W%7D/a?b"), "allowed only in a header"),
+        (lambda web, _: ask(f"{web.url}/a", "POST", b"{key:W}"), "allowed only in a header"),
+        (lambda web, _: ask(f"{web.url}/a?x={{key:OTHER}}"), "OTHER is not declared or not stored"),
         (lambda _, other: ask(f"{other.url}/a?x={{key:W}}"), "the key W belongs to"),
         (lambda _, other: ask(f"{other.url}/a", X="{key:W}"), "the key W belongs to"),
-        (lambda web, _: ask(f"{web.url}/a?x=mine-4711"), "carries a key of the user"),
-        (lambda web, _: ask(f"{web.url}/a", "POST", b"x=bWluZS00NzEx"), "carries a key of the user"),
-        (lambda web, _: ask(f"{web.url}/a", X="mine-4711"), "carries a key of the user"),
+        (lambda web, _: ask(f"{web.url}/a?x=mine-4711"), "contains a key of the user"),
+        (lambda web, _: ask(f"{web.url}/a", "POST", b"x=bWluZS00NzEx"), "contains a key of the user"),
+        (lambda web, _: ask(f"{web.url}/a", X="mine-4711"), "contains a key of the user"),
     ],
     ids="path percent body undeclared other-query other-header in-query in-body in-header".split(),  # noqa: SIM905
 )
@@ -291,7 +291,7 @@ async def test_a_key_is_sent_over_https_or_within_this_machine(trusted: ssl.SSLC
     host = read_host("http://api.example")
     guard = AddressGuard(resolve=_resolver(["8.8.8.8"]))
     async with opened("http://api.example", keys=(HostKey("W", host, VALUE),), guard=guard, tls=trusted) as carrier:
-        with pytest.raises(HostError, match="over https only"):
+        with pytest.raises(HostError, match="only over https"):
             await carrier.carry(ask("http://api.example/?x={key:W}"))
 
 
@@ -383,7 +383,7 @@ async def test_what_is_packed_in_another_way_is_not_given_on(web: WebServer, tru
     """A key in it could not be masked."""
     web.route("/a", lambda _: Answer(200, b"\x8b", {"Content-Encoding": "gzip, br"}))
     async with opened(web.url, tls=trusted) as carrier:
-        with pytest.raises(HostError, match="packed as br"):
+        with pytest.raises(HostError, match="compressed as br"):
             await carrier.carry(ask(f"{web.url}/a"))
 
 

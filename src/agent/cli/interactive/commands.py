@@ -65,7 +65,10 @@ async def help_(terminal: Terminal, argument: str) -> None:
         return
     terminal.screen.note("Ask a question, or use a command:")
     rows = [(command.usage, command.summary) for command in COMMANDS]
-    shell = [("!COMMAND", "run a shell command"), ("!!COMMAND", "run one and attach its output to the next question")]
+    shell = [
+        ("!COMMAND", "run a shell command"),
+        ("!!COMMAND", "run a shell command and attach its output to the next question"),
+    ]
     terminal.screen.rows([*rows, *shell])
     terminal.screen.note("Keys:")
     terminal.screen.rows(KEYS)
@@ -79,7 +82,7 @@ async def exit_(terminal: Terminal, argument: str) -> None:
 async def new(terminal: Terminal, argument: str) -> None:
     """Begin a new session."""
     terminal.start(new_session(terminal.settings.model))
-    terminal.screen.note("New session; the last one is saved (/resume).")
+    terminal.screen.note("Started a new session. The last one is saved; /resume reopens it.")
 
 
 async def clear(terminal: Terminal, argument: str) -> None:
@@ -105,7 +108,7 @@ async def files(terminal: Terminal, argument: str) -> None:
 
     if argument:
         if not (made := await asyncio.to_thread(outputs_of, terminal.settings, terminal.session)):
-            raise UsageError("No program made a file in this session.")
+            raise UsageError("No program has created a file in this session.")
         await copy_files(made, _path(argument))
         return
     rows = await asyncio.to_thread(session_files, terminal.settings, terminal.session)
@@ -113,7 +116,7 @@ async def files(terminal: Terminal, argument: str) -> None:
     rows += await asyncio.to_thread(folder_rows, terminal)
     terminal.screen.rows(rows)
     if not rows:
-        terminal.screen.note("This session has no files. Attach one: @FILE")
+        terminal.screen.note("This session has no files. To attach one, type @FILE.")
 
 
 async def folder(terminal: Terminal, argument: str) -> None:
@@ -122,14 +125,14 @@ async def folder(terminal: Terminal, argument: str) -> None:
     writes, path = "--write" in argument.split(), _path(" ".join(words))
     if words == ["off"]:
         terminal.folder = FolderGrant(None)
-        terminal.screen.note("From the next question on, programs have no folder.")
+        terminal.screen.note("From the next question on, programs cannot use a folder.")
     elif not words:
         rows = await asyncio.to_thread(folder_rows, terminal)
         terminal.screen.rows(rows)
         if not rows:
-            terminal.screen.note("Programs have no folder. /folder DIR lets them read one.")
+            terminal.screen.note("Programs cannot use a folder. To let them read one, type /folder DIR.")
     elif not path.is_dir():
-        raise UsageError(f"{one_line(str(path))} is not a folder.", remedy="Attach a file: @FILE")
+        raise UsageError(f"{one_line(str(path))} is not a folder.", remedy="To attach a file, type @FILE.")
     else:
         terminal.folder = FolderGrant(path, writes)
         what = "may change a copy of" if writes else "may read"
@@ -157,7 +160,7 @@ async def model(terminal: Terminal, argument: str) -> None:
     """Show the model, or switch to another."""
     if not argument:
         source = terminal.settings.source_of("model")
-        terminal.screen.note(f"The model is {terminal.settings.model} ({source}). /model NAME uses another.")
+        terminal.screen.note(f"The model is {terminal.settings.model} ({source}). /model NAME switches to another.")
         return
     from agent.cli.verbs.doctor import model_findings
 
@@ -166,7 +169,9 @@ async def model(terminal: Terminal, argument: str) -> None:
         if finding.ok:
             continue
         if argument != EMBEDDED:
-            raise SettingsError(f"{finding.detail}; the model stays {terminal.settings.model}.", remedy=finding.remedy)
+            raise SettingsError(
+                f"{finding.detail}; the session keeps using {terminal.settings.model}.", remedy=finding.remedy
+            )
         terminal.screen.note("Its weights (1.1 GB) will be downloaded with the next question.")
     await terminal.switch(settings)
     terminal.flags["model"] = settings.model
@@ -224,7 +229,7 @@ async def wrap(terminal: Terminal, argument: str) -> None:
 
     what, _, question = argument.partition(" ")
     if not question.strip():
-        raise UsageError("/wrap needs a question that the tool is to answer.", remedy="/wrap ./FOLDER QUESTION")
+        raise UsageError("/wrap needs a question for the new tool to answer.", remedy="For example: /wrap ./FOLDER QUESTION")
     requirement, description = await asyncio.to_thread(wrapped, what, terminal.settings)
     terminal.screen.note(description)
     await _make_tool(terminal, question.strip(), requirement)
@@ -248,7 +253,7 @@ async def approve(terminal: Terminal, argument: str) -> None:
     if argument:
         mode = next((mode for mode in MODES if mode == argument), None)
         if mode is None:
-            raise UsageError(f"There is no approval mode {one_line(argument)!r}.", remedy="One of: ask, auto, never.")
+            raise UsageError(f"There is no approval mode {one_line(argument)!r}.", remedy="Use ask, auto or never.")
         terminal.mode = mode
     terminal.screen.note(f"Approval mode is {terminal.mode}: {MODES[terminal.mode]}.")
 
@@ -282,7 +287,7 @@ async def sessions(terminal: Terminal, argument: str) -> None:
     """List the sessions, the newest first."""
     terminal.screen.result(found := await _verb(terminal, "sessions", "list"))
     if found.rows:
-        terminal.screen.note("To continue one: /resume ID")
+        terminal.screen.note("To continue a session: /resume ID")
 
 
 async def resume(terminal: Terminal, argument: str) -> None:
@@ -377,7 +382,7 @@ async def attach(terminal: Terminal, argument: str) -> None:
         path = _path(argument)
         if not path.is_file():
             raise UsageError(
-                f"There is no file {one_line(str(path))}.", remedy="Check the name; Tab completes file names."
+                f"There is no file {one_line(str(path))}.", remedy="Check the name. Tab completes file names."
             )
         if path not in terminal.attached:
             terminal.attached.append(path)
@@ -392,11 +397,11 @@ async def copy(terminal: Terminal, argument: str) -> None:
     """Copy the last answer."""
     text = _last_answer(terminal)
     if not terminal.screen.animated:
-        raise UsageError("No clipboard is available.", remedy="Write it to a file: /save FILE")
+        raise UsageError("No clipboard is available.", remedy="Write the answer to a file: /save FILE")
     packed = base64.b64encode(text.encode("utf-8", "replace")).decode()
     print(f"\x1b]52;c;{packed}\x07", end="", flush=True, file=sys.stdout if sys.stdout.isatty() else sys.stderr)
     terminal.screen.note(
-        "Copied through the terminal. If pasting gives nothing, it does not allow that: use /save FILE."
+        "Copied through the terminal. If nothing is pasted, your terminal does not support this; use /save FILE."
     )
 
 
@@ -407,7 +412,7 @@ async def save(terminal: Terminal, argument: str) -> None:
 
 async def _write(terminal: Terminal, path: Path, text: str) -> None:
     if await asyncio.to_thread(path.is_dir):
-        raise UsageError(f"{one_line(str(path))} is a folder.", remedy="Choose a file in it.")
+        raise UsageError(f"{one_line(str(path))} is a folder.", remedy="Choose a file in that folder.")
     question = f"Replace {one_line(path.name, 40)}?"
     writes = (
         not await asyncio.to_thread(path.exists) or await confirmations.choose(question, {"y": "yes", "n": "no"}) == "y"
@@ -458,7 +463,9 @@ def _run_id(terminal: Terminal, argument: str) -> str:
     for turn in reversed(terminal.session.turns):
         if turn.run_id:
             return turn.run_id
-    raise RunError("This session has no run yet.", remedy="Name one: /trace RUN; `alita runs list` lists all.")
+    raise RunError(
+        "This session has no run yet.", remedy="Give a run id: /trace RUN. `alita runs list` lists all runs."
+    )
 
 
 def _path(argument: str) -> Path:
@@ -476,11 +483,11 @@ KEYS: tuple[tuple[str, str], ...] = (
     ("Enter", "ask the question or run the command"),
     ("Alt-Enter", "start a new line (also Esc, then Enter); pasted text keeps its lines"),
     ("Tab", "complete commands, tool names, run and session ids, and files"),
-    ("Shift-Tab", "the next approval mode: ask, auto, never"),
-    ("Up, Down", "earlier entries; in a text of several lines, move between lines"),
+    ("Shift-Tab", "switch to switch to the next approval mode: ask, auto, never"),
+    ("Up, Down", "recall earlier entries; in a multi-line entry, move between lines"),
     ("Ctrl-R", "search earlier entries"),
-    ("Ctrl-O", "open the folded pastes of the entry"),
-    ("Ctrl-X Ctrl-E", "write the entry in your editor ($VISUAL or $EDITOR)"),
+    ("Ctrl-O", "expand the folded pastes in the entry"),
+    ("Ctrl-X Ctrl-E", "edit the entry in your editor ($VISUAL or $EDITOR)"),
     ("Ctrl-C, Esc", "during a run: stop it immediately; partial output stays"),
     ("Ctrl-C", "at the prompt: clear the line; twice on an empty line: leave"),
     ("Ctrl-D", "on an empty line: leave"),

@@ -59,7 +59,7 @@ def open_terminal(
     """
     stream = next((each for each in (sys.stdout, sys.stderr) if each is not None and each.isatty()), None)
     if stream is None or not sys.stdin.isatty():
-        raise UsageError("A session needs a terminal.", remedy='Ask without one: alita "…"')
+        raise UsageError("An interactive session needs a terminal.", remedy='To ask a single question: alita "…"')
     flags = dict(flags)
     ask_about_project(flags)
     if not ask_before_fetching(flags):

@@ -276,7 +276,7 @@ def _edited(text: str) -> str:
         file = Path(folder) / "question.md"
         file.write_text(text, encoding="utf-8", errors="replace")
         open_editor(file)
-        with os_errors_as(UsageError, "The question from the editor cannot be read", "Save it as a text file."):
+        with os_errors_as(UsageError, "Cannot read the question from the editor", "Save the question as UTF-8 text."):
             text = read_small(file, SETTINGS, follow=False).decode(errors="replace")
         return text.replace("\r\n", "\n").removesuffix("\n")
 

@@ -302,7 +302,7 @@ class Terminal:
             process.terminate()
             raise
         if code:
-            self.screen.note(f"The command ended with status {code}.")
+            self.screen.note(f"The command exited with status {code}.")
 
     async def run_alita(self, *words: str) -> None:
         """Run an `alita` command on this terminal with the session's settings.
@@ -316,7 +316,7 @@ class Terminal:
         process = _started([*alita, *words], child.environment("*") | chosen)
         try:
             if await asyncio.to_thread(process.wait) < 0:
-                self.screen.note(f"The command was ended by signal {-process.returncode}.")
+                self.screen.note(f"The command was killed by signal {-process.returncode}.")
         except asyncio.CancelledError:  # Ctrl-C also reached the command
             try:
                 await asyncio.to_thread(process.wait, END_SECONDS)
@@ -337,7 +337,7 @@ class Terminal:
                     self.screen.quote(lines)
         if begun:
             self.screen.quote(begun)
-        end = "\n[The rest is not kept.]\n" if len(kept) == OUTPUT_BYTES else ""
+        end = "\n[The rest of the output was not kept.]\n" if len(kept) == OUTPUT_BYTES else ""
         path = self.pastes.keep("output", f"$ {command}\n{kept}{end}")
         self.attached.append(path)
         self.screen.note(f"Attached to the next question: {path.name}")
@@ -365,7 +365,7 @@ class Terminal:
         reply = await self._turn.confirm(asked, always=True)
         if reply.scope == "always":
             self.mode = "auto"
-            self.screen.note("From now on every tool that passes its tests is kept. To be asked again: /approve ask")
+            self.screen.note("From now on, every tool that passes its tests is kept. To be asked again: /approve ask")
         if not reply.allowed:
             self.refused.append(asked.name)
         return reply
@@ -397,4 +397,4 @@ def _started(
         )
     except (OSError, ValueError) as error:  # missing folder, or an argument too long or invalid
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(f"The command cannot be started: {why}.") from None
+        raise UsageError(f"The command could not be started: {why}.") from None

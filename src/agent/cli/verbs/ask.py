@@ -77,9 +77,12 @@ def ask(
             "--quiet": quiet,
         }
         if given := [flag for flag, value in for_one.items() if value]:
-            raise UsageError(f"{given[0]} is for one question, not for a session.", remedy=f'alita {given[0]} … "…"')
+            raise UsageError(
+                f"{given[0]} works for a single question, not for a session.",
+                remedy=f'Add the question: alita {given[0]} … "…"',
+            )
         if len(words) > 1:
-            raise UsageError(f"--resume takes the id of one session, not {len(words)} words.", remedy="alita --resume")
+            raise UsageError(f"--resume takes one session id; got {len(words)} words.", remedy="Run alita --resume ID.")
         from agent.cli.interactive.opening import open_terminal
 
         session_id = words[0] if words else None
@@ -102,10 +105,10 @@ def ask(
 def _folder_grant(folder: Path | None, *, write: bool) -> FolderGrant | None:
     if folder is None:
         if write:
-            raise UsageError("--write needs a folder.", remedy='alita --folder DIR --write "…"')
+            raise UsageError("--write needs a folder.", remedy='Name the folder: alita --folder DIR --write "…"')
         return None
     if not folder.is_dir():
-        raise UsageError(f"{one_line(str(folder))} is not a folder.", remedy="Attach a file with --file.")
+        raise UsageError(f"{one_line(str(folder))} is not a folder.", remedy="To attach a file, use --file.")
     return FolderGrant(folder, write)
 
 
@@ -131,8 +134,10 @@ def _schema(path: Path | None) -> dict[str, Any] | None:
     from agent.answering.answer_format import checked_schema
 
     if str(path).lstrip().startswith("{"):
-        raise UsageError("--schema takes the name of a file, not a schema.", remedy="Save it: --schema FILE")
-    with os_errors_as(UsageError, f"The schema {path} cannot be read", "--schema takes the name of a file."):
+        raise UsageError("--schema takes a file name, not a schema.", remedy="Save the schema to a file: --schema FILE")
+    with os_errors_as(
+        UsageError, f"Cannot read the schema file {path}", "--schema takes the name of a JSON Schema file."
+    ):
         return checked_schema(read_small(path, RECORD).decode(), str(path))
 
 
@@ -183,5 +188,6 @@ def _piped(*, typed: bool) -> str:
         if error.start > 4 * LONGEST_QUESTION:  # the input was cut within a character, but is too long anyway
             return read.decode(errors="ignore")
         raise UsageError(
-            f"Standard input is not UTF-8 text (byte {error.start}).", remedy='Attach it as a file: alita -f FILE "…"'
+            f"Standard input is not UTF-8 text (byte {error.start}).",
+            remedy='Attach the data as a file: alita -f FILE "…"',
         ) from None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agent.answer import Answer
     from agent.configuration.settings import Settings
 
-app = options.App("Shows and applies what programs changed in a copy of your folder.")
+app = options.App("Shows and applies the changes that programs made to a copy of your folder.")
 
 _MAY_BE_RUN = re.compile(r"[\da-z-]+")
 _SEARCHED = 200
@@ -44,11 +44,11 @@ def changes(
         str | None,
         typer.Argument(metavar="RUN", help="Run id (default: the last with a folder).", autocompletion=run_ids),
     ] = None,
-    files: Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="Only these files.")] = None,
+    files: Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="Limit to these files.")] = None,
     applies: Annotated[bool, opt("--apply", "Apply the changes to your folder.")] = False,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Shows the changes that programs made in a copy of your folder; applies all or some."""
+    """Shows the changes that programs made to a copy of your folder; applies all or some."""
     if run is not None and not _MAY_BE_RUN.fullmatch(run):  # `alita changes --apply README.md`
         files, run = [run, *(files or ())], None
     copy = copy_of_run(options.settings(), run)
@@ -78,16 +78,22 @@ def copy_of_run(settings: Settings, run_id: str | None) -> FolderCopy:
         known = (run for run in list_runs(runs, limit=_SEARCHED) if run.configuration.get(COPY) and own.has(run))
         run = next(known, None)
         if run is None:
-            raise RunError("No run worked on a copy of a folder.", remedy='alita --folder DIR --write "…"')
+            raise RunError(
+                "No run has worked on a copy of a folder.", remedy='To start one: alita --folder DIR --write "…"'
+            )
     else:
         run = load_run(runs, find_run(runs, run_id))
     copy = run.configuration.get(COPY, "")
     place = run.run_id if copy == NEW_COPY else copy
     if not ID.fullmatch(place):
-        raise RunError(f"The run {run.run_id} has no copy of a folder.", remedy='alita --folder DIR --write "…"')
+        raise RunError(
+            f"The run {run.run_id} did not work on a copy of a folder.",
+            remedy='To start one: alita --folder DIR --write "…"',
+        )
     if not own.has(run):
         raise RunError(
-            f"The run {run.run_id} was not made here.", remedy=f"If you trust it: alita runs trust {run.run_id}"
+            f"The run {run.run_id} comes from elsewhere and is not trusted.",
+            remedy=f"If you trust it: alita runs trust {run.run_id}",
         )
     return FolderCopy(Path(run.configuration[FOLDER]), (runs / place).absolute())
 
@@ -102,7 +108,7 @@ def summary(files: Sequence[Change], found: Changes) -> list[str]:
 
 def _line(change: Change) -> str:
     before, after = (f"{size:,}" if size is not None else "–" for size in (change.bytes_before, change.bytes_after))
-    named = "  (by name only: programs may act on it)" if change.acts_by_itself else ""
+    named = "  (applied only by name, because programs may run it)" if change.acts_by_itself else ""
     return f"{change.kind:<8} {shown_name(change.path)}  {before} → {after} bytes{named}"
 
 
@@ -110,7 +116,7 @@ def _differences(copy: FolderCopy, files: Sequence[Change]) -> list[str]:
     lines: list[str] = []
     for change in files:
         if len(lines) > _LONGEST_DIFF:
-            return [*lines[:_LONGEST_DIFF], "… more is not shown: alita changes RUN FILE"]
+            return [*lines[:_LONGEST_DIFF], "… To see the rest: alita changes RUN FILE"]
         if text := diff(copy, change):
             lines += ["", *text.split("\n")]
     return lines
@@ -123,7 +129,7 @@ def _report_lines(applied: Applied) -> list[str]:
 
 
 def _by_name(files: Any) -> list[str]:
-    return [f"  not applied: {shown_name(one.path)}: name it to apply it" for one in files if one.acts_by_itself]
+    return [f"  not applied: {shown_name(one.path)}: give its name to apply it" for one in files if one.acts_by_itself]
 
 
 async def offer_changes(
@@ -180,7 +186,7 @@ async def _chosen(copy: FolderCopy, found: Changes) -> list[Change]:
     for change in found.files if typed == "f" else ():
         ways = {"y": "yes", "n": "no", "d": "show diff", "q": "quit"}
         while (typed := await choose(f"{_line(change)}: apply it?", ways)) == "d":
-            print_note(diff(copy, change) or "Its content is not shown.")
+            print_note(diff(copy, change) or "The content of this file is not shown.")
         if typed in {"q", ""}:
             break
         chosen += [change] if typed == "y" else []

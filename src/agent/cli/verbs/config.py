@@ -68,7 +68,7 @@ def set_(
 
 
 @app.command()
-def unset(name: Annotated[str, typer.Argument(help="The setting.")], as_json: options.AsJson = False) -> Result:
+def unset(name: Annotated[str, typer.Argument(help="Name of the setting.")], as_json: options.AsJson = False) -> Result:
     """Removes a setting from your own settings file."""
     SettingsFile(_file()).unset(name)
     return done(f"{_file()}: {name} removed", path=str(_file()))
@@ -103,7 +103,7 @@ def open_editor(file: Path) -> None:
     with os_errors_as(UsageError, f"The editor {command[0]} could not be started", "Set one: export EDITOR=nano"):
         process = child.popen(command, env=env, cwd=file.parent, stdin=None, stdout=None, stderr=None, on_terminal=True)
     if code := process.wait():
-        raise UsageError(f"The editor {command[0]} ended with status {code}.")
+        raise UsageError(f"The editor {command[0]} exited with status {code}.")
 
 
 def _file() -> Path:
@@ -115,7 +115,7 @@ def path(as_json: options.AsJson = False) -> Result:
     """Prints the paths of the settings files, yours first."""
     files = [_file(), Path.cwd() / PROJECT_FILE, Path.cwd() / ".env"]
     form = {"files": [{"path": str(file), "exists": file.is_file()} for file in files]}
-    return Result(form, [(str(file), "" if file.is_file() else "(not there)") for file in files])
+    return Result(form, [(str(file), "" if file.is_file() else "(does not exist)") for file in files])
 
 
 @app.command()
@@ -158,7 +158,7 @@ def set_key(
     known |= {model.key for model in options.settings().models.values() if model.key}
     if name not in known:  # no service uses a key with this name
         usual = ", ".join(sorted(name for name in known if not name.startswith("ALITA_")))
-        raise UsageError(f"No service uses a key named {name!r}.", remedy=f"One of: {usual}")
+        raise UsageError(f"No service uses a key named {name!r}.", remedy=f"Use one of these names: {usual}")
     keys = _keys()
     place = keys.keep(name, _typed_key(name))
     location = "the keyring" if place == "keyring" else keys.path
@@ -182,12 +182,12 @@ def _set_host_key(name: str, host: str) -> Result:
     try:
         name, of = read_key_name(name), read_host(host.lower())
     except ValueError as problem:
-        raise UsageError(f"{problem}.", remedy="alita keys set WEATHER --host api.example.com") from None
+        raise UsageError(f"{problem}.", remedy="For example: alita keys set WEATHER --host api.example.com") from None
     if of.scheme != "https" and not of.is_local:
-        raise UsageError(f"A key is sent over https only, and {of} is not.", remedy=f"Use --host {of.name}")
+        raise UsageError(f"Keys are sent only over HTTPS, but {of} uses plain HTTP.", remedy=f"Use --host {of.name}")
     value = _typed_key(name)
     if len(value) < MIN_SECRET_CHARS:  # too short to be redacted in output
-        raise UsageError(f"A key for a host has at least {MIN_SECRET_CHARS} characters.")
+        raise UsageError(f"A key for a host must have at least {MIN_SECRET_CHARS} characters; got {len(value)}.")
     keys = _keys()
     place = keys.keep(f"{name}{OF_HOST}{of}", value)
     for other in _of_hosts(keys, name) - {f"{name}{OF_HOST}{of}"}:
@@ -224,7 +224,7 @@ def delete_key(name: Name, as_json: options.AsJson = False) -> Result:
     dropped = [kept for kept in (name, *_of_hosts(keys, name)) if keys.drop(kept)]
     if not dropped:
         raise UsageError(f"No key is stored for {name}.", remedy="alita keys list")
-    return done(f"Deleted the key of {name}.", deleted=name)
+    return done(f"Deleted the key for {name}.", deleted=name)
 
 
 def _keys() -> StoredKeys:

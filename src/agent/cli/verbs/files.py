@@ -27,7 +27,7 @@ def group() -> None:
 def show(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Any file: a workbook, a PDF, an archive, a recording.")],
     page: Annotated[int | None, opt("--page N", "Show this page only.", min=1)] = None,
-    to: Annotated[int | None, opt("--to N", "Show pages up to this one.", min=1)] = None,
+    to: Annotated[int | None, opt("--to N", "Last page to show.", min=1)] = None,
     find: Annotated[str, opt("--find WORDS", "Show lines that contain all these words.")] = "",
     as_json: options.AsJson = False,
 ) -> Result:

@@ -85,7 +85,7 @@ def run(
     submission: Annotated[Path | None, opt("--submission FILE", "Also write a file for the leaderboard.")] = None,
     with_traces: Annotated[bool, opt("--with-traces", "Add the steps to the submission (reasoning_trace).")] = False,
     details: Annotated[
-        Path | None, opt("--details FILE", "Also write questions, true answers, responses and steps.")
+        Path | None, opt("--details FILE", "Also write questions, reference answers, responses and steps.")
     ] = None,
     resume: Resume = False,
     verbose: Verbose = False,
@@ -151,7 +151,7 @@ def run(
 
 @app.command(settings=f"model base_url {options.LIMITS} no_isolation yes")
 def learn(
-    jsonl_file: Annotated[Path, typer.Argument(metavar="JSONL_FILE", help="Question file with true answers.")],
+    jsonl_file: Annotated[Path, typer.Argument(metavar="JSONL_FILE", help="Question file with reference answers.")],
     attached_files_dir: Annotated[Path | None, opt(_ATTACHED, "Folder with the questions' files.")] = None,
     output: Annotated[Path | None, opt("-o --output FILE", "Prefix for the names of all output files.")] = None,
     split: Annotated[float, opt("--split SHARE", "Share of the questions to learn from.", min=0.1, max=0.9)] = 0.5,
@@ -159,7 +159,7 @@ def learn(
         int, opt("--epochs N", "Ask each scored question N times, each time with another seed.", min=1)
     ] = 1,
     seed: Annotated[int, opt("--seed N", "Seed for the split, and first seed for model calls.", min=0)] = 0,
-    max_questions: Annotated[int | None, opt("--max-questions N", "Use at most N questions in all.", min=2)] = None,
+    max_questions: Annotated[int | None, opt("--max-questions N", "Use at most N questions in total.", min=2)] = None,
     concurrency: Concurrency = None,
     resume: Resume = False,
     verbose: Verbose = False,
@@ -240,7 +240,7 @@ def benchmark(flags: dict[str, Any], choices: Choices) -> int:
     def last_words() -> int:
         """Report that a benchmark did not stop in time. Its ledger is already on disk."""
         print_note(
-            "alita: The benchmark did not stop in time and was ended. Continue with the same command and --resume."
+            "alita: The benchmark did not stop in time and was killed. Continue with the same command and --resume."
         )
         return exits.INTERRUPTED
 
@@ -292,14 +292,14 @@ def compare(
     ledgers = ledger_meant(first), ledger_meant(second)
     _require_other(output, *ledgers)
     if ledgers[0].resolve() == ledgers[1].resolve():
-        raise UsageError(f"Both are the same benchmark: {ledgers[0]}.", remedy="Name two different ledgers.")
+        raise UsageError(f"Both arguments are the same benchmark: {ledgers[0]}.", remedy="Give two different ledgers.")
     _give(compared(*map(open_results, ledgers)), form, output)
 
 
 def _require_other(output: Path | None, *read: Path | None) -> None:
     """Raise an error if the output would overwrite a file that the report is made from."""
     if output is not None and output.resolve() in [path.resolve() for path in read if path is not None]:
-        raise UsageError(f"{output} is the file that the report is made from.", remedy="Choose another --output.")
+        raise UsageError(f"--output would overwrite {output}, which the report reads.", remedy="Choose another file.")
 
 
 def _give(report: Report, form: str = "terminal", output: Path | None = None) -> None:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 app = options.App("Gap records: what went wrong with a kind of question, and what to do instead.")
 
-Ids = Annotated[list[str], typer.Argument(metavar="RECORD...", help="Ids of records, or their beginnings.")]
-Id = Annotated[str, typer.Argument(metavar="RECORD", help="Id of a record, or its beginning.")]
-_STATUS = "List only these: new, approved or rejected."
+Ids = Annotated[list[str], typer.Argument(metavar="RECORD...", help="Record ids, or their first characters.")]
+Id = Annotated[str, typer.Argument(metavar="RECORD", help="A record id, or its first characters.")]
+_STATUS = "List only records with this status: new, approved or rejected."
 _FIELDS = "id kind situation pattern advice status seen created updated"
 
 
@@ -68,7 +68,7 @@ def show(record: Id, as_json: options.AsJson = False) -> Result:
 
 def _help_text(known: Help) -> str:
     return (
-        f"{known.right} of {known.shown} questions planned with it were right; "
+        f"{known.right} of {known.shown} questions planned with it were answered correctly; "
         f"{known.others_right} of {known.others} others of its kind"
     )
 
@@ -101,11 +101,11 @@ def edit(
     advice: Annotated[str | None, opt("--advice TEXT", "What to do instead.")] = None,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Changes what a record says."""
+    """Changes the text of a record."""
     given = {"situation": situation, "pattern": pattern, "advice": advice}
     wanted = {name: text for name, text in given.items() if text is not None}
     if not wanted:
-        raise UsageError("No change was given.", remedy="Give --situation, --pattern or --advice.")
+        raise UsageError("No change was given.", remedy="Use --situation, --pattern or --advice.")
     records = _records()
     changed = records.change(records.get(record).id, **wanted)
     return done(f"Changed {changed.id}.", **fields(changed, _FIELDS))
@@ -147,7 +147,7 @@ def import_(
     as_json: options.AsJson = False,
 ) -> Result:
     """Imports records as new; approve the ones you trust. Invalid lines are reported and skipped."""
-    with os_errors_as(UsageError, f"{file} cannot be read", "Name a file of JSON lines."):
+    with os_errors_as(UsageError, f"Cannot read {file}", "Give the name of a JSON Lines file."):
         raw = sys.stdin.read().encode(errors="surrogateescape") if str(file) == "-" else read_small(file, JOURNAL)
     records, taken, problems = _records(), list[GapRecord](), list[str]()
     for number, found in json_lines(raw):

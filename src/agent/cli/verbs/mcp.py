@@ -91,7 +91,7 @@ def _described(words: Sequence[str], url: str, more: dict[str, Any]) -> ServerEn
     if url and command:
         raise UsageError(f"Both --url and a command were given: {command[0]!r}.", remedy=_USAGE)
     if not url and not command:
-        raise UsageError(f"No command or --url is given for {name!r}.", remedy=_USAGE)
+        raise UsageError(f"The server {name!r} needs a command or --url.", remedy=_USAGE)
     form = {**({"url": url} if url else {"command": command[0], "args": command[1:]}), **more}
     parsed = parse_document({"mcpServers": {name: form}}, Path(), "user")
     if parsed.problems:
@@ -104,7 +104,9 @@ def _pairs(given: Sequence[str] | None, option: str, signs: str) -> dict[str, st
     for pair in given or ():
         at = min((pair.index(sign) for sign in signs if sign in pair), default=0)
         if not at:
-            raise UsageError(f"{option} {pair!r} is not NAME=VALUE.", remedy=f"Write {option} NAME=VALUE.")
+            raise UsageError(
+                f"{option} {pair!r} does not have the form NAME=VALUE.", remedy=f"Use {option} NAME=VALUE."
+            )
         found[pair[:at].strip()] = pair[at + 1 :].strip()
     return found
 
@@ -114,7 +116,10 @@ def _kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
     path = _file(settings, scope)
     placed = entry.model_copy(update={"scope": scope, "path": path})
     if any(known.name == entry.name for known in read_servers(path, scope).entries):
-        raise UsageError(f"{path} already has a server {entry.name!r}.", remedy=f"alita mcp remove {entry.name}")
+        raise UsageError(
+            f"{path} already has a server {entry.name!r}.",
+            remedy=f"To replace it, first run: alita mcp remove {entry.name}",
+        )
     if scope == "project" and (steering := steering_variables(entry)):
         refused = f"{entry.name}: {REFUSED_VARIABLE.format(steering[0])}."
         raise UsageError(refused, remedy="Add the server for you alone: --scope user")
@@ -123,7 +128,7 @@ def _kept(settings: Settings, entry: ServerEntry, scope: Scope) -> ServerEntry:
         return placed
     for name, value in {**entry.environment, **entry.headers}.items():
         if is_secret_name(name) and "${" not in value:
-            print_note(f"{path} is shared and holds the value of {name}; write ${{NAME}} instead.")
+            print_note(f"{path} is shared and now contains the value of {name}; use ${{NAME}} instead.")
     written = next((known for known in read_servers(path, scope).entries if known.name == entry.name), placed)
     Decisions(settings.data_dir / FILE).decide(written.digest, Path.cwd(), "trusted")
     return placed
@@ -220,7 +225,7 @@ async def _tested(standing: ServerStatus) -> dict[str, Any]:
 def remove(name: Name, as_json: options.AsJson = False) -> Result:
     """Removes a server from your file, or from the project's .mcp.json."""
     entry = _found(name, _configured()).entry
-    _require_ours(entry, f"Leave it there and run: alita mcp disable {name}")
+    _require_ours(entry, f"To stop using the server: alita mcp disable {name}")
     _put(entry.path, name, None)
     return done(f"Removed {name} from {entry.path}.", removed=name)
 
@@ -238,7 +243,7 @@ def enable(name: Name, yes: Yes = False, as_json: options.AsJson = False) -> Res
     configured = _configured()
     entry = _found(name, configured).entry
     if entry.is_off:
-        _require_ours(entry, "It disables the server: enable it there.")
+        _require_ours(entry, "That file disables the server; enable it there.")
     if entry.scope == "project":
         if not yes and not is_terminal():
             raise _not_allowed(entry)
@@ -272,21 +277,25 @@ def allowed(as_json: options.AsJson = False) -> Result:
         "tools": [{"tool": one.tool, "reason": one.reason} for one in tools],
         "folders": [{"folder": one.folder, "server": one.name} for one in folders],
     }
-    return listing(form, rows, "Nothing is always allowed. A session offers this when it asks about a call.")
+    return listing(
+        form, rows, "No tool or folder is always allowed. You can choose this when a session asks about a call."
+    )
 
 
 @app.command()
 def forget(
-    what: Annotated[str, typer.Argument(metavar="TOOL|FOLDER", help="As `alita mcp allowed` lists it.")],
+    what: Annotated[
+        str, typer.Argument(metavar="TOOL|FOLDER", help="The tool or folder, as listed by `alita mcp allowed`.")
+    ],
     as_json: options.AsJson = False,
 ) -> Result:
     """Revokes a tool or folder that is always allowed."""
     if not _configured().grants.forget(what):
         raise UsageError(
-            f"{one_line(what)} is not on the list of what is always allowed.",
+            f"{one_line(what)} is not on the always-allowed list.",
             remedy="`alita mcp allowed` shows the list.",
         )
-    return done(f"{one_line(what)} is asked about again.", forgotten=what)
+    return done(f"{one_line(what)} is no longer always allowed.", forgotten=what)
 
 
 def _require_ours(entry: ServerEntry, remedy: str) -> None:
@@ -408,12 +417,14 @@ def _host(client: str, scope: Literal["user", "project"]) -> tuple[ClientProgram
 def _require_inside(path: Path, project: Path) -> None:
     if leads_out(path, project):
         raise UsageError(
-            f"{path} leads out of the project, through a link to {os.path.realpath(path)}. Nothing was changed.",
+            f"{path} is outside the project, because it links to {os.path.realpath(path)}. Nothing was changed.",
             remedy="Remove the link, or change that file yourself.",
         )
 
 
 def _valid(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
-        raise UsageError(f"{name!r} is not a valid server name.", remedy="Use 1 to 64 of A-Z a-z 0-9 _ and -.")
+        raise UsageError(
+            f"{name!r} is not a valid server name.", remedy="Use 1 to 64 letters, digits, hyphens or underscores."
+        )
     return name

@@ -98,7 +98,7 @@ def _pull(weights: Weights) -> Path:
 
 @app.command("list")
 def list_(
-    forget: Annotated[bool, opt("--forget", "Forget what endpoints refused, then list.")] = False,
+    forget: Annotated[bool, opt("--forget", "Forget which features the endpoints refused, then list.")] = False,
     base_url: options.BaseUrl = None,
     as_json: options.AsJson = False,
 ) -> Result:
@@ -120,7 +120,7 @@ def list_(
     lines = [
         offer["problem"] or f"{offer['endpoint']} offers: {', '.join(offer['models']) or 'unknown'}" for offer in offers
     ]
-    lines += [f"remembered of {who}: {each.shown}" for who, each in known.items() if each.shown]
+    lines += [f"remembered about {who}: {each.shown}" for who, each in known.items() if each.shown]
     lines += columns([(s.path.name, f"{s.size / MB:,.0f} MB", s.state, n) for n, s in stored], None)
     remembered = {who: {**asdict(each), "without": list(each.without)} for who, each in known.items()}
     note = "" if stored else "No weights on this machine. Download them with: alita model pull"
@@ -178,7 +178,7 @@ def _offered(settings: Settings) -> list[dict[str, Any]]:
 
 @app.command()
 def path(name: Which = Name.EMBEDDED, as_json: options.AsJson = False) -> Result:
-    """Prints where the weights are, or will be."""
+    """Prints the path of the weights, even before they are downloaded."""
     where = _weights(name).path
     return Result({"path": str(where), "exists": where.exists()}, text=str(where))
 

@@ -50,7 +50,9 @@ app = options.App("Runs: list, search, show, replay, export and prune them.")
 
 RunId = Annotated[
     str | None,
-    typer.Argument(metavar="RUN", help="Run id, or its start or end (default: the last run).", autocompletion=run_ids),
+    typer.Argument(
+        metavar="RUN", help="Run id, or its first or last characters (default: the last run).", autocompletion=run_ids
+    ),
 ]
 
 
@@ -63,7 +65,9 @@ def list_(limit: options.MaxRows = 20, as_json: options.AsJson = False) -> Resul
 
 @app.command()
 def search(
-    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="Beginnings of words; all must be found.")],
+    words: Annotated[
+        list[str], typer.Argument(metavar="WORDS...", help="Words or their beginnings; a run must match all of them.")
+    ],
     limit: options.MaxRows = 20,
     as_json: options.AsJson = False,
 ) -> Result:
@@ -179,12 +183,12 @@ def trust(
     yes: Annotated[bool, opt("--yes -y", "Trust it without asking.")] = False,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Show the effects of resuming a foreign run, and ask about trusting it."""
+    """Shows what a run from elsewhere would do if resumed, and asks whether to trust it."""
     settings = options.settings()
     found, own = load_run(settings.runs_dir, find_run(settings.runs_dir, run)), OwnRuns(settings)
     effects = visible(what_it_would_do(found))
     if own.has(found):
-        return done(f"{found.run_id} was made here, or you trust it already.", run=found.run_id)
+        return done(f"{found.run_id} was recorded here or is already trusted.", run=found.run_id)
     if not yes and not is_terminal():
         raise UsageError(effects, remedy=f"If you trust it: alita runs trust {found.run_id} --yes")
     if not yes:
@@ -212,7 +216,7 @@ def export_run(
 def prune(
     keep: Annotated[int | None, opt("--keep N", "Keep the N newest runs.", min=0)] = None,
     older: Annotated[str | None, opt("--older PERIOD", "Remove only what is older than 30d, 12h …")] = None,
-    dry_run: Annotated[bool, opt("--dry-run", "Remove nothing; say what would be removed.")] = False,
+    dry_run: Annotated[bool, opt("--dry-run", "Only show what would be removed.")] = False,
     as_json: options.AsJson = False,
 ) -> Result:
     """Removes old runs: by default all that keep_runs does not cover. Runs in use or resumable are kept.
@@ -241,7 +245,7 @@ sessions_app = options.App("Sessions: the conversations of the interactive termi
 
 SessionId = Annotated[
     str | None,
-    typer.Argument(metavar="SESSION", help="Session id, or its start or end (default: the last one used)."),
+    typer.Argument(metavar="SESSION", help="Session id, or its first or last characters (default: the last one used)."),
 ]
 
 
@@ -292,12 +296,15 @@ def trust_session(
     yes: Annotated[bool, opt("--yes -y", "Trust it without asking.")] = False,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Shows a session that came from elsewhere, and asks whether to trust it. Continuing it needs that."""
+    """Shows a session from elsewhere, and asks whether to trust it. Only trusted sessions can be continued."""
     found = _session(session)
     if found.is_own:
-        return done(f"{found.id} was saved here, or you trust it already.", session=found.id)
+        return done(f"{found.id} was saved here or is already trusted.", session=found.id)
     if not yes and not is_terminal():
-        raise UsageError(f"The session {found.id} was not saved here.", remedy=f"Add --yes to trust it: {found.title}")
+        raise UsageError(
+            f"The session {found.id} comes from elsewhere and is not trusted.",
+            remedy=f"Add --yes to trust it: {found.title}",
+        )
     if not yes:
         print_note("\n".join(visible(_shown(turn)) for turn in found.turns))
         if not is_confirmed("\nTrust it? [y/n] "):
@@ -308,7 +315,9 @@ def trust_session(
 
 @sessions_app.command()
 def delete(
-    sessions: Annotated[list[str], typer.Argument(metavar="SESSION...", help="Session ids, or their starts or ends.")],
+    sessions: Annotated[
+        list[str], typer.Argument(metavar="SESSION...", help="Session ids, or their first or last characters.")
+    ],
     as_json: options.AsJson = False,
 ) -> Result:
     """Deletes sessions. Their runs are kept."""
@@ -333,7 +342,7 @@ def _shown(turn: Turn) -> str:
     return "\n".join([*lines, f"  ({turn.status.replace('_', ' ')}{run})"])
 
 
-cache_app = options.App("The answer cache, which answers a question repeated within a day.")
+cache_app = options.App("The answer cache, which answers questions that are repeated within a day.")
 
 
 @cache_app.command("list")
@@ -465,7 +474,7 @@ def open_(
     print_text(str(path))
     has_display = sys.platform in {"darwin", "win32"} or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if not no_open and not has_display:
-        print_note("No display found. Open the page yourself.")
+        print_note("No display was found. Open the page yourself.")
     elif not no_open and not _open_browser(path.resolve().as_uri()):
         print_note("No browser could be started. Open the page yourself.")
 

@@ -89,7 +89,7 @@ def _granted(settings: Settings, folder: Path | None, write: bool) -> FolderGran
 
     if folder is None:
         if write:
-            raise UsageError("--write needs a folder.", remedy="alita serve --folder DIR --write")
+            raise UsageError("--write needs a folder.", remedy="Name the folder: alita serve --folder DIR --write")
         return None
     own = (settings.data_dir, settings.cache_dir, settings.runs_dir, settings.config_dir)
     return FolderGrant(checked_folder(folder, own), writes=write)

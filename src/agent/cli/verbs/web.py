@@ -34,7 +34,8 @@ def web(
     """Serves a page on which you ask questions, watch the steps and get answers and files.
 
     It needs the extra web-page. It prints an address with a token, which lets a browser in. Without --http, only this
-    machine reaches it; others do with --http 0.0.0.0:PORT and a token of yours. Limits apply to each question.
+    machine can reach the page. To let others in, use --http 0.0.0.0:PORT and your own token. Limits apply to each
+    question.
     """
     from agent.cli.verbs.doctor import diagnose, verdict
     from agent.configuration.settings_sources import SERVE_TOKEN, read_settings

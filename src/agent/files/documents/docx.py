@@ -67,7 +67,7 @@ def open_docx(source: Source, limits: ReadLimits) -> Contents:
         part = package.main("word/document.xml")
         body = part.root.find(f"{W}body")
         if body is None:
-            raise damaged(source.name, "docx", "its main part is another kind of document")
+            raise damaged(source.name, "docx", "its main part is not a Word document")
         return _read(package, part, limits, source.depth)
 
 
@@ -133,7 +133,7 @@ class _Reading:
 
     def lost(self) -> list[str]:
         """Sentences about content that the text leaves out."""
-        changes = ["The text has tracked changes as if all were accepted; they are listed at its end."]
+        changes = ["The text shows all tracked changes as accepted; the changes are listed at the end."]
         return [
             *self.drawings.lost,
             *(changes if self.changes else []),
@@ -274,7 +274,7 @@ class _Part:
             return self._chosen_content(node)
         if name == "oMath":
             reading.remarks.append(
-                "Formulas are shown on a line: their fractions, powers and roots as `(a)/(b)`, `x^(2)`."
+                "Formulas are shown on one line, with fractions, powers and roots as `(a)/(b)`, `x^(2)`."
             )
         if name in _SIGNS or name in _SKIPPED:
             return _SIGNS.get(name, "")

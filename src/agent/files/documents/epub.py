@@ -50,7 +50,7 @@ def open_epub(source: Source, limits: ReadLimits) -> Contents:
         for one in _all(root, "itemref"):
             path, _ = items.get(one.get("idref"), ("that the book names", None))
             if path not in there or archive.getinfo(path).file_size > MAX_PAGE_BYTES:
-                lost.append(f"The chapter {path} is {'larger than is read' if path in there else 'missing'}.")
+                lost.append(f"The chapter {path} is {'too large to read' if path in there else 'missing'}.")
                 continue
 
             read.add(path)
@@ -71,7 +71,7 @@ def open_epub(source: Source, limits: ReadLimits) -> Contents:
     if unread := sorted(name for name in there - read if not _SILENT.fullmatch(name)):
         lost.append(f"Not read: {first_of(unread)}.")
     if not sections:
-        raise damaged(source.name, "epub", "it has no chapter with text")
+        raise damaged(source.name, "epub", "no chapter contains text")
     title, author = (
         ", ".join(one_line("".join(one.itertext()), 300) for one in _all(root, key)) for key in ("title", "creator")
     )

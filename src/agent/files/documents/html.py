@@ -35,7 +35,7 @@ def open_html(source: Source, limits: ReadLimits) -> Contents:
     """Read a web page."""
     size = source.path.stat().st_size
     if size > MAX_PAGE_BYTES:
-        message = f"{source.name} has {size:,} bytes; pages of at most {MAX_PAGE_BYTES:,} are read."
+        message = f"{source.name} has {size:,} bytes; the limit for pages is {MAX_PAGE_BYTES:,}."
         raise FileProblem("too_large", message)
     drawings = Drawings()
     page = HtmlPage(source.path.read_bytes(), drawings, picture_in)
@@ -99,12 +99,12 @@ class HtmlPage:
         """Remove elements without text. Drawings and form fields are replaced by their words."""
         counts = {name: len(soup.find_all(name)) for name in _DROPPED}
         if named := ", ".join(f"{count} {name}" for name, count in counts.items() if count and name != "style"):
-            self.lost.append(f"Left out: {named}. What scripts would have written is missing.")
+            self.lost.append(f"Omitted: {named}. Content that scripts would add is missing.")
         if framed := [str(frame["src"]) for frame in soup.find_all("iframe", src=True)]:
             self.lost.append(f"Pages in frames are not read: {one_line(', '.join(framed[:5]), 500)}.")
         media = soup.select("audio[src], video[src], source[src], track[src]")
         if played := [str(one["src"]) for one in media]:
-            self.lost.append(f"Sounds and films are not read: {one_line(', '.join(played[:5]), 500)}.")
+            self.lost.append(f"Audio and video are not read: {one_line(', '.join(played[:5]), 500)}.")
         for element in soup.select("body [title]:not(a, img, iframe, input, svg *)"):
             if (title := str(element["title"]).strip()) and title not in element.get_text():
                 element.append(f" ({title})")
@@ -114,7 +114,7 @@ class HtmlPage:
             element.extract()
         comments = [one.extract() for one in soup.find_all(string=lambda text: isinstance(text, Comment))]
         if any(one.strip() for one in comments):
-            self.lost.append(f"{count_of(len(comments), 'comment')} left out.")
+            self.lost.append(f"{count_of(len(comments), 'comment')} omitted.")
         for element in soup.select("[aria-label]"):
             if not element.get_text(strip=True):
                 element.append(str(element["aria-label"]))
@@ -126,7 +126,7 @@ class HtmlPage:
         secret = soup.find_all("input", type="hidden")
         if secret:
             names = ", ".join(str(field.get("name", "without a name")) for field in secret[:10])
-            self.lost.append(f"{count_of(len(secret), 'hidden field')} left out: {one_line(names, 300)}.")
+            self.lost.append(f"{count_of(len(secret), 'hidden field')} omitted: {one_line(names, 300)}.")
         for field in soup.find_all("input"):
             if field.get("type") in ("submit", "button", "reset"):
                 field.replace_with(f" [button {field.get('value', '')}] ")
@@ -144,7 +144,7 @@ class HtmlPage:
                 f"{count_of(count, 'hidden element')} {'is' if count == 1 else 'are'} shown like the rest."
             )
         if any(_ADDED.search(body) for _, body in rules):
-            self.lost.append("Text that styles add (content) is left out.")
+            self.lost.append("Text that styles add (content) is omitted.")
 
 
 class _Converter(MarkdownConverter):

@@ -68,9 +68,9 @@ def _read_mailbox(source: Source, content: bytes, limits: ReadLimits) -> Content
         sections += [Section(f"mail {number}, {section.name}", section.text) for section in mail.sections]
         lost += [f"Mail {number}: {sentence}" for sentence in mail.lost]
     if len(mails) > _MOST_MAILS:
-        lost.append(f"The first {_MOST_MAILS:,} mails are shown.")
+        lost.append(f"Only the first {_MOST_MAILS:,} mails are shown.")
     if not sections:
-        raise FileProblem("mismatch", f"{source.name} is not a mailbox: it has no mail.")
+        raise FileProblem("mismatch", f"{source.name} is not a mailbox: it contains no mail.")
     return TextContents("mbox", f"Mailbox of {len(mails)} mails.", sections, lost=lost, data=data)
 
 
@@ -83,7 +83,7 @@ class _Mail:
         message = BytesParser(policy=policy.default).parsebytes(content)
         self.headers = {name: text for name in _HEADERS if (text := _header(message, name))}
         if not self.headers and "mime-version" not in message:
-            raise FileProblem("mismatch", f"{source.name} is not a mail: it has no mail headers.")
+            raise FileProblem("mismatch", f"{source.name} is not an email: it has no mail headers.")
         self.lost: list[str] = []
         self.data = {} if data is None else data
         plain, html = bodies = [message.get_body((kind,)) for kind in ("plain", "html")]
@@ -164,7 +164,7 @@ def _attached(message: Any, bodies: list[MIMEPart | None]) -> Iterator[EmailMess
 
 def _read(name: str, kind: str, content: bytes, depth: int, limits: ReadLimits, lost: list[str]) -> list[Section]:
     if depth > limits.depth:
-        lost.append(f"{name} was not read: it lies {limits.depth} files deep.")
+        lost.append(f"{name} was not read: it is nested {limits.depth} files deep.")
         return []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
@@ -177,7 +177,7 @@ def _read(name: str, kind: str, content: bytes, depth: int, limits: ReadLimits, 
             lost.append(f"The attachment {name} was not read: {problem.message}")
             return []
     if len(read) > _MOST_SECTIONS:
-        lost.append(f"Of the attachment {name} the first {_MOST_SECTIONS} sections are shown.")
+        lost.append(f"Only the first {_MOST_SECTIONS} sections of the attachment {name} are shown.")
     shown = [Section(f"{name}, {one.name}", one.text) for one in read[:_MOST_SECTIONS]]
     return [Section(f"attachment {name}", opened.summary), *shown]
 
@@ -209,11 +209,11 @@ def _part_text(part: MIMEPart, lost: list[str]) -> str:
             name = "utf-8" if _is_utf_8(content) else name
         text = content.decode(name)
         if name != codecs.lookup(declared).name:
-            lost.append(f"The text is {name}, not {declared} as the mail says.")
+            lost.append(f"The text is encoded as {name}, not as {declared}.")
     except (LookupError, UnicodeError):
         text = decoded(content)
         if not content.isascii():
-            lost.append(f"The text is not {declared} as the mail says: its encoding was detected.")
+            lost.append(f"The text is not encoded as {declared}; its encoding was detected.")
     text = text.replace("\r\n", "\n")
     flowed = str(part.get_param("format", "")).lower() == "flowed"
     return _unflowed(text, delete=str(part.get_param("delsp", "")).lower() == "yes") if flowed else text

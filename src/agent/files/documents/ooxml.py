@@ -34,7 +34,7 @@ _WORDS = (
     (r".*/activex/.*|.*/ctrlprops/.*", "form controls"),
     (r".*/embeddings/.*", "embedded files"),
     (r".*/media/.*\.(png|jpe?g|gif|bmp|emf|wmf|tiff?|svg|webp|wdp)", "pictures"),
-    (r".*/media/.*", "sounds and films"),
+    (r".*/media/.*", "audio and video"),
     (r".*/ink/.*", "handwriting"),
     (r".*/charts/.*", "charts"),
     (r".*/diagrams/.*", "diagrams"),
@@ -83,7 +83,7 @@ class Part:
             if self.name == self._package.main_name:
                 raise
             self._package.broken.append(
-                f"The part {self.name} is damaged and was not read: {one_line(str(error), 150)}."
+                f"The part {self.name} is corrupt and was not read: {one_line(str(error), 150)}."
             )
             return etree.Element("broken")
 

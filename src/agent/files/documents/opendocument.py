@@ -38,7 +38,7 @@ _WORDS = (
     (r"(Basic|Scripts|Dialogs)/.*", "macros"),
     (r"META-INF/.*", "signatures and keys"),
     (r"(.*/)?Pictures/.*", "pictures"),
-    (r"(Media|.*\.(mp3|mp4|wav|ogg|avi)).*", "sounds and films"),
+    (r"(Media|.*\.(mp3|mp4|wav|ogg|avi)).*", "audio and video"),
 )
 _NUMBERS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 _WITHOUT_TEXT = frozenset(
@@ -60,7 +60,7 @@ def open_odt(source: Source, limits: ReadLimits) -> Contents:
             blocks += ["## Headers and footers", *margins]
         if reading.changes:
             blocks += ["## Tracked changes", "\n".join(reading.changes)]
-            reading.remarks.append("The text has tracked changes as if all were accepted; they are listed at its end.")
+            reading.remarks.append("The text shows all tracked changes as accepted; the changes are listed at the end.")
         words = sum(len(block.split()) for block in blocks)
         summary = f"OpenDocument text{reading.title()} of {words:,} words.{reading.described()}"
         lost = [*reading.lost(), "Fonts, colours and page breaks are not shown."]
@@ -137,7 +137,7 @@ class DocumentReading:
         for one in self.content.iterfind("{*}body/*"):
             if name_of(one) in [f"office:{name}" for name in names]:
                 return one
-        raise damaged(self._source.name, self._source.kind, "its content is of another kind")
+        raise damaged(self._source.name, self._source.kind, "its content has another type")
 
     def lost(self) -> list[str]:
         """Return sentences about content that the text leaves out."""
@@ -461,5 +461,5 @@ class DocumentReading:
         try:
             return parse_xml(self._member(name))
         except (etree.XMLSyntaxError, BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-            self.remarks.append(f"The part {name} is damaged and was not read: {one_line(str(error), 150)}.")
+            self.remarks.append(f"The part {name} is corrupt and was not read: {one_line(str(error), 150)}.")
             return etree.Element("broken")

@@ -23,7 +23,7 @@ def open_package(source: Source, limits: ReadLimits) -> ZipFile:
     try:
         archive = ZipFile(source.path)
     except (BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise FileProblem("truncated", f"{source.name} is cut off or damaged: {error}.") from None
+        raise FileProblem("truncated", f"{source.name} is truncated or corrupt: {error}.") from None
     members = archive.infolist()
     size = sum(one.file_size for one in members)
     if size > limits.unpacked or len(members) > limits.members:
@@ -31,7 +31,7 @@ def open_package(source: Source, limits: ReadLimits) -> ZipFile:
         raise FileProblem(
             "bomb",
             f"{source.name} would unpack to {size:,} bytes in {len(members):,} members; "
-            f"{limits.unpacked:,} bytes and {limits.members:,} members are the limits.",
+            f"the limits are {limits.unpacked:,} bytes and {limits.members:,} members.",
         )
     if any(one.flag_bits & 1 for one in members):
         archive.close()
@@ -63,9 +63,9 @@ class Drawings:
         lost = []
         if count := len(self.pictures) - len(self.files):
             some = f"{count} pictures are" if count != 1 else "1 picture is"
-            lost.append(f"{some} named in the text, with the alt text if there is any; the files are saved apart.")
+            lost.append(f"{some} named in the text, with the alt text if any; the files are saved separately.")
         if self.files:
-            lost.append(f"Embedded files are named in the text and saved apart: {first_of(self.files)}.")
+            lost.append(f"Embedded files are named in the text and saved separately: {first_of(self.files)}.")
         return [*lost, *(f"Not read: {other} ({self.others.count(other)})." for other in dict.fromkeys(self.others))]
 
     def picture(self, part: Any, relation: str, alt: str, stem: str) -> str:

@@ -43,12 +43,12 @@ def open_pdf(source: Source, limits: ReadLimits) -> PdfContents:
             raise locked(source.name) from None
         why = str(error)
     if why and is_cut:
-        raise FileProblem("truncated", f"{source.name} breaks off: its end is missing ({why}).")
+        raise FileProblem("truncated", f"{source.name} is truncated: its end is missing ({why}).")
     if why:
         raise damaged(source.name, "pdf", why)
     contents = PdfContents(document, short_name(Path(source.name).stem), limits)
     if is_cut:
-        contents.lost.append("The file does not end as a PDF does: pages may be missing.")
+        contents.lost.append("The file lacks the usual end of a PDF: pages may be missing.")
     return contents
 
 
@@ -71,7 +71,7 @@ class PdfContents(Contents):
             self.summary += f"\nOutline: {'; '.join(outline[:_MOST_ENTRIES])}{more}"
         document.init_forms()
         if scripts := raw.FPDFDoc_GetJavaScriptActionCount(document):
-            self.lost.append(f"{count_of(scripts, 'script')} of the PDF not read.")
+            self.lost.append(f"{count_of(scripts, 'script')} in the PDF not read.")
         if names := ", ".join(one_line(name) for name, _ in self._attached()):
             self.lost.append(f"Files are attached to the PDF, saved next to its text but not read: {names}.")
 
@@ -110,7 +110,7 @@ class PdfContents(Contents):
         try:
             page = self._document[number - 1]
         except PdfiumError:
-            self.lost.append(f"Page {number} is damaged and cannot be read.")
+            self.lost.append(f"Page {number} is corrupt and cannot be read.")
             return "(this page is damaged)"
         try:
             text = _text_of(page)
@@ -130,7 +130,7 @@ class PdfContents(Contents):
                 text = self._recognised.get(number) or self._ocr(page, number)
             elif pictures:
                 some = "a picture" if pictures == 1 else f"{pictures} pictures"
-                self.lost.append(f"Page {number} has {some} besides its text, not described here.")
+                self.lost.append(f"Page {number} has {some} besides its text, which are not described here.")
             notes = _notes_on(page, self._document)
             return "\n".join([text[:_MAX_PAGE_CHARS].strip("\n"), *notes]) if notes else text[:_MAX_PAGE_CHARS]
         finally:
@@ -139,9 +139,7 @@ class PdfContents(Contents):
     def _ocr(self, page: Any, number: int) -> str:
         self._until = self._until or time.monotonic() + self._seconds
         if time.monotonic() > self._until:
-            self.lost.append(
-                f"Page {number} and pages after it are pictures that there was no time for: ask for them alone."
-            )
+            self.lost.append(f"There was no time for OCR of page {number} and later pages: ask for them separately.")
             return "(a picture, not read)"
         try:
             seen = text_in(_picture_of(page))

@@ -39,7 +39,7 @@ def _read(source: Source, limits: ReadLimits, parts: Parts) -> Contents:
     root = parts.main("ppt/presentation.xml").root
     part: Any = Package.open(parts.normalised() if parts.is_odd() else str(source.path)).main_document_part
     if "presentationml" not in part.content_type and "powerpoint" not in part.content_type:
-        raise damaged(source.name, "pptx", "its main part is another kind of document")
+        raise damaged(source.name, "pptx", "its main part is not a presentation")
     if not isinstance(part, PresentationPart):
         part = PresentationPart.load(part.partname, part.content_type, part.package, part.blob)
     drawings = Drawings()
@@ -58,7 +58,7 @@ def _read(source: Source, limits: ReadLimits, parts: Parts) -> Contents:
         lost.append("Some table cells are merged: their text is in the first cell, the others are empty.")
     hidden = [str(slide.number) for slide in slides if slide.is_hidden]
     if hidden:
-        lost.insert(0, f"Hidden in the show, but read like the others: slide {', '.join(hidden)}.")
+        lost.insert(0, f"Hidden in the slide show, but read here: slide {', '.join(hidden)}.")
     titles = [f"{slide.number} {slide.title or '(no title)'}" for slide in slides]
     title = f" “{given}”" if (given := parts.properties().get("title")) else ""
     summary = f"Presentation{title} of {len(slides)} slides{f', {len(hidden)} of them hidden' if hidden else ''}."

@@ -34,7 +34,7 @@ def open_sound(source: Source, limits: ReadLimits) -> Contents:
     """Open a sound. A section is transcribed when it is requested."""
     with open_container(source.path) as container:
         if not container.streams.audio:
-            raise damaged(source.name, source.kind, "it has no sound")
+            raise damaged(source.name, source.kind, "it contains no audio")
         track = container.streams.audio[0].codec_context
         length, tags = length_of(source, container), tags_of(container)
         channels = {1: "mono", 2: "stereo"}.get(track.channels, f"{track.channels} channels")
@@ -58,9 +58,7 @@ class Sound(Contents):
             lines = [f"[{clock(one.start)}-{clock(one.end)}] {one.text}" for one in self._segments_in(number)]
             start = (number - 1) * SECTION_SECONDS
             name = f"transcript, {clock(start)} to {clock(min(start + SECTION_SECONDS, self._length))}"
-            reason = (
-                "no speech was recognised" if "transcript_by" in self.facts else "what is said was not written down"
-            )
+            reason = "no speech was recognised" if "transcript_by" in self.facts else "the speech was not transcribed"
             yield Section(name, "\n".join(lines) or f"({reason})")
 
     def save_data(self, folder: Path) -> list[Path]:
@@ -91,10 +89,10 @@ class Sound(Contents):
         sound, broken = samples(self._source.path, start, SECTION_SECONDS)
         end = start + len(sound) / RATE
         if broken:
-            self.lost.append(f"The sound breaks off after {clock(end)}: {broken}.")
+            self.lost.append(f"The audio stops at {clock(end)}: {broken}.")
         elif end < min(start + SECTION_SECONDS, self._length) - _MAX_LENGTH_ERROR_SECONDS:
             self.lost.append(
-                f"The sound ends after {clock(end)}, though the file says {clock(self._length)}: it may be cut."
+                f"The audio ends at {clock(end)}, but the file declares {clock(self._length)}: it may be truncated."
             )
         if not len(sound):
             return []
@@ -126,7 +124,7 @@ def length_of(source: Source, container: InputContainer) -> float:
         if packet.pts is not None and packet.time_base is not None:
             end = max(end, float((packet.pts + (packet.duration or 0)) * packet.time_base))
     if end <= 0:
-        raise FileProblem("truncated", f"{source.name} has no sound or picture in it, only a header.")
+        raise FileProblem("truncated", f"{source.name} contains only a header, without audio or video.")
     return end
 
 

@@ -92,11 +92,11 @@ def _open_picture(source: Source) -> Iterator[Image.Image]:
             with Image.open(source.path, formats=[_FORMATS.get(source.kind, source.kind)]) as picture:
                 yield picture
     except Image.DecompressionBombError as error:
-        raise FileProblem("bomb", f"{source.name} is too large as a picture: {error}") from None
+        raise FileProblem("bomb", f"{source.name} has too many pixels: {error}") from None
     except OSError as error:
         if "truncated" not in str(error):
             raise
-        raise FileProblem("truncated", f"{source.name} breaks off: {error}.") from None
+        raise FileProblem("truncated", f"{source.name} is truncated: {error}.") from None
 
 
 def _summary(picture: Image.Image) -> str:
@@ -171,7 +171,7 @@ def _frames(picture: Image.Image, lost: list[str]) -> Iterator[tuple[int, Image.
     few = min(count, _MAX_FRAMES)
     chosen = [n * (count - 1) // max(few - 1, 1) for n in range(few)]
     if count > few:
-        lost.append(f"Of its {count} frames these were looked at: {', '.join(str(n + 1) for n in chosen)}.")
+        lost.append(f"The picture has {count} frames. Only these were read: {', '.join(str(n + 1) for n in chosen)}.")
     for number in chosen:
         picture.seek(number)
         yield number + 1, ImageOps.exif_transpose(picture.copy())

@@ -76,7 +76,7 @@ def _read(picture: Image) -> RecognisedText:
     for box, (text, _) in zip(found.boxes, lines, strict=True):
         (left, top), (right, bottom) = box.min(axis=0), box.max(axis=0)
         pieces.append(Piece(float(left), float(top), float(right), float(bottom), text))
-    certainty = f"read by OCR, {sure:.0%} sure of what it found; it may have missed some"
+    certainty = f"read by OCR, with {sure:.0%} confidence; some text may have been missed"
     return RecognisedText(lay_out(pieces), certainty, tuple(lost))
 
 
@@ -115,7 +115,7 @@ def _engine() -> Any:
         raise FileProblem(
             "unsupported",
             f"rapidocr cannot load its models, so the text of pictures cannot be read: {error}.",
-            remedy="Reinstall it: pip install --force-reinstall rapidocr onnxruntime",
+            remedy="Reinstall rapidocr: pip install --force-reinstall rapidocr onnxruntime",
         ) from None
 
 

@@ -29,8 +29,8 @@ RATE = 16_000
 """Samples per second, the rate that speech models expect."""
 Engine = Literal["auto", "faster-whisper", "openai-whisper", "api", "none"]
 PULL = "alita model pull speech"
-_SMALL = "The transcript is by tiny.en, a small model of English: names and rare words may be misheard."
-_UNSURE = "The transcript is uncertain: the model hardly recognised the speech (noise, music or another language?)."
+_SMALL = "The transcript was made by tiny.en, a small English model: names and rare words may be wrong."
+_UNSURE = "The transcript is uncertain: the model barely recognised the speech (noise, music or another language?)."
 _UNSURE_BELOW = -1.0
 _ENDPOINT_SECONDS = 300.0
 
@@ -182,7 +182,7 @@ def _weights(speech: Speech) -> tuple[Path, str]:
             raise FileProblem(
                 "missing",
                 f"The setting speech_model names {own}, which is not a folder with a faster-whisper model.",
-                remedy=f"Remove the setting and run: {PULL}",
+                remedy=f"Remove the setting, and run: {PULL}",
             )
         return own, own.name
     try:
@@ -198,7 +198,7 @@ def _faster_model(folder: str) -> Any:
     try:
         from faster_whisper import WhisperModel  # type: ignore[import-untyped]  # it has no stubs
     except ImportError:
-        raise without_package("faster-whisper", "audio", "what is said cannot be written down") from None
+        raise without_package("faster-whisper", "audio", "speech cannot be transcribed") from None
     threads = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     try:
         return WhisperModel(folder, device="cpu", compute_type="int8", cpu_threads=threads, local_files_only=True)
@@ -225,14 +225,14 @@ def _openai_model(name: str, root: str | None) -> Any:
     try:
         import whisper  # a separate extra, without stubs
     except ImportError:
-        raise without_package("openai-whisper", "whisper", "what is said cannot be written down") from None
+        raise without_package("openai-whisper", "whisper", "speech cannot be transcribed") from None
     try:
         return whisper.load_model(name, "cpu", root)
     except (RuntimeError, OSError) as error:
         raise FileProblem(
             "unsupported",
             f"openai-whisper could not load its model {name!r}: {error}.",
-            remedy=f"Fetch it: {PULL}. Or name another model, or the path of a .pt file, with speech_model.",
+            remedy=f"Download it with: {PULL}. Or set speech_model to another model or to the path of a .pt file.",
         ) from None
 
 
@@ -268,7 +268,7 @@ def _by_endpoint(sound: bytes, speech: Speech) -> SpeechPart:
             remedy="Check the settings speech_base_url, speech_api_key and speech_model (`alita config show`).",
         ) from None
     except ValueError as error:
-        raise FileProblem("unsupported", f"{endpoint.shown_url} gave an incomplete answer: {error}.") from None
+        raise FileProblem("unsupported", f"{endpoint.shown_url} returned an incomplete response: {error}.") from None
     return SpeechPart(f"{endpoint.host} {model}", segments, lost)
 
 
@@ -284,11 +284,11 @@ def _ask(client: OpenAI, model: str, sound: bytes) -> tuple[list[Segment], tuple
         result = client.audio.transcriptions.create(file=file, model=model, response_format="json")
     text = getattr(result, "text", None)
     if not isinstance(text, str):
-        raise FileProblem("unsupported", "The speech endpoint answered without text.")
+        raise FileProblem("unsupported", "The speech endpoint returned no text.")
     if pieces := getattr(result, "segments", None):
         return [Segment(float(p.start), float(p.end), p.text.strip()) for p in pieces], ()
     segments = [Segment(0.0, (len(sound) - 44) / 2 / RATE, text.strip())] if text.strip() else []
-    return segments, ("The endpoint gives no time stamps within ten minutes.",) if segments else ()
+    return segments, ("The endpoint returns no timestamps within sections of ten minutes.",) if segments else ()
 
 
 def _as_wav(samples: Samples) -> bytes:

@@ -39,14 +39,14 @@ class Film(Contents):
             sees = [one.codec_context for one in container.streams.video if one.codec_context.width]
             hears = bool(container.streams.audio)
             if not sees and not hears:
-                raise damaged(source.name, source.kind, "it has neither pictures nor sound")
+                raise damaged(source.name, source.kind, "it contains neither video nor audio")
             size = f", {sees[0].width} x {sees[0].height} pixels" if sees else ", without pictures"
             sound = f"{'with' if hears else 'without'} sound."
             description = f"Film of {duration(self._length)}{size}, {sound}{tags_of(container)}"
             super().__init__(source.kind, description)
             self._subtitled = len(container.streams.subtitles)
         if sees:
-            self.lost.append("The film's pictures are not described: single frames are saved, and their text is read.")
+            self.lost.append("The video is not described: single frames are saved, and the text in them is read.")
         self._is_seen = bool(sees) and sees[0].width * sees[0].height <= _MAX_FRAME_PIXELS
         self._sound = Sound(source, self._length, self.lost) if hears else None
         self.facts = self._sound.facts if self._sound else {}
@@ -117,7 +117,7 @@ class Film(Contents):
         step = self._length / count
         if count > 1:
             self.lost.append(
-                f"Looked at are {count} pictures, one every {step:.1f} s; what shows for shorter may be missing."
+                f"{count} frames were read, one every {step:.1f} s; text shown for a shorter time may be missing."
             )
         with open_container(self._source.path) as container:
             stream = container.streams.video[0]
@@ -126,7 +126,7 @@ class Film(Contents):
                 try:
                     frame = _frame_at(container, stream, number * step)
                 except av.FFmpegError as error:
-                    self.lost.append(f"The film is damaged from {clock(number * step)} on: {error.strerror}.")
+                    self.lost.append(f"The video is corrupt from {clock(number * step)} on: {error.strerror}.")
                     return
                 if frame is not None:
                     picture = frame.to_image()

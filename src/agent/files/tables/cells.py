@@ -131,7 +131,7 @@ class FullSheet(Sheet):
         rules = [where for one in sheet.conditional_formatting for where in str(one.sqref).split()]
         losses = {
             "the fills of {}, patterns, gradients or system colours, are not shown": cell_ranges(patterns),
-            "what conditional formats colour in {} is not shown": rules,
+            "colours from conditional formats in {} are not shown": rules,
             "the formulas in {} have no saved value; they must be computed": uncomputed,
         }
         self.lost = [f"{self.title}: {text.format(first_of(cells))}." for text, cells in losses.items() if cells]

@@ -29,7 +29,7 @@ class DatabaseContents(SheetsContents):
         if source.path.with_name(source.path.name + "-wal").exists():
             lost.append("Changes in the write-ahead log next to the database (-wal) are not read.")
         if source.path.with_name(source.path.name + "-journal").exists():
-            lost.append("A change was not finished, and the journal next to the database was not applied.")
+            lost.append("A transaction was not finished, and the journal next to the database was not applied.")
         with source.path.open("rb") as file:
             header = file.read(100).ljust(100, b"\0")
         page = int.from_bytes(header[16:18]) if header[16:18] != b"\0\1" else 1 << 16
@@ -46,10 +46,10 @@ class DatabaseContents(SheetsContents):
             ).fetchall()
         except sqlite3.DatabaseError as error:
             if is_cut:
-                raise FileProblem("truncated", f"{source.name} breaks off: its end is missing ({error}).") from None
+                raise FileProblem("truncated", f"{source.name} is truncated: its end is missing ({error}).") from None
             raise
         if is_cut:
-            lost.append(f"It has {there:,} of the {pages:,} pages that its header names: rows may be missing.")
+            lost.append(f"The file has {there:,} of the {pages:,} pages that its header declares: rows may be missing.")
         tables = list[_Table]()
         for kind, name, sql in schema:
             try:
@@ -57,7 +57,7 @@ class DatabaseContents(SheetsContents):
             except sqlite3.Error as error:  # damaged, or it needs an extension
                 lost.append(f"Table {one_line(name)} cannot be read: {error}.")
         if not tables and is_cut and schema:
-            raise FileProblem("truncated", f"{source.name} breaks off: its end is missing.")
+            raise FileProblem("truncated", f"{source.name} is truncated: its end is missing.")
         views = [name for kind, name, _ in schema if kind == "view"]
         if views:
             lost.append(f"Rows of views are not shown: {', '.join(views)}. Query them in a program.")
@@ -65,7 +65,7 @@ class DatabaseContents(SheetsContents):
         named = [f"{table.title.removeprefix('table ')} ({table.row_count:,} rows)" for table in tables]
         text = ";\n\n".join(sql.strip() for _, _, sql in schema) + ";" if schema else "(no tables)"
         if len(text) > limits.section:
-            lost.append("The schema is too long to be shown whole: query sqlite_master in a program.")
+            lost.append("The schema is too long to show in full: query sqlite_master in a program.")
         super().__init__(
             source.kind,
             f"SQLite database, {len(tables)} tables, {len(views)} views: {first_of(named, _MAX_TABLES)}",
@@ -80,7 +80,7 @@ class DatabaseContents(SheetsContents):
         try:
             return data.decode()
         except UnicodeDecodeError:
-            self._encoding[:] = ["Some texts are not utf-8: their stray bytes were read as Windows-1252."]
+            self._encoding[:] = ["Some texts are not valid UTF-8: invalid bytes were read as Windows-1252."]
             return data.decode("utf-8", FALLBACK)
 
     def lists(self) -> list[ListPreview]:

@@ -109,7 +109,7 @@ class DelimitedFile(Contents):
             notes.append(f"{count_of(len(self._above), 'row')} above the table: {beginning}.")
         names = Counter(name.strip() for name in self._header) if self._dialect.has_header else Counter[str]()
         if twice := [name for name, count in names.items() if name and count > 1]:
-            notes.append(f"Names of several columns: {first_of(twice)}.")
+            notes.append(f"Several columns have the same name: {first_of(twice)}.")
         if names[""] and self._dialect.has_header:
             notes.append(f"{count_of(names[''], 'column')} without a name.")
         usual = names_in_header or max(widths, key=widths.__getitem__, default=0)
@@ -125,7 +125,7 @@ class DelimitedFile(Contents):
         uneven = sum(len(row) != self._columns for row in rows)
         end = start + len(rows) - 1
         if uneven:
-            self.lost.append(f"Rows {start}-{end}: {uneven} of them do not have {self._columns} fields.")
+            self.lost.append(f"Rows {start}-{end}: {uneven} rows do not have {self._columns} fields.")
         if cut:
             self.lost.append(f"Rows {start}-{end}: {cut} long cells were shortened.")
         return Section(f"rows {start:,}-{end:,}" if rows else "no rows", text)
@@ -155,6 +155,6 @@ class DelimitedFile(Contents):
     def _lines(self, stream: IO[str]) -> Iterator[str]:
         while line := stream.readline(_MAX_FIELD_CHARS):
             if len(line) == _MAX_FIELD_CHARS:
-                message = f"{self._name} has a line of more than {_MAX_FIELD_CHARS:,} characters: that is no table."
+                message = f"{self._name} has a line of more than {_MAX_FIELD_CHARS:,} characters, so it is not a table."
                 raise FileProblem("too_large", message)
             yield line

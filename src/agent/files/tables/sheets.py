@@ -93,7 +93,7 @@ class SheetsContents(Contents):
         where = f"{sheet.title}, rows {first:,}-{last:,}"
         if len(notes) > room:
             notes = notes[:room].rpartition("\n")[0] or notes[:room]
-            self.lost.append(f"{where}: not all notes about cells are shown; openpyxl has them all.")
+            self.lost.append(f"{where}: some notes about cells are not shown; openpyxl can read them all.")
         text, cut = as_table(sheet.column_names, rows, self._section - len(notes))
         if cut:
             self.lost.append(f"{where}: {cut} long cells were shortened.")

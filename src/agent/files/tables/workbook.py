@@ -94,7 +94,7 @@ def open_values(source: Source, limits: ReadLimits) -> Contents:
     if source.kind != "xls":
         with open_package(source, limits) as archive:
             if source.kind == "ods" and archive.getinfo("content.xml").file_size > MAX_XML_BYTES:
-                lost.append("It is large: comments, charts and other objects are not read.")
+                lost.append("The workbook is large: comments, charts and other objects are not read.")
             elif source.kind == "ods":
                 book = Spreadsheet(source, archive)
                 shown, pictures = [Objects(book.rows)] if book.rows else [], book.pictures
@@ -156,5 +156,5 @@ def _sheets_of_values(source: Source, lost: list[str], opened: Path | BytesIO | 
             sheet = book.get_sheet_by_name(data.name)
             sheets.append(SheetOfValues(sheet, hidden=data.visible != SheetVisibleEnum.Visible))
         else:
-            lost.append(f"Sheet {data.name} is no table of cells: it is not shown.")
+            lost.append(f"Sheet {data.name} has no table of cells and is not shown.")
     return sheets

@@ -26,9 +26,9 @@ _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _SETTINGS
 _FRAME = len(_SETTINGS)
 _CHECK_SECONDS = 120.0
 """Time limit for checking a node, which has to start a worker and import alita."""
-_INSTALL = "pip install 'alita[ray]'"
+_INSTALL = "Install it with pip install 'alita[ray]'."
 _NODE_PACKAGES = (
-    "Install the same alita there, with the same extras and with `ray`, and start Ray there with its Python."
+    "Install the same version of alita on each node, with the same extras and `ray`, and start Ray with that Python."
 )
 
 
@@ -96,7 +96,7 @@ def connect(address: str, cpus: int, folder: str) -> None:
             remedy="Run the benchmark on a machine of the cluster (ray start --address=HEAD:PORT), with the cluster's "
             "versions of Ray and Python."
             if address
-            else "Continue without it: --executor local",
+            else "Run without Ray: --executor local",
         ) from None
 
 
@@ -104,8 +104,8 @@ def _require_reachable(address: str) -> None:
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise UsageError(
-            f"--ray-address {one_line(address, 80)!r} is not HOST:PORT.",
-            remedy="Name the head as `ray start --address` does, such as 10.0.0.1:6379, or write auto.",
+            f"--ray-address {one_line(address, 80)!r} does not have the form HOST:PORT.",
+            remedy="Give the address of the head node, such as 10.0.0.1:6379, or auto.",
         )
     reply = b""
     try:
@@ -119,13 +119,13 @@ def _require_reachable(address: str) -> None:
         pass
     except OSError as problem:
         raise RunError(
-            f"Nothing answers at the Ray address {address}: {problem.strerror or problem}.",
+            f"Cannot connect to the Ray address {address}: {problem.strerror or problem}.",
             remedy="Start the cluster (ray start --head), or correct --ray-address.",
         ) from None
     if reply[3:4] != _SETTINGS[3:4]:  # otherwise Ray would retry for minutes
         raise RunError(
-            f"What answers at {address} is not a Ray cluster.",
-            remedy="Name the port of the head that `ray start --head` printed (usually 6379).",
+            f"The server at {address} is not a Ray cluster.",
+            remedy="Use the port that `ray start --head` printed (usually 6379).",
         )
 
 
@@ -160,7 +160,7 @@ def check_nodes(settings: Settings) -> int:
     nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
     if not nodes:
         raise RunError(
-            "No node of the Ray cluster has a CPU to run questions on.",
+            "No node of the Ray cluster has a CPU that can run questions.",
             remedy="Add a node: ray start --address=HEAD:PORT --num-cpus=N",
         )
     probe = ray.remote(num_cpus=0, max_retries=1)(_probe())
@@ -183,10 +183,11 @@ def check_nodes(settings: Settings) -> int:
             continue
         if found["alita"] != alita_version() or found["code"] != code_hash():
             own = f"this machine has alita {alita_version()}"
-            problems.append(f"{label} has alita {found['alita']}, with other code than here; {own}")
+            problems.append(f"{label} has alita {found['alita']} with different code; {own}")
         if missing := sorted(keys_of(settings) - found["keys"]):
             problems.append(
-                f"{label} lacks {', '.join(missing)}, which this machine has (keys do not travel: set it there with "
+                f"{label} lacks {', '.join(missing)}, which this machine has (keys are not sent to nodes: set it "
+                "there with "
                 "`alita keys set`, or in the environment of `ray start`)"
             )
     if problems:

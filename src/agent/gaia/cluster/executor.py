@@ -156,12 +156,12 @@ class RayExecutor:
         result, runs = delivery.result, self.setup.settings.runs_dir
         run_id = result.attempt.run_id
         if run_id and not ID.fullmatch(run_id):
-            raise RunError(f"A node sent the run {one_line(run_id, 60)!r}, which is not the id of a run.")
+            raise RunError(f"A node sent the run {one_line(run_id, 60)!r}, which is not a valid run id.")
         if delivery.run and not (runs / run_id).exists():
             await asyncio.to_thread(write_folder, runs / run_id, delivery.run)
         if delivery.left_out:
             listed = f"{count_of(len(delivery.left_out), 'file')}, such as {delivery.left_out[0]}"
-            self.tell(f"{job.task_id}: of its run {listed} stayed behind: too large to travel")
+            self.tell(f"{job.task_id}: {listed} of its run were too large to copy from the node")
         own = self.settings_of(job)
         if job.own_folder:
             await asyncio.to_thread(empty_library, job.own_folder, own.data_dir)
@@ -216,14 +216,14 @@ class RayQuestion:
                 break
             except _LOST as problem:
                 died = one_line(str(problem), 200)
-                self._listen(events.Note(f"its worker died: {died}"))
+                self._listen(events.Note(f"the question's worker died: {died}"))
             except RayError as problem:
                 return self._ended("error", f"a bug: {one_line(str(problem), 300)}")
             finally:
                 self._executor.coordinator.leave.remote(self._holder)
         if self._is_cancelled or not died:
             return self._ended("interrupted", "")
-        return self._ended("error", f"its worker died twice: {died}")
+        return self._ended("error", f"the question's worker died twice: {died}")
 
     def _ended(self, status: Any, error: str) -> AttemptResult:
         return AttemptResult(Attempt(self._job.task_id, self._job.epoch, status=status, error=error))
@@ -237,7 +237,7 @@ class RayQuestion:
             while not (await asyncio.wait({following}, timeout=_LOOK_SECONDS))[0]:
                 if not self._has_begun and not await asyncio.to_thread(_cpus):
                     following.cancel()
-                    why = "The Ray cluster has no node left that can run questions."
+                    why = "No remaining node of the Ray cluster can run questions."
                     return AttemptResult(self._ended("interrupted", "").attempt, why)
             message = await following.result()
             self._has_begun = True

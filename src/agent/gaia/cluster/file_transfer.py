@@ -71,7 +71,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     for name in files:
         plain = PurePosixPath(name)
         if plain.is_absolute() or not plain.parts or ".." in plain.parts or "\0" in name:
-            raise RunError(f"A node sent a file named {name!r}, which is not a plain path.")
+            raise RunError(f"A node sent a file named {name!r}, which is not a safe relative path.")
     private_folder(folder.parent)
     draft = Path(tempfile.mkdtemp(prefix=".incoming-", dir=folder.parent))
     try:
@@ -119,7 +119,7 @@ class Cache:
             OSError: The files cannot be written.
         """
         if digest_of(files) != digest:
-            raise RunError(f"The files that were sent as {digest[:12]} have another hash.")
+            raise RunError(f"The files that were sent with the hash {digest[:12]} do not match it.")
         place = self._folder / digest
         shutil.rmtree(place, ignore_errors=True)
         with contextlib.suppress(RunError, FileExistsError):  # another worker on this node has stored the files

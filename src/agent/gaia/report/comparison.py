@@ -32,7 +32,7 @@ def compare(first: Results, second: Results) -> Report:
         elif not _is_same_question(here[task_id], there[task_id]):
             kind = "with different text in each run"
         elif not (_is_scored(here[task_id]) and _is_scored(there[task_id])):
-            kind = "without a true answer in one of the runs"
+            kind = "without a reference answer in one of the runs"
         else:
             was, now = (sum(cell.right for cell in cells[task_id]) * 2 > len(cells[task_id]) for cells in (here, there))
             kind = ("both" if now else "lost") if was else "gained" if now else "neither"

@@ -114,13 +114,13 @@ def report_of(results: Results) -> Report:
     ]
     notices = [*results.flaws]
     if is_scored and (unscored := sum(a.correct is None and a.status == "ok" for a in last)):
-        notices.append(f"{unscored:,} finished attempts have no true answer to compare with and count as wrong")
+        notices.append(f"{unscored:,} finished attempts have no reference answer and count as wrong")
     if unselected := len(results.attempts) - len(mine):
         notices.append(f"{unselected:,} attempts at questions that were not selected are not counted")
     if leaked:
         notices.append(
             f"the leak guard met copies of the dataset in {count_of(len(leaked), 'question')} ({', '.join(leaked)}); "
-            f"right attempts among those that met one: {leaked_right:,}"
+            f"of these attempts, right: {leaked_right:,}"
         )
     resolved = Counter(a.resolution for a in last if a.resolution).most_common()
     tables = [_part(noun, cells, is_scored=is_scored) for noun in ("level", "file type", "route")]
@@ -134,7 +134,7 @@ def report_of(results: Results) -> Report:
     interval = f"95 % interval {_interval(overall.interval95)} (Wilson)"
     headline = f"{percent(overall.accuracy)} right: {overall.right:,} of {overall.of:,} ({of}), {interval}"
     if not is_scored:
-        headline = f"accuracy {UNKNOWN}: no attempt at the {of} could be compared with a true answer"
+        headline = f"accuracy {UNKNOWN}: no attempt at the {of} could be compared with a reference answer"
     elif not cells:
         headline = "no question was selected"
     return Report(results.name or "Benchmark", headline, notices, facts, [t for t in tables if t.rows], cells)

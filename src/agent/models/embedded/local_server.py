@@ -27,7 +27,7 @@ from mcp_tools.text import one_line
 _VARIABLES = ("TMPDIR", "PYTHON*", "GGML_*", "CUDA_*", "HIP_*", "ROCR_*", "VK_*")
 _HEALTH_SECONDS = 3.0
 _LOADING_SECONDS = 180.0
-_WRITABLE = "Make the folder writable, or set ALITA_HOME to another one."
+_WRITABLE = "Make the folder writable, or set ALITA_HOME to another folder."
 _STARTED: list[subprocess.Popen[bytes]] = []
 """Servers that this process started. They may outlive it, but if one exits earlier, this process must reap it."""
 
@@ -207,7 +207,7 @@ class LocalServer:
                 if process is not None and process.poll() is not None:
                     raise self._exited(process.returncode)
                 if process is None and state is None:
-                    message = f"the embedded model's server needs {files.stem.parent}"
+                    message = f"the embedded model's server cannot use its folder {files.stem.parent}"
                     with os_errors_as(StorageError, message, _WRITABLE), contextlib.suppress(Timeout):
                         lock.acquire()  # fails with Timeout while another process starts the server
                         process = self.start() if files.read() is None else None
@@ -215,7 +215,7 @@ class LocalServer:
         finally:
             lock.release()
         state = files.read()
-        end = f"End it with `kill {state.pid}` and try again. " if state else "Try again. "
+        end = f"Stop the server with `kill {state.pid}` and try again. " if state else "Try again. "
         raise ModelUnreachableError(
             "the embedded model's server did not answer", remedy=f"{end}Its log is {files.log}."
         )
@@ -223,7 +223,7 @@ class LocalServer:
     def _exited(self, status: int) -> ModelUnreachableError:
         last_line = (self.files.log.read_text(errors="replace").strip() or "no output").splitlines()[-1]
         return ModelUnreachableError(
-            f"the embedded model's server ended with status {status}: {one_line(last_line, 200)}",
+            f"the embedded model's server exited with status {status}: {one_line(last_line, 200)}",
             remedy=f"Its log is {self.files.log}. `alita doctor` checks the weights; "
             "loading them takes about 2 GB of memory.",
         )
@@ -238,13 +238,15 @@ class LocalServer:
         if importlib.util.find_spec("xllamacpp") is None:
             raise ModelUnreachableError(
                 "the embedded model needs the package xllamacpp, which is not installed",
-                remedy="`alita doctor` says how to install the extra [local]. Or set OPENAI_API_KEY or --base-url.",
+                remedy="`alita doctor` shows how to install the extra [local]. Or set OPENAI_API_KEY or --base-url.",
             )
         files, o = self.files, self._options
         folders = {"weights": str(o.weights.resolve()), "prefixes": str(o.prefixes.resolve()) if o.prefixes else None}
         options = json.dumps(asdict(o) | folders)
         command = [sys.executable, "-P", "-m", "agent.models.embedded.server", str(files.stem.absolute()), options]
-        with os_errors_as(StorageError, f"the embedded model's server needs {files.stem.parent}", _WRITABLE):
+        with os_errors_as(
+            StorageError, f"the embedded model's server cannot use its folder {files.stem.parent}", _WRITABLE
+        ):
             private_folder(files.stem.parent)
             with open(files.log, "wb", opener=private) as log:
                 process = child.popen(command, env=child.environment(*_VARIABLES), stdout=log, stderr=log)

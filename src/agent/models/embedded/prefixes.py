@@ -148,7 +148,7 @@ class StoredPrefixes:
             if saved["n_saved"] != len(tokens):  # another request used the slot in the meantime
                 return False
             if shutil.disk_usage(self.folder).free < _MIN_FREE_BYTES:
-                raise OSError(f"the disk of {self.folder} is full")
+                raise OSError(f"the disk that contains {self.folder} is full")
             draft.chmod(0o600)
             draft.replace(self.folder / _name(prefix, draft))
         finally:

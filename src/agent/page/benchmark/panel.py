@@ -47,7 +47,7 @@ def opened(benchmarks: PageBenchmarks, ledger: Path) -> Report:
 def viewed(benchmarks: PageBenchmarks, ledger: Path | None) -> View:
     """Render a benchmark, or the problem with its ledger."""
     if ledger is None:
-        return View('<p class="empty">No benchmark is chosen.</p>')
+        return View('<p class="empty">No benchmark is selected.</p>')
     without_keys = Redactor(benchmarks.settings.secrets).text
     try:
         report = opened(benchmarks, ledger)

@@ -66,7 +66,10 @@ class Running:
             self.ending, self.is_good = f"{error.message} {error.remedy}".strip(), False
             raise
         except Exception as error:
-            self.ending, self.is_good = f"An internal error ended the benchmark: {type(error).__name__}", False
+            self.ending, self.is_good = (
+                f"The benchmark stopped because of an internal error: {type(error).__name__}",
+                False,
+            )
             raise
         lines = summary(outcome, self._choices)
         self.ending = "\n".join("Press Continue to resume it." if line == CONTINUE else line for line in lines)
@@ -112,9 +115,13 @@ class PageBenchmarks:
         """
         ledger = choices.paths.ledger
         if (before := self._running.get(ledger)) and before.is_busy:
-            raise RunError(f"The benchmark with the ledger {ledger} is running.", remedy="It is in the list.")
+            raise RunError(
+                f"The benchmark with the ledger {ledger} is running.", remedy="Select it in the list of benchmarks."
+            )
         if ledger.exists() and not choices.resume:
-            raise RunError(f"{choices.output} already exists.", remedy="Press Continue, or name other results.")
+            raise RunError(
+                f"{choices.output} already exists.", remedy="Press Continue, or choose another results file."
+            )
         own = {"use_cache": False, "servers": ("none",), "leak_guard": True}
         given = {name: value for name, value in chosen.items() if value}
         log = ProgressLog()

@@ -75,7 +75,7 @@ def choices_of(folder: Path, form: dict[str, Any], *, resume: bool) -> Choices:
     """
     source, sent, name = (str(form.get(each) or "").strip() for each in ("source", "sent", "name"))
     if not source and not sent:
-        raise UsageError("No question file is named.", remedy="Name one, or upload one.")
+        raise UsageError("No question file was given.", remedy="Enter the path of a question file, or upload one.")
     stem = plain_name(Path(sent or source).name).partition(":")[0].removesuffix(".jsonl") or "questions"
     output = (folder / (name or f"{stem}.results.json")).expanduser().absolute()
     questions = Path(source)
@@ -111,8 +111,8 @@ def _form(gr: Any, settings: Settings) -> dict[str, Any]:
     """Add the fields for a new benchmark."""
     form = {
         "source": gr.Textbox(label="Question file", placeholder="questions.jsonl, FOLDER:SPLIT or gaia-validation"),
-        "sent": gr.File(label="Or upload one", file_types=[".jsonl"], type="filepath", height=110),
-        "attached": gr.Textbox(label="Folder with the questions' files", placeholder="next to the question file"),
+        "sent": gr.File(label="Or upload a question file", file_types=[".jsonl"], type="filepath", height=110),
+        "attached": gr.Textbox(label="Folder with the files of the questions", placeholder="next to the question file"),
         "name": gr.Textbox(label="Results", placeholder="NAME.results.json"),
     }
     with gr.Row():
@@ -121,8 +121,8 @@ def _form(gr: Any, settings: Settings) -> dict[str, Any]:
         form["mode"] = gr.Dropdown(["gaia", "course"], value="gaia", label="Scoring")
     with gr.Row():
         form["max_questions"] = gr.Number(0, label="Most questions (0: all)", precision=0)
-        form["concurrency"] = gr.Number(0, label="In parallel (0: as usual)", precision=0)
-        form["max_seconds"] = gr.Number(settings.max_seconds or USUAL_SECONDS, label="Seconds a question")
+        form["concurrency"] = gr.Number(0, label="Parallel questions (0: default)", precision=0)
+        form["max_seconds"] = gr.Number(settings.max_seconds or USUAL_SECONDS, label="Seconds per question")
         form["total_cost"] = gr.Number(0, label="Total cost limit, $ (0: none)")
     return form
 
@@ -172,7 +172,7 @@ def show(gr: Any, benchmarks: PageBenchmarks, tab: Any) -> None:
     message = gr.HTML(padding=False, elem_id="benchmark-told")
     panel = Panel(gr, benchmarks, "benchmark")
     with gr.Accordion("Compare", open=False, elem_id="benchmark-compare"):
-        other = gr.Dropdown([], label="With an earlier one, or the path of its results", allow_custom_value=True)
+        other = gr.Dropdown([], label="Earlier benchmark, or the path of its results", allow_custom_value=True)
         against = gr.Button("Compare")
         difference = gr.HTML(padding=False, elem_id="benchmark-difference")
 

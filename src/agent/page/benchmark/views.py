@@ -70,7 +70,7 @@ def _progress(report: Report, running: Running | None) -> str:
     shown = text("\n".join(lines))
     older = f'<details class="lines"><summary>{len(lines)} lines</summary><pre>{shown}</pre></details>'
     newest = text("\n".join(lines[-_LAST:]))
-    return f'<p class="busy" role="status">Under way: {done} of {of}</p>{bar}<pre>{newest}</pre>{older}'
+    return f'<p class="busy" role="status">Running: {done} of {of}</p>{bar}<pre>{newest}</pre>{older}'
 
 
 def _plot(table: Table) -> str:
@@ -138,7 +138,7 @@ def attempt(settings: Settings, ledger: Path, cell: Counted) -> str:
     facts = "".join(f"<tr><th>{text(name)}</th><td>{text(value)}</td></tr>" for name, value in item.facts if value)
     run = cell.attempt.run_id if cell.attempt else ""
     own = settings.model_copy(update={"runs_dir": runs_of(ledger), "database_url": None})
-    trace = runs_tab.described(own, run) if run else '<p class="empty">It has no run.</p>'
+    trace = runs_tab.described(own, run) if run else '<p class="empty">This attempt has no run.</p>'
     return f'<div class="tool"><h4>{text(item.title)}</h4><table>{facts}</table></div>{trace}'
 
 

@@ -130,8 +130,8 @@ class Firecrawl(SearchEngine):
             except (AttributeError, KeyError, TypeError, ValueError):
                 said = str(error)
             if reading and status not in (401, 402, 429):
-                message = f"Firecrawl did not get the page: {self._service.shown(said)}"
-                remedy = "Read the page in another way, or look for another."
+                message = f"Firecrawl could not get the page: {self._service.shown(said)}"
+                remedy = "Read the page in another way, or look for another page."
                 raise WebProblem("timeout" if status == 408 else "http", message, remedy=remedy) from None
             if 0 < status < 300:
                 raise self._service.nonsense(said) from None
@@ -163,12 +163,12 @@ class Firecrawl(SearchEngine):
         if kind == "html" and (wall := wall_of(markdown, at, status=status)):
             raise wall
         if status >= 400:
-            raise WebProblem("http", f"{at} answers {status}", remedy="Look for another page.")
+            raise WebProblem("http", f"{at} returned status {status}", remedy="Look for another page.")
         if not markdown.strip():
-            raise WebProblem("no_result", f"Firecrawl found no text at {at}", remedy="Read it in another way.")
+            raise WebProblem("no_result", f"Firecrawl found no text at {at}", remedy="Read the page in another way.")
         notes = [f"Firecrawl: {document.warning}"] if document.warning else []
         if len(whole) > _MAX_PAGE_CHARS:
-            notes.append(f"Only its first {_MAX_PAGE_CHARS:,} characters are shown.")
+            notes.append(f"Only the first {_MAX_PAGE_CHARS:,} characters are shown.")
         read, there = getattr(facts, "num_pages", None), getattr(facts, "total_pages", None)
         if read and there and there > read:
             notes.append(f"Only {read} of {there} pages were read.")

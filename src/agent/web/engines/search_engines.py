@@ -95,13 +95,13 @@ class Engines:
         """
         asked = one_line(query, _MAX_QUERY_CHARS)
         if not asked:
-            raise WebProblem("no_result", "The query is empty.", remedy="Search for the words that matter.")
+            raise WebProblem("no_result", "The query is empty.", remedy="Add words to search for.")
         if not self._engines:
-            raise WebProblem("no_key", "There is no search engine.", remedy="Name one with ALITA_ENGINES.")
+            raise WebProblem("no_key", "No search engine is set up.", remedy="Set ALITA_ENGINES to a search engine.")
         engines = tuple(engine for engine in self._engines if source in ("", engine.name))
         if not engines:
             names = ", ".join(engine.name for engine in self._engines)
-            message = f"{source} is not searched: the setting `engines` names {names} alone."
+            message = f"{source} cannot be searched: the setting `engines` contains only {names}."
             raise WebProblem("no_key", message, remedy="Search without a source, or add it to ALITA_ENGINES.")
         key = (asked, limit, freshness, source)
         if key not in self._found:

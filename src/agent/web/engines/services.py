@@ -19,7 +19,7 @@ from agent.web.queries import oldest, parse_query
 from agent.web.response import StatusProblem, causes_of
 from mcp_tools.text import one_line
 
-INSTALL = "`alita doctor` says how to install the extra [web]."
+INSTALL = "`alita doctor` shows how to install the extra [web]."
 _MAX_RETRY_AFTER = 1.0  # seconds; for longer waits, another engine is asked
 _NETWORK = "Check the network."
 _ELSEWHERE = "Try again later, or choose other engines with ALITA_ENGINES."
@@ -90,14 +90,16 @@ class Service:
         elif reason == "quota":
             remedy = f"Check your account at {self.host}, or choose other engines with ALITA_ENGINES."
         after = retry_after if reason == "rate_limit" or status == 503 else None
-        wait = f", wait {after:.0f} s" if after else ""
+        wait = f", retry in {after:.0f} s" if after else ""
         detail = f": {self.shown(message)}" if message.strip() else ""
         return WebProblem(reason, f"{self.host} {what} ({status}{wait}){detail}", remedy=remedy, retry_after=after)
 
     def nonsense(self, what: str) -> WebProblem:
         """Return the problem for a response in an unexpected form."""
-        remedy = "Its API may have changed, or a proxy answers in its place; name other engines with ALITA_ENGINES."
-        return WebProblem("mismatch", f"{self.host} gave no answer of {self.engine}: {self.shown(what)}", remedy=remedy)
+        remedy = "Its API may have changed, or a proxy answered in its place. Choose other engines with ALITA_ENGINES."
+        return WebProblem(
+            "mismatch", f"{self.host} returned an invalid {self.engine} response: {self.shown(what)}", remedy=remedy
+        )
 
 
 def missing_package(engine: str) -> WebProblem:
@@ -198,8 +200,8 @@ class Wikipedia(_Api):
                 else ("", str(error))
             )
             reason: Reason = "rate_limit" if code in ("maxlag", "ratelimited", "readonly") else "http"
-            message = f"{service.host} does not search: {service.shown(f'{code}: {info}')}"
-            raise WebProblem(reason, message, remedy="Search for fewer words, or with another engine.")
+            message = f"{service.host} refused the search: {service.shown(f'{code}: {info}')}"
+            raise WebProblem(reason, message, remedy="Use fewer words, or another engine.")
         since = oldest(freshness)
         results = []
         try:
@@ -257,7 +259,7 @@ class Arxiv(_Api):
         if results and "/api/errors" in results[0].url:
             message = self._service.shown(results[0].snippet)
             raise WebProblem(
-                "http", f"arXiv does not understand the query: {message}", remedy="Search for fewer words."
+                "http", f"arXiv does not understand the query: {message}", remedy="Use fewer words."
             )
         return results
 
@@ -294,11 +296,11 @@ _WITHOUT_FRESHNESS = ("mojeek",)
 _AGES = {"day": "d", "week": "w", "month": "m", "year": "y"}
 _MAX_DDGS_QUERY_CHARS = 400
 _DDGS_ERRORS: tuple[tuple[str, Reason, str], ...] = (
-    (r"dns ?(timeout)?error", "dns", "they cannot be resolved (no DNS or no network)"),
-    (r"certificate|tls", "tls", "they have no certificate that is trusted here"),
+    (r"dns ?(timeout)?error", "dns", "their names cannot be resolved (no DNS or no network)"),
+    (r"certificate|tls", "tls", "their certificates are not trusted here"),
     (r"timed out|timeouterror", "timeout", "they did not answer in time"),
-    (r"connect", "connection", "they are not reached"),
-    (r"", "no_result", "there are no results, or they refuse programs"),
+    (r"connect", "connection", "they cannot be reached"),
+    (r"", "no_result", "there are no results, or the engines block programs"),
 )
 """Patterns of error texts, each with its reason and message. The first match counts."""
 
@@ -355,7 +357,7 @@ class Ddgs(SearchEngine):
         except DDGSException as error:
             texts = " ".join(f"{type(one).__name__} {one}" for one in causes_of(error)).lower()
             reason, what = next((reason, what) for words, reason, what in _DDGS_ERRORS if re.search(words, texts))
-            message = f"none of {', '.join(backends)} gave hits: {what}"
+            message = f"none of {', '.join(backends)} returned results: {what}"
             keys = " or ".join(engine.key.upper() for engine in ENGINES if engine.key)
             remedy = f"Try again later, or set {keys}."
             raise WebProblem(reason, message, remedy=remedy) from None

@@ -60,9 +60,9 @@ def wall_of(text: str, url: str, *, html: str = "", asked: str = "", status: int
     if has_password and was_led:
         return _wants_login(asked)
     if (is_refused and (has_widget or asks)) or (asks and (is_tiny or (is_short and has_widget))):
-        return WebProblem("captcha", f"{one_line(url, 200)} is behind a CAPTCHA.")
+        return WebProblem("captcha", f"{one_line(url, 200)} requires a CAPTCHA.")
     if (is_short and _PAYWALL_WORDS.search(words)) or (_PAYWALL_SOURCE.search(html) and _SUBSCRIBERS.search(words)):
-        message = f"{one_line(url, 200)} shows its text to subscribers only."
+        message = f"{one_line(url, 200)} shows its text only to subscribers."
         return WebProblem("paywall", message, remedy="Use another source, or an archived version.")
     if is_short and has_password and (is_refused or _LOGIN_WORDS.search(text)):
         return _wants_login(url)

@@ -44,7 +44,7 @@ def screen_of(page: Page, number: int = 1, find: str = "", *, size: int = 6000) 
     sections = [*main, *(in_sections(around.split("\n\n"), size) if around else [])]
     count = len(sections)
     if not 1 <= number <= count:
-        message = f"There is no page {number} of {one_line(page.url, 200)}: the last one is {count}."
+        message = f"{one_line(page.url, 200)} has no page {number}: the last page is {count}."
         raise WebProblem("no_result", message, remedy="Page numbers start at 1.")
     if words := " ".join(find.split()):
         from agent.files.finding import find_words
@@ -53,7 +53,9 @@ def screen_of(page: Page, number: int = 1, find: str = "", *, size: int = 6000) 
         return PagePart(passage["text"], ". ".join(filter(None, (passage["where"], passage["more"]))).rstrip("."))
     label = "the main text, whole" if around or page.via in _MAIN_TEXT_ONLY else "complete"
     if count > 1 and (number > 1 or len(main) > 1):
-        label = f"page {number} of {count}" + (f", page={number + 1} goes on" * (number not in (len(main), count)))
+        label = f"page {number} of {count}" + (
+            f", continue with page={number + 1}" * (number not in (len(main), count))
+        )
     if number > len(main):
         label = f"text around the main text; {label}"
     elif around:

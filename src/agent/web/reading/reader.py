@@ -126,7 +126,7 @@ class WebReader:
 
         kind = await asyncio.to_thread(kind_of, came.path)
         if not (kind == "html" or (kind in _TEXT_KINDS and came.is_called_page)):
-            called = f"The server calls it {media_type(came.content_type)}; by its content it is {kind}."
+            called = f"The server declares it as {media_type(came.content_type)}, but its content is {kind}."
             return await _file_page(came.path, came.url, kind, [called] if came.is_called_page else [], self._speech)
         body = await asyncio.to_thread(came.path.read_bytes)
         came.path.unlink()
@@ -138,7 +138,7 @@ class WebReader:
             return page_of(found)
         if draws:
             return await self._drawn_page(came.url, route, found)
-        return page_of(found, "What its scripts write is missing: copies are not drawn.")
+        return page_of(found, "Content that scripts add is missing, because copies are not rendered.")
 
     async def _drawn_page(self, url: str, route: str, plain: Extracted) -> Page:
         """Render the page in a browser. Fall back to the plain page if that has text."""
@@ -147,12 +147,12 @@ class WebReader:
             body = drawn.html.encode("utf-8", "replace")
             found = await self._extracted(body, "utf-8", drawn.url, status=drawn.status)
             if drawn.status >= 400:
-                message = f"{one_line(drawn.url, 200)} answered the browser with status {drawn.status}."
+                message = f"{one_line(drawn.url, 200)} returned status {drawn.status} to the browser."
                 raise WebProblem("browser", message)
         except WebProblem as problem:
             if not plain.page.markdown or problem.reason != "browser":
                 raise
-            note = f"What its scripts write is missing: {problem.message} {problem.remedy}".strip()
+            note = f"Content that scripts add is missing: {problem.message} {problem.remedy}".strip()
             return page_of(plain, note)
         if found.page.markdown and (route or found.size + found.hidden > plain.size):
             return replace(page_of(found), via="rendered")
@@ -181,7 +181,7 @@ class WebReader:
         except (WebProblem, KeyError, TypeError):
             raise problem from None
         date = f"{time[:4]}-{time[4:6]}-{time[6:8]}".strip("-")
-        note = f"The page is gone: {problem.message} This is its copy of {date}."
+        note = f"The page is not available: {problem.message} This is a copy from {date}."
         return replace(copy, url=where, via="archive", notes=(note, *copy.notes))
 
     async def _is_private(self, url: str) -> bool:
@@ -209,7 +209,7 @@ class WebReader:
             return
         response = problem.response
         if "cf-mitigated" in response.headers:
-            message = f"{one_line(response.url, 200)} is behind a CAPTCHA."
+            message = f"{one_line(response.url, 200)} requires a CAPTCHA."
             raise WebProblem("captcha", message) from problem
         if response.charset and response.body:
             try:
@@ -251,7 +251,7 @@ def page_of(found: Extracted, *notes: str) -> Page:
         WebProblem: The page has no text (`no_result`).
     """
     if not found.page.markdown:
-        raise WebProblem("no_result", f"{one_line(found.page.url, 200)} has no text to read.")
+        raise WebProblem("no_result", f"{one_line(found.page.url, 200)} contains no text.")
     return replace(found.page, notes=notes)
 
 
@@ -263,11 +263,11 @@ async def _file_page(path: Path, url: str, kind: str, notes: Sequence[str], spee
         reading = await read(path, to=1_000_000, limit=_MAX_FILE_CHARS, speech=speech)
     except FileProblem as problem:
         reason: Reason = "too_large" if problem.reason in ("too_large", "bomb", "timeout") else "mismatch"
-        message = f"{shown}: {problem.message} It is kept as {path}."
+        message = f"{shown}: {problem.message} The file is kept as {path}."
         raise WebProblem(reason, message, remedy=problem.remedy, path=path) from problem
     if not reading.text:
         raise WebProblem("no_result", f"{shown} is {reading.where}.", remedy="Read another page.", path=path)
-    more = f"Only a part is shown ({reading.where}): read the file {path} itself."
+    more = f"Only a part is shown ({reading.where}). The whole file is {path}."
     notes = (*notes, *reading.lost, *reading.notes, *([more] if reading.more else []))
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Page(url, path.name, reading.text, kind=kind, fetched=now, path=path, notes=notes)

@@ -118,7 +118,6 @@ class Renderer:
         return drawn
 
     async def _drawn(self, chrome: Path, url: str, seconds: float) -> Drawn:
-        """Return the result of the rendering process."""
         try:
             async with (
                 driver(__name__) as process,
@@ -132,11 +131,11 @@ class Renderer:
                     if message["note"] not in self._noted:
                         self._noted.add(message["note"])
                         self._note(message["note"])
-                raise _undrawn(url, f"the process that draws pages ended{process.last_output}")
+                raise _undrawn(url, f"the process that renders pages exited{process.last_output}")
         except TimeoutError:
             raise _undrawn(url, "it took too long") from None
         except OSError as error:
-            raise _undrawn(url, f"the process that draws pages does not start: {error.strerror or error}") from error
+            raise _undrawn(url, f"the process that renders pages did not start: {error.strerror or error}") from error
 
 
 def _undrawn(url: str, why: str) -> WebProblem:

@@ -34,7 +34,7 @@ B_ALONE: Line = {"role": "conversation", "json": {"question": "b?"}}
     [
         (["y"], True, "saved"),
         (["n"], False, "was not kept: it was not approved"),
-        (["a"], True, "From now on every tool that passes its tests is kept"),
+        (["a"], True, "From now on, every tool that passes its tests is kept"),
         ([EOFError], False, "was not kept"),
     ],
 )
@@ -112,7 +112,7 @@ async def test_a_retry_whose_file_is_gone_says_so_and_keeps_the_turn(sitting: An
     remove: Any = lambda _: (tmp_path / "data.csv").unlink() or "/retry"  # noqa: E731
     shown = await sitting.plays(says("one"), says("two")).types("Sum @data.csv", remove)
     assert "data.csv" in shown.partition("Asking again:")[2]
-    assert "Correct its path, or ask without it." in shown
+    assert "Correct the path, or ask without this file." in shown
     assert [turn.answer for turn in sitting.turns] == ["one"]
 
 
@@ -132,7 +132,7 @@ async def test_the_output_of_a_command_comes_with_the_next_question(
     assert text.startswith("$ echo ")
     assert ".\ntwo\n" in text
     assert "sk-0123456789abcdef" not in text
-    assert text.endswith("[The rest is not kept.]\n")
+    assert text.endswith("[The rest of the output was not kept.]\n")
     assert len(text) < 101_000
     assert sitting.turns[0].question == "What does it say?"
     assert f"bytes  {path}" in shown
@@ -219,7 +219,7 @@ async def test_the_model_is_changed_and_a_wrong_one_changes_nothing(sitting: Any
     wrong = f"/model scripted:{tmp_path}/nowhere"
     shown = await sitting.types("/model", wrong, "/model", f"/model scripted:{other}", "a?")
     assert shown.count(f"The model is scripted:{tmp_path}/script.jsonl (flag --model).") == 2
-    assert f"the model stays scripted:{tmp_path}/script.jsonl" in shown.replace("\n  ", " ")
+    assert f"the session keeps using scripted:{tmp_path}/script.jsonl" in shown.replace("\n  ", " ")
     assert [turn.answer for turn in sitting.turns] == ["new one"]
 
 
@@ -261,7 +261,7 @@ async def test_a_shell_command_gets_no_keys(
     shown = await sitting.plays(says("x")).types("!echo key=$OPENAI_API_KEY home=$HOME", "!exit 3")
     said = capfd.readouterr().out
     assert "key= home=/" in said
-    assert "ended with status 3" in shown
+    assert "exited with status 3" in shown
 
 
 async def test_ctrl_c_at_the_prompt_leaves_the_second_time(sitting: Any) -> None:

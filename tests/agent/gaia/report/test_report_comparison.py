@@ -70,7 +70,7 @@ def test_what_is_not_common_is_told_and_not_compared():
     assert told["not compared"] == {
         "attempted in first run only": ["q2"],
         "with different text in each run": ["q3"],
-        "without a true answer in one of the runs": ["q4"],
+        "without a reference answer in one of the runs": ["q4"],
         "attempted in second run only": ["q5"],
     }
     text = as_terminal(found)

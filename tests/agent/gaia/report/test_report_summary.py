@@ -115,7 +115,7 @@ def test_tools_resolutions_and_leaks_are_counted():
         "reasoning_gap": 1,
     }
     assert told["facts"]["right after a leak"] == 1
-    assert any("1 question (q2); right attempts among those that met one: 1" in notice for notice in told["notices"])
+    assert any("1 question (q2); of these attempts, right: 1" in notice for notice in told["notices"])
 
 
 def test_a_ledger_with_torn_and_foreign_lines_is_read_and_they_are_told(tmp_path):

@@ -53,7 +53,7 @@ async def test_a_site_that_refuses_is_passed_over_and_one_without_dates_is_not_a
 
 async def test_nobody_gives_anything(proxy: SearchProxy) -> None:
     """Nothing, and being refused, look the same: the problem says both."""
-    with pytest.raises(WebProblem, match="there are no results, or they refuse programs") as caught:
+    with pytest.raises(WebProblem, match="there are no results, or the engines block programs") as caught:
         await engine(proxy).search("elbe")
     assert caught.value.reason == "no_result"
     assert "TAVILY_API_KEY" in caught.value.remedy

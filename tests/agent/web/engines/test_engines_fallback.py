@@ -69,7 +69,9 @@ async def test_a_source_is_asked_alone() -> None:
     assert await engines.search("the elbe") == [HIT]
     with pytest.raises(WebProblem, match="it has http"):
         await engines.search("the rhine", source="wikipedia")
-    with pytest.raises(WebProblem, match="arxiv is not searched: the setting `engines` names ddgs, wikipedia alone"):
+    with pytest.raises(
+        WebProblem, match="arxiv cannot be searched: the setting `engines` contains only ddgs, wikipedia"
+    ):
         await engines.search("the elbe", source="arxiv")
     assert (web.asked, wikipedia.asked) == (["the elbe"], ["the elbe", "the rhine"])
 
@@ -129,7 +131,7 @@ async def test_all_failed() -> None:
     engines = Engines([Scripted("x", problem("quota")), Scripted("y", problem("dns"))])
     with pytest.raises(WebProblem) as caught:
         await engines.search("elbe")
-    assert caught.value.message == "No search engine could be asked: x: it has quota; y: it has dns."
+    assert caught.value.message == "All search engines failed: x: it has quota; y: it has dns."
     assert caught.value.remedy == "mend quota mend dns"
     assert caught.value.reason == "quota"
     with pytest.raises(WebProblem, match="x: it has quota"):

@@ -25,7 +25,7 @@ class Plain:
 
     async def read(self, url: str) -> Page:
         if url.endswith("refused"):
-            raise WebProblem("captcha", f"{url} is behind a CAPTCHA.")
+            raise WebProblem("captcha", f"{url} requires a CAPTCHA.")
         return Page(url, "Elbe", "read plainly")
 
     async def aclose(self) -> None:
@@ -63,7 +63,7 @@ async def test_readers_in_order(tmp_path: Path) -> None:
         assert (await reader.read("http://127.0.0.1/b")).markdown == "read plainly"
         assert server.requests == []
         page = await reader.read(refused)
-        assert (page.via, page.notes[0]) == ("firecrawl", f"It is read by firecrawl: {refused} is behind a CAPTCHA.")
+        assert (page.via, page.notes[0]) == ("firecrawl", f"It is read by firecrawl: {refused} requires a CAPTCHA.")
         await reader.aclose()
         assert server.violations == []
 

@@ -55,7 +55,7 @@ async def test_a_copy_of_a_page_that_is_gone_is_not_drawn(
     page = await reader.read(f"{web.at('gone.example')}/town")
     assert (page.via, page.url, "Ferries of Kell" in page.markdown) == ("archive", snapshot, True)
     assert "2019-04-05" in page.notes[0]
-    assert "copies are not drawn" in page.notes[1]
+    assert "copies are not rendered" in page.notes[1]
     assert web.paths().count("/town") == 1
     await reader.aclose()
 
@@ -77,7 +77,7 @@ async def test_what_the_browser_cannot_show_is_read_without_it(web: WebServer, r
     )
     assert isinstance(wall, WebProblem)
     assert wall.reason == "captcha"
-    for page, why in ((refused, "answered the browser with status 403"), (lost, "could not be rendered")):
+    for page, why in ((refused, "returned status 403 to the browser"), (lost, "could not be rendered")):
         assert isinstance(page, Page)
         assert (page.via, "Ferries of Kell" in page.markdown, PROSE in page.markdown) == ("plain", True, False)
         assert why in page.notes[0]

@@ -28,7 +28,7 @@ def test_every_word_is_on_one_of_the_screens() -> None:
     assert all(len(screen.text) <= 2000 for screen in shown)
     assert all(any(f"place {n} is" in screen.text for screen in shown) for n in range(1, 31))
     assert all(screen.text.startswith("#") for screen in shown)
-    assert shown[0].label == f"page 1 of {len(shown)}, page=2 goes on"
+    assert shown[0].label == f"page 1 of {len(shown)}, continue with page=2"
     assert shown[-1].label == f"page {len(shown)} of {len(shown)}"
 
 
@@ -61,5 +61,5 @@ def test_what_stands_around_the_content_comes_last_and_it_is_said() -> None:
     ]
     assert "page 2\n" in screen_of(page, find="part 17", size=1000).text
     long = screens(Page("https://e.org/", "", TEXT, around=menu), 4000)
-    assert f"page 1 of {len(long)}, page=2 goes on; page {len(long)} shows the text around it" in long[0].label
-    assert "goes on" not in long[-2].label
+    assert f"page 1 of {len(long)}, continue with page=2; page {len(long)} shows the text around it" in long[0].label
+    assert "continue with" not in long[-2].label

@@ -212,7 +212,7 @@ async def test_a_page_of_scripts_without_a_browser_says_what_is_missing(web: Web
     web.page("/some", "<p>Loading the tides of Kell</p><script>go()</script>")
     page = await reader.read(f"{web.url}/some")
     assert "Loading the tides" in page.markdown
-    assert "What its scripts write is missing" in page.notes[0]
+    assert "Content that scripts add is missing" in page.notes[0]
     assert "/nowhere/chrome" in page.notes[0]
     web.page("/none", "<div id=root></div><script>go()</script>")
     assert (await _fails(reader, f"{web.url}/none")).reason == "browser"

@@ -120,7 +120,7 @@ async def test_a_browser_that_does_not_start_is_told(web: WebServer, tmp_path: P
     broken.write_text("#!/bin/sh\necho nonsense; sleep 0.2\n")
     broken.chmod(broken.stat().st_mode | stat.S_IXUSR)
     renderer = Renderer(AddressGuard(allow_private=True), broken)
-    with pytest.raises(WebProblem, match="does not start") as caught:
+    with pytest.raises(WebProblem, match="did not start") as caught:
         await renderer.draw(f"{web.url}/a")
     assert caught.value.reason == "browser"
     assert str(broken) in caught.value.remedy
@@ -157,7 +157,7 @@ async def test_a_process_that_does_not_start_is_told_and_leaves_nothing(
 ) -> None:
     """Such an environment is longer than the system takes."""
     monkeypatch.setenv("LANG", "x" * 300_000)
-    with pytest.raises(WebProblem, match="does not start") as caught:
+    with pytest.raises(WebProblem, match="did not start") as caught:
         await renderer.draw("http://127.0.0.1:9/")
     assert caught.value.reason == "browser"
     assert _profiles(place) == []

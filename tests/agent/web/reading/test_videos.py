@@ -35,7 +35,7 @@ async def test_a_video_is_its_transcript_with_times(web: WebServer, client: Http
         "# The tide of Kell\n\n## What is said\n\n[00:00] Welcome to Kell. The tide & the wind\n\n"
         "[00:31] turn at six.\n\n[1:01:40] Good night."
     )
-    assert page.notes == ("Transcript in English, as its makers wrote it down.", "Channel: Harbour office.")
+    assert page.notes == ("Transcript in English, written by the uploader.", "Channel: Harbour office.")
 
 
 BLOCKED = {"status": "LOGIN_REQUIRED", "reason": "Sign in to confirm you’re not a bot"}
@@ -48,9 +48,9 @@ CLOSED = {"status": "UNPLAYABLE", "reason": "Members only"}
     ("player", "reason", "words"),
     [
         ({}, "no_result", "no transcript"),
-        ({"playabilityStatus": MISSING}, "no_result", "no such video"),
+        ({"playabilityStatus": MISSING}, "no_result", "does not exist"),
         ({"playabilityStatus": CLOSED}, "no_result", "cannot be played: Members only"),
-        ({"playabilityStatus": AGED}, "paywall", "grown-ups"),
+        ({"playabilityStatus": AGED}, "paywall", "adults"),
         ({"playabilityStatus": BLOCKED}, "captcha", "robot"),
         ({"playabilityStatus": []}, "mismatch", "unknown form"),
     ],

@@ -34,7 +34,7 @@ def add_to(app: options.App) -> None:
 
 
 def create(
-    task: Annotated[list[str], typer.Argument(metavar="TASK", help="One question with its values.")],
+    task: Annotated[list[str], typer.Argument(metavar="TASK", help="An example question, with its values.")],
     file: options.Files = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -47,8 +47,8 @@ def create(
 
 
 def wrap(
-    what: Annotated[str, typer.Argument(metavar="PATH_OR_PACKAGE", help="A file, a folder or a package's name.")],
-    task: Annotated[str, opt("--task TASK", "One question with its values that the tool is to answer.")],
+    what: Annotated[str, typer.Argument(metavar="PATH_OR_PACKAGE", help="A file, a folder or a package name.")],
+    task: Annotated[str, opt("--task TASK", "An example question, with its values, for the tool to answer.")],
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     **_: object,
@@ -76,7 +76,7 @@ def _made(task: str, files: tuple[Path, ...], around: str, output: Output) -> in
         kept = (
             f"New: {', '.join(created)}."
             if created
-            else f"The library has it: {', '.join(used)}."
+            else f"The library already has a tool for this: {', '.join(used)}."
             if used
             else "No tool was kept."
             if around
@@ -106,7 +106,7 @@ def wrapped(what: str, settings: Settings) -> tuple[str, str]:
             name = normalised(what)
             environments.unknown([name])
         except PackageError as error:
-            remedy = "Name a package, or a path: alita tools wrap ./FOLDER --task QUESTION"
+            remedy = "Give a package name or a path: alita tools wrap ./FOLDER --task QUESTION"
             raise UsageError(f"{one_line(what)} cannot be wrapped: {error.message}.", remedy=remedy) from None
         return name, f"Wrapping the package {name}."
     code = read_code(path)

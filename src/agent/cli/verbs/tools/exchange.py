@@ -30,30 +30,32 @@ if TYPE_CHECKING:
 _MOST_NAMED = 10
 FormName = Literal["zip", "folder", "skill", "server", "wheel"]
 Archive = Annotated[Path, typer.Argument(metavar="PATH", help="A file, a folder or an archive.")]
-Replace = Annotated[bool, opt("--replace", "Put tools in the place of others of their name; old versions are kept.")]
+Replace = Annotated[bool, opt("--replace", "Replace tools of the same name; old versions are kept.")]
 
 
 def export(
-    to: Annotated[Path, opt("-o --output PATH", "Where to write; nothing may be there yet.")],
+    to: Annotated[Path, opt("-o --output PATH", "File or folder to write; it must not exist yet.")],
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Tools to export.", autocompletion=tool_names)
     ] = None,
     everything: Annotated[bool, opt("--all", "Export every tool.")] = False,
     form: Annotated[
-        FormName | None, opt("--as FORM", "zip, folder, skill, server or wheel; guessed from the path's ending.")
+        FormName | None, opt("--as FORM", "zip, folder, skill, server or wheel; guessed from the file extension.")
     ] = None,
-    private: Annotated[bool, opt("--private", "Also export questions, runs and recorded responses of hosts.")] = False,
+    private: Annotated[bool, opt("--private", "Also export questions, runs and recorded host responses.")] = False,
     tools_dir: options.ToolsDir = None,
     as_json: options.AsJson = False,
 ) -> Result:
     """Writes tools, with those that they import, as an archive, a folder, a skill, an MCP server or a wheel."""
     if bool(names) == everything:
-        raise UsageError("Name the tools to export, or use --all.", remedy="`alita tools list` lists them.")
+        raise UsageError(
+            "Give either the names of the tools to export or --all.", remedy="`alita tools list` lists the tools."
+        )
     return _exported(to, names or (), form, private=private)
 
 
 def backup(
-    to: Annotated[Path, typer.Argument(metavar="FILE", help="A zip to write; nothing may be there yet.")],
+    to: Annotated[Path, typer.Argument(metavar="FILE", help="Zip file to write; it must not exist yet.")],
     tools_dir: options.ToolsDir = None,
     as_json: options.AsJson = False,
 ) -> Result:
@@ -152,7 +154,7 @@ async def _locked(settings: Settings, file: Path) -> str:
     """Write the lock file of an exported server with uv. Return the reason if that fails."""
     from mcp_tools.environments.lock import run_uv
 
-    later = f"Without a lock, newer packages may be fetched. Later: uv lock --script {file}"
+    later = f"Without a lock, newer packages may be installed. To lock them later: uv lock --script {file}"
     try:
         cache = settings.data_dir / "environments" / "cache"
         problem = await run_uv(["lock", "--script", str(file)], cache=cache, seconds=120)

@@ -16,12 +16,12 @@ from mcp_tools.text import count_of, one_line
 
 app = options.App("Packages that programs and tools may use; they are never installed into your own Python.")
 
-Names = Annotated[list[str], typer.Argument(metavar="PACKAGE...", help="Names, with versions if they matter.")]
+Names = Annotated[list[str], typer.Argument(metavar="PACKAGE...", help="Package names, with versions if they matter.")]
 
 
 @app.command("list")
 def list_(as_json: options.AsJson = False) -> Result:
-    """Lists the packages that you allowed, and what is installed of them."""
+    """Lists the packages that you allowed, and which of them are installed."""
     environments = _environments()
     built = environments.installed()
     rows = [*((name, "allowed") for name in environments.allowed)]
@@ -33,7 +33,7 @@ def list_(as_json: options.AsJson = False) -> Result:
             for one in built
         ],
     }
-    return listing(form, rows, "No packages are allowed yet: programs and tools that need some ask.")
+    return listing(form, rows, "No packages are allowed yet. You are asked when a program or tool needs one.")
 
 
 @app.command()
@@ -49,17 +49,20 @@ def allow(names: Names, as_json: options.AsJson = False) -> Result:
 
 @app.command()
 def forget(names: Names, as_json: options.AsJson = False) -> Result:
-    """Revokes what you allowed. Programs and tools that need the packages ask again."""
+    """Revokes the permission for packages. You are asked again when a program or tool needs them."""
     environments = _environments()
     if missing := [name for name in names if name not in environments.allowed]:
-        raise UsageError(f"{one_line(missing[0])} is not allowed.", remedy="`alita packages list` lists what is.")
+        raise UsageError(
+            f"The package {one_line(missing[0])} is not on the allowed list.",
+            remedy="`alita packages list` lists the allowed packages.",
+        )
     environments.forget(names)
-    return done(f"{', '.join(names)}: asked about again.", forgotten=names)
+    return done(f"No longer allowed: {', '.join(names)}.", forgotten=names)
 
 
 @app.command()
 def prune(
-    days: Annotated[float, opt("--days N", "Keep what was used in the last N days (30).", min=0)] = 30,
+    days: Annotated[float, opt("--days N", "Keep packages used in the last N days (default 30).", min=0)] = 30,
     as_json: options.AsJson = False,
 ) -> Result:
     """Removes installed packages that have not been used for a while. They are reinstalled when needed."""

@@ -26,7 +26,7 @@ def policy(
     tools_dir: options.ToolsDir = None,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Checks your policy file and lists its rules; for a tool, says what decides about each capability."""
+    """Checks your policy file and lists its rules; for a tool, shows what decides each capability."""
     settings = options.settings()
     found = Policy.read(settings.config_dir)
     if tool is None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 TestsMayRead = Annotated[
     list[Path] | None, opt("--grant-read PATH", "File or folder that its tests may read; repeatable.", exists=True)
 ]
-Accept = Annotated[bool, opt("--accept", "Approve the tool, if its tests pass, without being asked.")]
+Accept = Annotated[bool, opt("--accept", "Approve the tool without asking if its tests pass.")]
 Form = dict[str, Any]
 _WITH_NEW_TESTS = "correct your text, or drop the older tests: alita tools edit {name} --new-tests"
 _MOST_TESTS, _LONGEST_TEST, _LONGEST_REFUSAL = 12, 160, 1_000
@@ -67,7 +67,8 @@ def approve(
     """Shows what changed in tools, checks and tests them, and approves them for agents and MCP clients."""
     if bool(names) == everything:
         raise UsageError(
-            "Name the tools to approve, or use --all.", remedy="`alita tools list` shows which are withheld, and why."
+            "Give either the names of the tools to approve or --all.",
+            remedy="`alita tools list` shows which tools are withheld, and why.",
         )
     library = _library()
     wanted = [one.name for one in library.withheld() if one.is_approvable] if everything else names or ()
@@ -103,11 +104,15 @@ def approve(
 def review(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="A tool; else all that are withheld.", autocompletion=tool_names),
+        typer.Argument(
+            metavar="[NAME]", help="Tool to review (default: all withheld tools).", autocompletion=tool_names
+        ),
     ] = None,
     accept: Accept = False,
-    reject: Annotated[bool, opt("--reject", "Put the approved version back, or else remove the tool.")] = False,
-    mutants: Annotated[bool, opt("--mutants", "Try deliberate bugs on its tests now.")] = False,
+    reject: Annotated[
+        bool, opt("--reject", "Restore the approved version; if there is none, remove the tool.")
+    ] = False,
+    mutants: Annotated[bool, opt("--mutants", "Check whether its tests catch deliberate bugs.")] = False,
     grant_read: TestsMayRead = None,
     tools_dir: options.ToolsDir = None,
     no_isolation: options.NoIsolation = False,
@@ -117,7 +122,9 @@ def review(
     if accept and reject:
         raise UsageError("--accept and --reject cannot be used together.", remedy="Use only one of them.")
     if name is None and (accept or reject):
-        raise UsageError("Name the tool to accept or reject.", remedy="alita tools review NAME --accept")
+        raise UsageError(
+            "--accept and --reject need the name of a tool.", remedy="For example: alita tools review NAME --accept"
+        )
     library = _library()
     names = [name] if name is not None else [one.name for one in library.withheld()]
     verdict = "y" if accept else "n" if reject else ""
@@ -134,7 +141,7 @@ def review(
     found = exits.run(work())
     refused = [one for one in found if one["verdict"] == "refused"]
     text = "\n".join(outcome for one in found if (outcome := one.pop("outcome")))
-    note = "" if found else "No tool waits for a review."
+    note = "" if found else "No tool is waiting for review."
     return Result({"ok": not refused, "reviews": found}, text=text, note=note, code=1 if refused else 0)
 
 
@@ -161,7 +168,7 @@ async def _reviewed(reviewer: _Reviewer, name: str, verdict: str, *, mutants: bo
             reviewer.accept(seen)
             return shown | {"verdict": "accepted", "outcome": f"Approved {name}."}
         if verdict == "n":
-            told = "the approved version is back" if approving.reject(reviewer.library, name) else "removed"
+            told = "the approved version was restored" if approving.reject(reviewer.library, name) else "removed"
             kept = reviewer.library.folder / ".alita" / "versions" / name
             return shown | {
                 "verdict": "rejected",
@@ -176,7 +183,7 @@ def edit(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The tool's name.", autocompletion=tool_names)],
     accept: Accept = False,
     new_tests: Annotated[
-        bool, opt("--new-tests", "Test it by the examples of its new docstring alone; its older tests are dropped.")
+        bool, opt("--new-tests", "Test only the examples in the new docstring; drop the older tests.")
     ] = False,
     grant_read: TestsMayRead = None,
     tools_dir: options.ToolsDir = None,
@@ -193,7 +200,7 @@ def edit(
     is_done = False
     try:
         open_editor(copy)
-        with os_errors_as(UsageError, f"{copy} cannot be read"):
+        with os_errors_as(UsageError, f"Cannot read {copy}"):
             after = read_small(copy, RECORD).decode()
         if after == before:
             return done(f"{name} is unchanged.", verdict="unchanged")
@@ -208,16 +215,14 @@ def edit(
                 approving.require_approvable(library, seen, remedy=remedy)
                 verdict = "y" if accept else ""
                 if not accept and not as_json and is_terminal():
-                    verdict = yes_or_no(
-                        f"Put this in the place of {name}? y: yes, n: discard it, Enter: later [y/n/Enter] "
-                    )
+                    verdict = yes_or_no(f"Replace {name} with this? y: yes, n: discard it, Enter: later [y/n/Enter] ")
                 if verdict == "y":
                     reviewer.accept(seen)
             return verdict
 
         verdict = exits.run(work())
         is_done = verdict in {"y", "n"}
-        outcome = f"Approved {name}." if verdict == "y" else f"{name} stays as it was."
+        outcome = f"Approved {name}." if verdict == "y" else f"{name} is unchanged."
         return Result({"ok": True, "verdict": _VERDICTS.get(verdict, "open")}, text=outcome)
     finally:
         with suppress(OSError):
@@ -225,7 +230,7 @@ def edit(
         if is_done or not copy.exists():
             shutil.rmtree(copy.parent, ignore_errors=True)
         else:
-            print_note(f"Your text is kept in {copy}.")
+            print_note(f"Your edited text is kept in {copy}.")
 
 
 class _Reviewer:
@@ -277,7 +282,8 @@ class _Reviewer:
         )
         if numbers:
             print_note(
-                f"  {'its file':<10}  says of its proof: {', '.join(f'{key} {n}' for key, n in numbers.items())}"
+                f"  {'its file':<10}  reports these test results: "
+                f"{', '.join(f'{key} {n}' for key, n in numbers.items())}"
             )
         if wraps := tool.provenance.get(WRAPS):
             print_note(f"  {'wraps':<10}  {escaped(one_line(str(wraps), 200))}")
@@ -326,7 +332,7 @@ class _Reviewer:
     def end_of(self, name: str) -> str:
         """Describe the effect of a rejection, for the question to the user."""
         approved = self.library.approvals.read().by_name.get(name)
-        return "put the approved version back" if approved and not approved.quarantined else "remove it"
+        return "restore the approved version" if approved and not approved.quarantined else "remove it"
 
 
 def _cases(seen: Review) -> list[tuple[str, str]]:
@@ -350,7 +356,10 @@ async def _open_reviewer(
     library: Library, read: Sequence[Path], *, only_reviews: bool = False
 ) -> AsyncIterator[_Reviewer]:
     if damage := library.approvals.read().damage:
-        print_note(f"No tool counted as approved: {damage}. The damaged file was set aside.")
+        print_note(
+            f"The approvals could not be read, so no tool counts as approved: {damage}. The unreadable file was "
+            "set aside."
+        )
     async with AsyncExitStack() as stack:
         yield _Reviewer(options.settings(), library, read, stack, only_reviews=only_reviews)
 
@@ -430,4 +439,6 @@ def _show(seen: Review, *, with_code: bool) -> None:
         of_all = f" of {passed + len(seen.tests.failed)}" if seen.tests.failed else ""
         print_note(f"  {'tests':<10}  {passed}{of_all} passed")
     if seen.tests.not_run:
-        print_note(f"  {'':<10}  {len(seen.tests.not_run)} not run: what their hosts answer is not recorded")
+        print_note(
+            f"  {'':<10}  {len(seen.tests.not_run)} not run, because the responses of their hosts are not recorded"
+        )

@@ -325,18 +325,20 @@ def hosts(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="The tool's name.", autocompletion=tool_names)
     ] = None,
-    allow: Annotated[bool, opt("--allow", "Allow the tool all hosts and keys that it declares, unasked.")] = False,
-    forget: Annotated[bool, opt("--forget", "Take back what the tool was allowed.")] = False,
+    allow: Annotated[bool, opt("--allow", "Let the tool use all its declared hosts and keys without asking.")] = False,
+    forget: Annotated[bool, opt("--forget", "Revoke the hosts and keys that the tool was allowed.")] = False,
     tools_dir: options.ToolsDir = None,
     as_json: options.AsJson = False,
 ) -> Result:
-    """Lists the hosts that you allowed tools to reach unasked, allows those of a tool, or takes them back."""
+    """Lists the hosts that tools may reach without asking; allows or revokes the hosts of a tool."""
     settings = options.settings()
     grants = HostGrants(settings.data_dir)
     if (allow or forget) and (name is None or (allow and forget)):
-        raise UsageError("Name one tool, with --allow or --forget.", remedy="alita tools hosts NAME --allow")
+        raise UsageError(
+            "--allow or --forget needs the name of one tool.", remedy="For example: alita tools hosts NAME --allow"
+        )
     if name is not None and forget:
-        return done(f"{name}: {count_of(grants.forget(name), 'host')} taken back.", forgotten=name)
+        return done(f"Revoked {count_of(grants.forget(name), 'host')} for {name}.", forgotten=name)
     if name is not None and allow:
         tool = _library(settings).get(name)
         may = tool.capabilities
@@ -349,10 +351,12 @@ def hosts(
             for host in may.hosts
         ]
         grants.keep(kept)
-        return done(f"{name} may reach {', '.join(may.hosts)} unasked.", allowed=[one.model_dump() for one in kept])
+        return done(
+            f"{name} may reach {', '.join(may.hosts)} without asking.", allowed=[one.model_dump() for one in kept]
+        )
     found = [one for one in grants.all if name in (None, one.tool)]
     rows = [(one.tool, one.host, "reads and writes" if one.writes else "reads", ", ".join(one.keys)) for one in found]
-    return listing([one.model_dump() for one in found], rows, "No tool may reach a host unasked.")
+    return listing([one.model_dump() for one in found], rows, "No tool may reach a host without asking.")
 
 
 @app.command()
@@ -360,7 +364,7 @@ def delete(name: Name, tools_dir: options.ToolsDir = None, as_json: options.AsJs
     """Deletes a tool. Its files are kept with the library's old versions."""
     library = _library(options.settings())
     library.delete(name)
-    back = f"alita tools versions {name} lists what rollback can bring back, as a draft."
+    back = f"alita tools versions {name} lists the versions that rollback can restore as drafts."
     return done(f"Deleted {name} from {library.folder}. {back}", deleted=name)
 
 
@@ -378,12 +382,12 @@ def _is_file(text: str) -> bool:
 
 
 def _source(text: str) -> str:
-    with os_errors_as(UsageError, f"{text} cannot be read"):
+    with os_errors_as(UsageError, f"Cannot read {text}"):
         return _read(Path(text)).decode()
 
 
 def _read(path: Path) -> bytes:
-    with os_errors_as(UsageError, f"{path} cannot be read"):
+    with os_errors_as(UsageError, f"Cannot read {path}"):
         if not path.exists():
             raise UnknownToolError(f"There is no file {path}.", remedy="`alita tools list` shows the tools.")
         return read_small(path, RECORD)
@@ -396,7 +400,9 @@ def _arguments(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         problem = f"not JSON: {error}"
     if problem:
-        raise UsageError(f"The arguments are {problem}.", remedy="Write them as a JSON object, such as '{\"n\": 57}'.")
+        raise UsageError(
+            f"The arguments are {problem}.", remedy="Give the arguments as a JSON object, such as '{\"n\": 57}'."
+        )
     return dict(arguments)
 
 

@@ -23,7 +23,7 @@ from mcp_tools.tool import Tool
 
 _AS = {"draft": "a draft", "quarantined": "in quarantine"}
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The tool's name.", autocompletion=tool_names)]
-Days = Annotated[float, opt("--days N", "Days without a call after which a tool retires.", min=1)]
+Days = Annotated[float, opt("--days N", "Retire tools that were not called for this many days.", min=1)]
 
 
 def add_to(app: options.App) -> None:
@@ -54,8 +54,8 @@ def versions(name: Name, tools_dir: options.ToolsDir = None, as_json: options.As
 
 def diff(
     name: Name,
-    old: Annotated[str | None, typer.Argument(metavar="[A]", help="A version; else the one before B.")] = None,
-    new: Annotated[str | None, typer.Argument(metavar="[B]", help="A version; else the tool as it is now.")] = None,
+    old: Annotated[str | None, typer.Argument(metavar="[A]", help="Older version (default: the one before B).")] = None,
+    new: Annotated[str | None, typer.Argument(metavar="[B]", help="Newer version (default: the current tool).")] = None,
     tools_dir: options.ToolsDir = None,
     as_json: options.AsJson = False,
 ) -> Result:
@@ -63,12 +63,12 @@ def diff(
     before, after, found = version_difference(_library(), name, old or "", new or "")
     form = {"from": before.source_hash, "to": after.source_hash, "diff": found}
     text = "\n".join(map(escaped, found.split("\n"))) if found else ""
-    return Result(form, text=text, note="" if found else "They are the same.")
+    return Result(form, text=text, note="" if found else "The two versions are the same.")
 
 
 def rollback(
     name: Name,
-    version: Annotated[str, typer.Argument(metavar="VERSION", help="The first characters of its hash.")],
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="The first characters of the version's hash.")],
     tools_dir: options.ToolsDir = None,
     as_json: options.AsJson = False,
 ) -> Result:
@@ -79,7 +79,9 @@ def rollback(
     trust = library.trust(name)
     hint = "" if trust in {"verified", "trusted"} else f"\n  It is {_AS[trust]}: alita tools review {name}"
     return done(
-        f"{name} is version {wanted.source_hash[:HASH_SHOWN]} again.{hint}", version=wanted.source_hash, status=trust
+        f"{name} was restored to version {wanted.source_hash[:HASH_SHOWN]}.{hint}",
+        version=wanted.source_hash,
+        status=trust,
     )
 
 
@@ -126,7 +128,7 @@ def gc(
                 if not dry_run:
                     library.delete(name, retires=True)
             except LibraryError as error:
-                kept.append(f"{name} stays: {error.message}")
+                kept.append(f"{name} is not retired: {error.message}")
                 continue
             form.append({"name": name, "version": version, "unused_since": since})
             waiting.remove(one)
