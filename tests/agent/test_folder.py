@@ -202,7 +202,7 @@ for number in range(10_000):
     [
         ({"folder": FolderGrant(Path("/none"))}, "cannot be read"),
         ({"folder": FolderGrant(Path("/"))}, "contains alita's own files"),
-        ({"strategy": "small"}, "cannot work with a folder"),
+        ({"strategy": "small"}, "too small to work with a folder"),
     ],
     ids=["missing", "everything", "small"],
 )

@@ -125,7 +125,7 @@ def test_models_that_are_no_tables_or_have_no_names(place, text: str) -> None:
 
 def test_a_key_that_fits_no_header_is_refused_and_not_shown(place) -> None:
     place.user('[models.big]\nmodel = "x"\nbase_url = "https://a.example"\nkey = "BIG_KEY"')
-    with pytest.raises(SettingsError, match=r"BIG_KEY, for models\.big.*paste it again") as caught:
+    with pytest.raises(SettingsError, match=r"BIG_KEY, for models\.big.*paste the key again") as caught:
         place.read(BIG_KEY="“sk-1”")
     assert "sk-1" not in str(caught.value)
 

@@ -77,7 +77,7 @@ def test_a_submission_file_alone_is_gone_on_with_and_details_and_traces_are_writ
         "Line 4 of mine.jsonl answers 'gone', which is not a known question.",
         "Line 5 of mine.jsonl does not have the form",
         "The old mine.jsonl is kept as mine.jsonl.before.",
-        "2 answers of mine.jsonl kept; 2 questions left.",
+        "2 answers of mine.jsonl kept; 2 questions left to ask.",
     ):
         assert told in done.err
     assert "2 right of 4" in done.out

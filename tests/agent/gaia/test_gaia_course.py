@@ -42,8 +42,8 @@ def test_a_name_of_somebody_else_is_made_harmless(name: str) -> None:
     [
         (404, {"detail": "No file path associated with task_id card-1."}, "404: No file path associated", "HF_TOKEN"),
         (403, {"detail": "Access denied."}, "403: Access denied.", "HF_TOKEN"),
-        (500, {"detail": "Server error\n\x1b[2Jwhile serving."}, "500: Server error while serving.", "try again"),
-        (500, "<html>Sleeping</html>", "returned status 500.", "try again"),
+        (500, {"detail": "Server error\n\x1b[2Jwhile serving."}, "500: Server error while serving.", "Try again"),
+        (500, "<html>Sleeping</html>", "returned status 500.", "Try again"),
     ],
 )
 def test_a_refusal_tells_what_the_server_said(
@@ -91,10 +91,10 @@ def test_what_was_refused_is_not_handed_in_twice(api: CourseApi, course: CourseS
     [
         (" ", CODE, {"a": "x"}, "Hugging Face user name is missing"),
         ("ann", "short", {"a": "x"}, "'short' is not a URL"),
-        ("ann", CODE, {}, "There is no answer"),
+        ("ann", CODE, {}, "There are no answers"),
         ("ann", CODE, {"c": "x"}, "has no question c"),
         ("ann", CODE, {"a": " "}, "answer to a is empty"),
-        ("ann", CODE, {"a": "ERROR: no model"}, "answer to a is no answer"),
+        ("ann", CODE, {"a": "ERROR: no model"}, "answer to a is not valid"),
     ],
 )
 def test_what_cannot_be_handed_in_is_told(username: str, code: str, answers: dict[str, str], told: str) -> None:

@@ -65,7 +65,7 @@ def test_a_mark_carriage_returns_and_empty_lines_do_no_harm(tmp_path: Path, star
         ({"task_id": True, "Question": "Who?"}, "task_id is not text"),
         ({"task_id": "x" * 201, "Question": "Who?"}, "the task_id must be one line of at most 200 characters"),
         ({"task_id": "1", "Question": "\ud800"}, "question contains a lone surrogate, which is not a valid character"),
-        ({"task_id": "a1", "Question": "Who?"}, "the task_id 'a1' is already on line 1"),
+        ({"task_id": "a1", "Question": "Who?"}, "the task_id 'a1' is already used in line 1"),
     ],
 )
 def test_a_line_that_cannot_be_used_is_told_and_left_out(tmp_path: Path, line: Any, told: str) -> None:
@@ -204,7 +204,7 @@ def test_a_damaged_table_is_told(hub: HubServer, tmp_path: Path) -> None:
     hub.files["2023/validation/metadata.parquet"] = b"no table"
     with pytest.raises(DatasetError, match=r"cannot be read") as caught:
         load_hub("validation", Hub(tmp_path / "hub", TOKEN, COMMIT))
-    assert "Delete it" in caught.value.remedy
+    assert "Delete the file" in caught.value.remedy
 
 
 @pytest.fixture
@@ -271,7 +271,7 @@ CONFIGS = ("2023_all", "2023_level1", "2023_level2", "2023_level3")
         (
             {"x.jsonl": '{"a": 1}\n'},
             "other:default:train",
-            "contains no questions. row 1: task_id is missing; left out.",
+            "contains no questions. row 1: task_id is missing; this question is skipped.",
         ),
         ({"other.py": "1 / 0"}, "other", "Dataset scripts are no longer supported"),
         ({"2023/validation/metadata.parquet": "no table"}, "other", "cannot be read as a dataset: Parquet magic bytes"),

@@ -79,7 +79,7 @@ def test_another_configuration_is_refused_and_the_message_says_what_differs(tmp_
     path, other = tmp_path / "l.jsonl", Fingerprint("questions", {"model": "n", "library": "cold"})
     written(path, Attempt("a", fingerprint=MINE.digest))
 
-    with pytest.raises(RunError, match=r'model: "m", now "n"') as refused:
+    with pytest.raises(RunError, match=r'model was "m", and is now "n"') as refused:
         written(path, fingerprint=other)
     assert "--output" in refused.value.remedy
     with pytest.raises(RunError, match="different questions"):

@@ -26,7 +26,7 @@ def test_questions_that_run_at_once_grow_one_library(tmp_path: Path, openai_serv
     assert not (tmp_path / "home" / "data" / "tools").exists()
 
     other = called(*base, "--resume", "--library", "cold", folder=tmp_path, url=openai_server.url)
-    assert 'library: "warm", now "cold"' in other.err.replace("\n", " ")
+    assert 'library was "warm", and is now "cold"' in other.err.replace("\n", " ")
     assert other.code != 0
     assert called(*base, "--resume", folder=tmp_path, url=openai_server.url).code == 0
 

@@ -72,7 +72,7 @@ async def test_without_resume_or_with_other_settings_it_is_refused_and_with_it_o
     assert (len(first.selected), first.left) == (3, 0)
     with pytest.raises(RunError, match=r"out\.ledger\.jsonl already exists"):
         await bench.run()
-    with pytest.raises(RunError, match='max_steps: "12", now "5"'):
+    with pytest.raises(RunError, match='max_steps was "12", and is now "5"'):
         await bench.run(resume=True, flags={"max_steps": 5})
 
     second = await bench.run(resume=True)

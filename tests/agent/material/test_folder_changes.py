@@ -103,9 +103,9 @@ CONFLICTS: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "it changed": (lambda root: write(root, "notes.txt", "mine\n"), "notes.txt", "has changed since it was copied"),
     "it is gone": (lambda root: (root / "notes.txt").unlink(), "notes.txt", "is gone"),
     "it came": (lambda root: write(root, "new.txt", "mine\n"), "new.txt", "is there already"),
-    "it is a folder": (lambda root: (root / "new.txt").mkdir(), "new.txt", "something else"),
-    "it is a link": (lambda root: (root / "new.txt").symlink_to("/etc/passwd"), "new.txt", "something else"),
-    "it is a pipe": (lambda root: os.mkfifo(root / "new.txt"), "new.txt", "something else"),
+    "it is a folder": (lambda root: (root / "new.txt").mkdir(), "new.txt", "something other"),
+    "it is a link": (lambda root: (root / "new.txt").symlink_to("/etc/passwd"), "new.txt", "something other"),
+    "it is a pipe": (lambda root: os.mkfifo(root / "new.txt"), "new.txt", "something other"),
     "a removed one changed": (lambda root: write(root, "old.txt", "mine\n"), "old.txt", "has changed"),
 }
 

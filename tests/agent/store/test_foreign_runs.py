@@ -38,7 +38,7 @@ async def foreign(desk, openai_server):
 
 @pytest.mark.parametrize("named", [True, False], ids=["by id", "the newest"])
 async def test_a_foreign_run_is_not_resumed(desk, openai_server, foreign, named):
-    with pytest.raises(RunError, match="not made here" if named else "no unfinished run") as caught:
+    with pytest.raises(RunError, match="recorded elsewhere" if named else "no unfinished run") as caught:
         await desk.resume(foreign.name if named else None, api_key="mine-mine-mine")
     if named:
         assert openai_server.url in caught.value.message
@@ -47,7 +47,7 @@ async def test_a_foreign_run_is_not_resumed(desk, openai_server, foreign, named)
 
 
 async def test_a_foreign_run_is_not_continued_from_a_step(desk, openai_server, foreign):
-    with pytest.raises(RunError, match="not made here"):
+    with pytest.raises(RunError, match="recorded elsewhere"):
         await desk.replay(foreign.name, until=0)
     assert openai_server.requests == []
     assert [path.name for path in desk.runs.iterdir()] == [foreign.name]
@@ -65,7 +65,7 @@ async def test_a_foreign_run_is_replayed(desk):
 async def test_an_archive_that_takes_the_place_of_an_own_run_is_foreign(desk, change):
     answer = await desk.plays(*STORY).ask(QUESTION)
     edit(desk.runs / answer.run_id, status="interrupted", answer=None, **change)
-    with pytest.raises(RunError, match="not made here"):
+    with pytest.raises(RunError, match="recorded elsewhere"):
         await desk.resume(answer.run_id)
 
 
@@ -106,7 +106,7 @@ async def test_an_archive_that_replaces_only_the_journal_of_an_own_run_is_foreig
     path = desk.runs / answer.run_id / "journal.jsonl"
     edit(path.parent, status="interrupted", answer=None)
     path.write_text("".join(change(path.read_text().splitlines(keepends=True))))
-    with pytest.raises(RunError, match="not made here"):
+    with pytest.raises(RunError, match="recorded elsewhere"):
         await desk.resume(answer.run_id)
 
 
@@ -114,5 +114,5 @@ async def test_recorded_calls_of_another_own_run_are_foreign(desk):
     first, second = [await desk.plays(*STORY).ask(QUESTION, use_cache=False) for _ in range(2)]
     edit(desk.runs / first.run_id, status="interrupted", answer=None)
     shutil.copy(desk.runs / second.run_id / "journal.jsonl", desk.runs / first.run_id / "journal.jsonl")
-    with pytest.raises(RunError, match="not made here"):
+    with pytest.raises(RunError, match="recorded elsewhere"):
         await desk.resume(first.run_id)

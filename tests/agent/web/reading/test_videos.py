@@ -51,7 +51,7 @@ CLOSED = {"status": "UNPLAYABLE", "reason": "Members only"}
         ({"playabilityStatus": MISSING}, "no_result", "does not exist"),
         ({"playabilityStatus": CLOSED}, "no_result", "cannot be played: Members only"),
         ({"playabilityStatus": AGED}, "paywall", "adults"),
-        ({"playabilityStatus": BLOCKED}, "captcha", "robot"),
+        ({"playabilityStatus": BLOCKED}, "captcha", "automated"),
         ({"playabilityStatus": []}, "mismatch", "unknown form"),
     ],
 )
