@@ -117,7 +117,7 @@ def test_nothing_is_allowed_to_a_tool_that_nobody_approved(tmp_path: Path) -> No
     ("text", "said"),
     [
         ("[[rules]\n", "is not TOML: "),
-        ("x = 1", "there is no 'x'; it may hold [[rules]]"),
+        ("x = 1", "there is no 'x'; use [[rules]]"),
         ('rules = "no"', "rules: Input should be a valid list"),
         (
             rule("allow", hosts=["a"]) + rule("deny", host=["a"]),

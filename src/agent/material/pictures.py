@@ -155,7 +155,9 @@ async def watched(place: str | Path, kind: str, context: Context, question: str)
             completion = await context.complete(Role.MEDIA, messages, temperature=0, max_tokens=_FILM_TOKENS)
             description = completion.text.strip()
         except (ModelError, ModelOutputError, StoppedError) as problem:
-            context.emit(Note(f"no model could watch {place if isinstance(place, str) else place.name}: {problem.message}"))
+            context.emit(
+                Note(f"no model could watch {place if isinstance(place, str) else place.name}: {problem.message}")
+            )
             description = ""
         sight.watched[key] = description and f"{_SEEN}: {description}"
     return sight.watched[key]

@@ -113,9 +113,9 @@ def test_a_test_says_what_failed_without_the_secret(alita):
     ("arguments", "said"),
     [
         (("add",), "No server name was given"),
-        (("add", "x"), "No command or --url is given for 'x'"),
+        (("add", "x"), "The server 'x' needs a command or --url"),
         (("add", "x", "--url", "ftp://a"), "not a valid address"),
-        (("add", "x", "--env", "KEY", "run"), "--env 'KEY' is not NAME=VALUE"),
+        (("add", "x", "--env", "KEY", "run"), "--env 'KEY' does not have the form NAME=VALUE"),
         (("add", "x", "--timeout", "0", "run"), "`alita.callSeconds`: Input should be greater than 0"),
         (("test", "x"), "There is no server 'x'"),
     ],

@@ -229,7 +229,9 @@ async def wrap(terminal: Terminal, argument: str) -> None:
 
     what, _, question = argument.partition(" ")
     if not question.strip():
-        raise UsageError("/wrap needs a question for the new tool to answer.", remedy="For example: /wrap ./FOLDER QUESTION")
+        raise UsageError(
+            "/wrap needs a question for the new tool to answer.", remedy="For example: /wrap ./FOLDER QUESTION"
+        )
     requirement, description = await asyncio.to_thread(wrapped, what, terminal.settings)
     terminal.screen.note(description)
     await _make_tool(terminal, question.strip(), requirement)

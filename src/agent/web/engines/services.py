@@ -258,9 +258,7 @@ class Arxiv(_Api):
         results = [_paper(entry) for entry in feed.findall(f"{_ATOM}entry")]
         if results and "/api/errors" in results[0].url:
             message = self._service.shown(results[0].snippet)
-            raise WebProblem(
-                "http", f"arXiv does not understand the query: {message}", remedy="Use fewer words."
-            )
+            raise WebProblem("http", f"arXiv does not understand the query: {message}", remedy="Use fewer words.")
         return results
 
 
