@@ -158,7 +158,10 @@ def test_much_time_is_decided_about_when_a_tool_is_approved_and_at_every_call(ho
     (folder / "slow.json").write_text(json.dumps({"capabilities": {"seconds": 300, "memory_mb": 3000}}))
     code, said = house.run("approve", "slow")
     assert code == 1
-    assert "slow may not take 300 seconds and use 3000 MiB of memory: nobody can be asked here; to allow it, add to policy.toml: " in said
+    assert (
+        "slow may not take 300 seconds and use 3000 MiB of memory: nobody can be asked here; "
+        "to allow it, add to policy.toml: " in said
+    )
     assert '[[rules]] tools = "slow", seconds = 300, memory_mb' in said
     house.policy(rule("allow", "slow", seconds=300, memory_mb=4096))
     code, said = house.run("approve", "slow")

@@ -179,7 +179,7 @@ def test_a_damaged_file_that_is_moved_away_is_forgotten(machines):
     file.parent.mkdir(parents=True)
     file.write_bytes(b"{")
     library = open_library(one)
-    assert "is damaged" in library.approvals.read().damage
+    assert "is corrupt" in library.approvals.read().damage
     file.rename(file.with_suffix(".damaged"))
     library.register(tool())
     assert trusts(library) == "verified"

@@ -192,7 +192,7 @@ def _all_failed(problems: dict[str, WebProblem]) -> WebProblem:
     reasons = "; ".join(f"{name}: {problem.message}" for name, problem in problems.items())
     remedies = dict.fromkeys(problem.remedy for problem in problems.values() if problem.remedy)
     after = [problem.retry_after for problem in problems.values() if problem.retry_after]
-    message = f"No search engine could be asked: {reasons}."
+    message = f"All search engines failed: {reasons}."
     return WebProblem(first.reason, message, remedy=" ".join(remedies), retry_after=min(after, default=None))
 
 
