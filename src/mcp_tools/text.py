@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -62,6 +63,8 @@ def middle_left_out(text: str, most: int) -> str:
 
 def duration(seconds: float) -> str:
     """Format a duration for display: `250 ms`, `1.5 s`, `2 min 5 s`."""
+    if not math.isfinite(seconds):  # from a damaged file
+        return f"{seconds} s"
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 60:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcp_tools.text import did_you_mean, one_line, printable
+from mcp_tools.text import did_you_mean, duration, one_line, printable
 
 CASES = {
     "plain": ("a b\tc\nd", "a b\tc\nd"),
@@ -75,3 +75,8 @@ def test_near_names_are_found_among_very_many_at_once() -> None:
     assert said == f"Did you mean {names[4711]}? "
     assert did_you_mean("nothing", [*map(str, range(10_000))]) == ""
     assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(float("nan"), "nan s"), (float("inf"), "inf s"), (125, "2 min 5 s")])
+def test_a_duration_from_a_damaged_file_is_shown(seconds: float, shown: str) -> None:
+    assert duration(seconds) == shown

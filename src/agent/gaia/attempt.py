@@ -6,8 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, astuple, dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
+from pydantic import Field, TypeAdapter, ValidationError
+
+from mcp_tools.text import one_line
 from mcp_tools.tool import Json
 
 AttemptStatus = Literal["ok", "error", "timeout", "limit", "missing-file", "interrupted"]
@@ -19,6 +22,12 @@ TAKEN = "submission file"
 """Stored as the model of attempts whose answers were read from a submission file."""
 DONE: frozenset[AttemptStatus] = frozenset({"ok", "limit", "timeout"})
 """Statuses that count as a result. Reaching a limit counts, because another attempt would be a second chance."""
+MAX_EPOCHS = 1_000
+Epoch = Annotated[int, Field(ge=1, le=MAX_EPOCHS)]
+_Level = Annotated[int, Field(ge=0, le=999)]
+_Count = Annotated[int, Field(ge=0, le=10**12)]
+_Amount = Annotated[float, Field(ge=0, le=10**12)]
+"""A finite amount. The limit keeps the totals finite, too."""
 T = TypeVar("T")
 _FORMS: dict[type, Any] = {}
 
@@ -27,16 +36,15 @@ def from_line(kind: type[T], line: Mapping[str, Any]) -> T:
     """Read a line of a ledger of any version. Unknown members are ignored; missing ones get their defaults.
 
     Raises:
-        ValueError: A member is missing or has the wrong type.
+        ValueError: A member is missing, has the wrong type or is out of range.
     """
-    from pydantic import TypeAdapter, ValidationError
-
     form = _FORMS.get(kind) or _FORMS.setdefault(kind, TypeAdapter(kind))
     try:
         read: T = form.validate_python(line)
     except ValidationError as error:
         first = error.errors()[0]
-        raise ValueError(f"`{'.'.join(map(str, first['loc']))}`: {first['msg']}") from None
+        value = f", not {one_line(repr(first['input']), 40)}" if isinstance(first["input"], int | float) else ""
+        raise ValueError(f"`{'.'.join(map(str, first['loc']))}`: {first['msg']}{value}") from None
     return read
 
 
@@ -58,11 +66,11 @@ class Attempt(_Line):
     """The result and the cost of one attempt."""
 
     task_id: str
-    epoch: int = 1
+    epoch: Epoch = 1
     """Number of this attempt at the question, from 1."""
     fingerprint: str = ""
     status: AttemptStatus = "ok"
-    level: int | None = None
+    level: _Level | None = None
     file_type: str = ""
     """Lower-case extension of the attachment without its dot; an empty string if there is no attachment."""
     question_sha256: str = ""
@@ -74,17 +82,17 @@ class Attempt(_Line):
     score_path: str = ""
     reason: str = ""
     started: str = ""
-    seconds: float = 0.0
+    seconds: _Amount = 0.0
     """Working time in seconds, without queueing and rate-limit waits."""
-    waited: float = 0.0
+    waited: _Amount = 0.0
     """Seconds spent waiting for rate limits."""
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = None
+    input_tokens: _Count = 0
+    output_tokens: _Count = 0
+    cost: _Amount | None = None
     """Cost in US dollars; None if a price is unknown."""
-    steps: int = 0
+    steps: _Count = 0
     """Number of steps, counted as for `--max-steps`."""
-    actions: int | None = None
+    actions: _Count | None = None
     """Number of actions performed; None in older ledgers, in which `steps` is the number of actions."""
     routes: tuple[str, ...] = ()
     tools_created: tuple[str, ...] = ()
@@ -114,7 +122,7 @@ class Begun(_Line):
     """A ledger line for the start of an attempt. A line with the result follows unless the process is killed."""
 
     task_id: str
-    epoch: int
+    epoch: Epoch
     fingerprint: str
     run_id: str
 
@@ -124,7 +132,7 @@ class Lesson(_Line):
     """A ledger line with the overseer's lesson from a wrong attempt."""
 
     task_id: str
-    epoch: int
+    epoch: Epoch
     fingerprint: str
     run_id: str
     truth: str
@@ -132,9 +140,9 @@ class Lesson(_Line):
     record: str = ""
     """Id of the gap record; empty if there is none."""
     problem: str = ""
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = None
+    input_tokens: _Count = 0
+    output_tokens: _Count = 0
+    cost: _Amount | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +151,7 @@ class Task:
 
     task_id: str
     question: str = ""
-    level: int | None = None
+    level: _Level | None = None
     """Level of difficulty, 1 being the easiest; None if the question file does not state it."""
     file_name: str = ""
 

@@ -22,7 +22,7 @@ from typing import Any, Self
 
 from agent import alita_version
 from agent.errors import RunError, StorageError
-from agent.gaia.attempt import Attempt, Begun, Lesson, Task, from_line
+from agent.gaia.attempt import Attempt, Begun, Epoch, Lesson, Task, from_line
 from agent.store.jsonl_log import AppendedLines
 from mcp_tools.errors import os_errors_as
 from mcp_tools.small_files import JOURNAL, read_small
@@ -64,7 +64,7 @@ class CountedTasks:
     """A line that lists the questions that count from now on."""
 
     tasks: tuple[Task, ...]
-    epochs: int = 1
+    epochs: Epoch = 1
     fingerprint: str = ""
     source: str = ""
     """Question file or folder, or its name on the hub."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent.cli.verbs.gaia import app
-from agent.errors import UsageError
+from agent.errors import RunError, UsageError
 from agent.gaia.dataset import load_jsonl
 from agent.gaia.ledger import Fingerprint, Ledger
 from support.attempts import attempt, tasks, write_ledger
@@ -96,3 +96,21 @@ def test_keys_are_masked_in_every_form(gaia, ledger, tmp_path, monkeypatch):
         assert "redacted" in said
     gaia("report", ledger, "--format", "html")
     assert key not in (tmp_path / "k.html").read_text()
+
+
+def test_numbers_that_cannot_be_take_no_memory_and_no_command_down(gaia, ledger, tmp_path):
+    hostile = write_ledger(tmp_path / "h.ledger.jsonl", [attempt("q1")], tasks(4), epochs=10**9)
+    with hostile.open("a") as file:
+        file.write('{"kind": "attempt", "task_id": "q2", "seconds": NaN}\n')
+    told = (
+        "line 2 of h.ledger.jsonl cannot be used: `epochs`: Input should be less than or equal to 1000, not 1000000000"
+    )
+    for said in (gaia("report", hostile), gaia("compare", ledger, hostile)):
+        assert told in said
+        assert "line 4 of h.ledger.jsonl cannot be used: `seconds`" in said
+
+
+def test_a_ledger_that_counts_too_much_is_refused(gaia, tmp_path):
+    many = write_ledger(tmp_path / "m.ledger.jsonl", [], tasks(1001), epochs=1000)
+    with pytest.raises(RunError, match=r"m\.ledger\.jsonl counts 1,001 questions in 1,000 epochs"):
+        gaia("report", many)

@@ -115,3 +115,34 @@ def test_a_run_counts_as_begun_until_its_attempt_follows(tmp_path):
 
     assert written(path).begun == read_ledger(path).begun == (begun[1],)
     assert read_ledger(path).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("epoch", "0"),
+        ("epoch", "1001"),
+        ("level", "-1"),
+        ("seconds", "NaN"),
+        ("seconds", "Infinity"),
+        ("seconds", "1e300"),
+        ("waited", "-1"),
+        ("input_tokens", "-1"),
+        ("output_tokens", "9" * 400),
+        ("cost", "-Infinity"),
+        ("steps", "1e400"),
+        ("actions", "NaN"),
+    ],
+)
+def test_a_number_that_cannot_be_is_told_with_its_line_and_not_counted(tmp_path, member, value):
+    path = tmp_path / "l.jsonl"
+    written(path, Attempt("a"))
+    with path.open("a") as file:
+        file.write(f'{{"kind": "attempt", "task_id": "b", "{member}": {value}}}\n')
+
+    ledger = written(path, Attempt("c"))
+
+    assert [a.task_id for a in ledger.attempts] == ["a", "c"]
+    [problem] = ledger.problems
+    assert problem.startswith(f"line 3 of l.jsonl cannot be used: `{member}`: Input should be ")
+    assert f", not {json.loads(value)!r}"[:40] in problem

@@ -226,6 +226,16 @@ def test_what_is_no_ledger_is_told(benchmarks: PageBenchmarks, tmp_path: Path, c
     assert view.rows == ""
 
 
+def test_numbers_that_cannot_be_are_a_message(benchmarks: PageBenchmarks, tmp_path: Path) -> None:
+    ledger = kept_benchmark(tmp_path, [{"task_id": "1", "Question": "?"}], right=1)
+    with ledger.open("a") as file:
+        file.write('{"kind": "selection", "epochs": 1000000000, "tasks": []}\n')
+        file.write('{"kind": "attempt", "task_id": "1", "seconds": Infinity}\n')
+    shown = viewed(benchmarks, ledger).figures
+    assert "`epochs`: Input should be less than or equal to 1000, not 1000000000" in shown
+    assert "`seconds`: Input should be" in shown
+
+
 def test_keys_are_masked(benchmarks: PageBenchmarks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-thekeythatnobodyshows1234567890")
     lines = [{"task_id": "1", "Question": "Is it sk-thekeythatnobodyshows1234567890?"}]

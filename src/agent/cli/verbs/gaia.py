@@ -23,6 +23,7 @@ from agent.cli.options import opt
 from agent.cli.output import print_note, print_text
 from agent.configuration.settings_sources import read_settings
 from agent.errors import UsageError
+from agent.gaia.attempt import MAX_EPOCHS
 from agent.gaia.configuration import ExecutorName, Selection, Totals, ledger_meant
 from agent.gaia.dataset import load_questions
 from agent.gaia.lessons import split_questions
@@ -92,7 +93,7 @@ def run(
     max_questions: MaxQuestions = None,
     level: Annotated[list[int] | None, opt("--level N", "Run this level only; may be repeated.")] = None,
     ids: Annotated[list[str] | None, opt("--ids IDS", "Run these questions only, separated by commas.")] = None,
-    epochs: Annotated[int, opt("--epochs N", "Ask each question N times.", min=1)] = 1,
+    epochs: Annotated[int, opt("--epochs N", "Ask each question N times.", min=1, max=MAX_EPOCHS)] = 1,
     concurrency: Concurrency = None,
     executor: Annotated[
         ExecutorName, opt("--executor local|ray", "Run questions in this process, or on a Ray cluster.")
@@ -156,7 +157,7 @@ def learn(
     output: Annotated[Path | None, opt("-o --output FILE", "Prefix for the names of all output files.")] = None,
     split: Annotated[float, opt("--split SHARE", "Share of the questions to learn from.", min=0.1, max=0.9)] = 0.5,
     epochs: Annotated[
-        int, opt("--epochs N", "Ask each scored question N times, each time with another seed.", min=1)
+        int, opt("--epochs N", "Ask each scored question N times, each time with another seed.", min=1, max=MAX_EPOCHS)
     ] = 1,
     seed: Annotated[int, opt("--seed N", "Seed for the split, and first seed for model calls.", min=0)] = 0,
     max_questions: Annotated[int | None, opt("--max-questions N", "Use at most N questions in total.", min=2)] = None,

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from statistics import median
 
+from agent.errors import RunError
 from agent.gaia.attempt import Attempt, Task
 from agent.gaia.ledger import Header, read_ledger
 from agent.gaia.report.statistics import Interval, wilson
 from mcp_tools.text import one_line
 
 _SHOWN_FLAWS = 20
+_MAX_CELLS = 1_000_000
 _NOT_OF_A_ROUTE = {"plan", "answer", "evaluate"}
 
 
@@ -172,7 +174,7 @@ def open_results(path: Path, tasks: Sequence[Task] = ()) -> Results:
         tasks: The selected questions; by default, those recorded in the ledger, or else all attempted questions.
 
     Raises:
-        RunError: The ledger is missing, or was written by a later version.
+        RunError: The ledger is missing, was written by a later version, or counts too many questions.
     """
     records = read_ledger(path)
     flaws = [one_line(problem, 300) for problem in records.problems[:_SHOWN_FLAWS]]
@@ -187,6 +189,12 @@ def open_results(path: Path, tasks: Sequence[Task] = ()) -> Results:
     known = {a.task_id: Task(a.task_id, "", a.level, a.file_type and f"file.{a.file_type}") for a in attempts}
     selected = tuple(tasks) or (chosen.tasks if chosen else tuple(known.values()))
     epochs, source = (chosen.epochs, chosen.source) if chosen else (1, "")
+    if len(selected) * max(epochs, len({attempt.epoch for attempt in attempts})) > _MAX_CELLS:
+        raise RunError(
+            f"The ledger {path} counts {len(selected):,} questions in {epochs:,} epochs. "
+            f"A report can count at most {_MAX_CELLS:,} results.",
+            remedy="Give the ledger of a smaller benchmark.",
+        )
     return Results(attempts, selected, epochs, path.name, records.header or Header(), flaws, source)
 
 
