@@ -21,6 +21,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyio import CancelScope
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -329,18 +330,21 @@ def _tool_for_sdk(context: ServerRequestContext[Any, Any]) -> str:
 async def _while_connected(
     work: Coroutine[Any, Any, ClientReply | InputRequiredResult], context: ServerRequestContext[Any, Any]
 ) -> ClientReply | InputRequiredResult:
-    """Await a call, and cancel it if its HTTP client disconnects, because the SDK would let it continue."""
+    """Await a call, and cancel it if its HTTP client disconnects, because the SDK would let it continue.
+
+    The call is a task of its own: the SDK's cancellation interrupts every `await` until the task ends, and so would cut
+    off the clean-up of the call.
+    """
     disconnected: asyncio.Event | None = (getattr(context.request, "scope", None) or {}).get(DISCONNECTED)
-    if disconnected is None:
-        return await work
-    working, disconnect = asyncio.ensure_future(work), asyncio.ensure_future(disconnected.wait())
+    working, disconnect = asyncio.ensure_future(work), asyncio.ensure_future((disconnected or asyncio.Event()).wait())
     try:
         await asyncio.wait((working, disconnect), return_when=asyncio.FIRST_COMPLETED)
     finally:
         disconnect.cancel()
         if not working.done():
             working.cancel()
-            await asyncio.wait((working,))
+            with CancelScope(shield=True):
+                await asyncio.wait((working,))
     return error_reply("cancelled", "the client disconnected") if working.cancelled() else working.result()
 
 

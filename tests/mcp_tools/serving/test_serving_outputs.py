@@ -91,6 +91,23 @@ async def test_a_call_that_outlives_its_result_reaches_no_later_call(desk: Desk,
             assert (again.structured_content or {})["stdout"] == "[]\n"
 
 
+@pytest.mark.parametrize("era", ["legacy", "auto"])
+async def test_files_of_a_cancelled_call_do_not_reach_the_next_one(desk: Desk, tmp_path: Path, era: str) -> None:
+    many = "import time\nfor number in range(1000):\n    open(f'a{number}', 'w').close()\ntime.sleep(20)"
+    look = {"source": "import os; print(os.listdir())", "writes_files": True}
+    async with desk.client(era, outputs=ServedOutputs(tmp_path / "served")) as client:
+        running = asyncio.create_task(client.call_tool("run_code", {"source": many, "writes_files": True}))
+        async with asyncio.timeout(20):
+            while not list((tmp_path / "served").glob("calls-*/a999")):  # noqa: ASYNC110 - the sandbox makes the file
+                await asyncio.sleep(0.05)
+        following = asyncio.create_task(client.call_tool("run_code", look))
+        await asyncio.sleep(0.2)
+        running.cancel()
+        again = await following
+    assert (again.structured_content or {})["stdout"] == "[]\n"
+    assert parts(again) == []
+
+
 async def test_a_package_that_nobody_allowed_is_refused(desk: Desk) -> None:
     async with desk.client("legacy") as client:
         result = await client.call_tool("run_code", {"source": "import sympy", "packages": ["sympy"]})
