@@ -223,5 +223,5 @@ def _text_argument(arguments: dict[str, Any], name: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise FunctionCallError(f"{name} must be a text that is not empty.")
     if name in ("query", "question", "words") and len(value) > _LONGEST_QUESTION:
-        raise FunctionCallError(f"{name} may have {_LONGEST_QUESTION:,} characters, not {len(value):,}.")
+        raise FunctionCallError(f"{name} has {len(value):,} characters; the limit is {_LONGEST_QUESTION:,}.")
     return value.strip()

@@ -71,7 +71,7 @@ class PythonSession:
     folder. A `live` process belongs to the conversation and stays open.
 
     Attributes:
-        text: The programs so far, for checks of requests.
+        text: The programs run so far. Requests of programs are checked against them.
         results: Results of external servers, by server name.
         sent: Arguments of the programs' calls, in parts.
         written: Files that the last block wrote for the user.

@@ -277,9 +277,8 @@ def allowed(as_json: options.AsJson = False) -> Result:
         "tools": [{"tool": one.tool, "reason": one.reason} for one in tools],
         "folders": [{"folder": one.folder, "server": one.name} for one in folders],
     }
-    return listing(
-        form, rows, "No tool or folder is always allowed. You can choose this when a session asks about a call."
-    )
+    empty = "No tools or folders are always allowed. When a session asks about a call, you can allow one always."
+    return listing(form, rows, empty)
 
 
 @app.command()
