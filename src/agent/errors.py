@@ -3,24 +3,24 @@
 AlitaError
 ├── UserError
 │   ├── UsageError              (exit 2, from mcp_tools)
-│   ├── SettingsError           a setting is wrong                                      (exit 2)
-│   ├── DownloadError           a large file is missing, and its download was not allowed(exit 2)
-│   ├── ModelError              a model could not be reached or refused                 (exit 1)
-│   │   ├── ModelAuthError          the key is missing, wrong or not allowed            (exit 2)
-│   │   ├── ModelUnknownError       the endpoint has no model of this name              (exit 2)
+│   ├── SettingsError           a setting is wrong                                         (exit 2)
+│   ├── DownloadError           a large file is missing, and its download was not allowed  (exit 2)
+│   ├── ModelError              a model could not be reached or refused                    (exit 1)
+│   │   ├── ModelAuthError          the key is missing, wrong or not allowed               (exit 2)
+│   │   ├── ModelUnknownError       the endpoint has no model of this name                 (exit 2)
 │   │   ├── ModelUnreachableError   no connection, or no answer in time
 │   │   ├── ModelBusyError          rate limit or overload, after all retries
 │   │   └── ModelRefusedError       the request was refused, for example because it is malformed
 │   │       ├── ModelTooLongError       the request is longer than the model's context
 │   │       ├── PicturesRefusedError    the endpoint takes no pictures, or not these
-│   │       └── ModelDeclinedError      the model or a filter declined to answer        (exit 4)
-│   ├── WeightsError            the embedded model's file is missing, cut short or altered(exit 1)
-│   ├── RunError                a run cannot be found, resumed or replayed              (exit 2)
-│   ├── SessionError            a session cannot be found or read                       (exit 2)
+│   │       └── ModelDeclinedError      the model or a filter declined to answer           (exit 4)
+│   ├── WeightsError            the embedded model's file is missing, cut short or altered (exit 1)
+│   ├── RunError                a run cannot be found, resumed or replayed                 (exit 2)
+│   ├── SessionError            a session cannot be found or read                          (exit 2)
 │   ├── DatasetError            questions of a benchmark are unavailable: no file, no access(exit 2)
-│   ├── SubmissionError         answers cannot be submitted as they are                 (exit 2)
-│   ├── CourseError             the course's server refused, failed or cannot be reached(exit 1)
-│   └── StorageError            a folder cannot be written: read-only, disk full        (exit 1)
+│   ├── SubmissionError         answers cannot be submitted as they are                    (exit 2)
+│   ├── CourseError             the course's server refused, failed or cannot be reached   (exit 1)
+│   └── StorageError            a folder cannot be written: read-only, disk full           (exit 1)
 └── ModelFixableError
     └── ModelOutputError        prose instead of JSON, truncated JSON, an unknown action
 """
