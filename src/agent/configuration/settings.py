@@ -426,10 +426,15 @@ class _FixedSettings(BaseModel):
     @property
     def secrets(self) -> tuple[str, ...]:
         """All keys and passwords, for redaction."""
-        values = (getattr(self, name) for name in type(self).model_fields)
-        found = (*(v.get_secret_value() for v in values if isinstance(v, SecretStr)), *self.keys.values())
+        return tuple(value for _, value in self.named_secrets)
+
+    @property
+    def named_secrets(self) -> list[tuple[str, str]]:
+        """All keys and passwords, with the names of their settings or variables."""
+        values = ((name, getattr(self, name)) for name in type(self).model_fields)
+        found = [(name, v.get_secret_value()) for name, v in values if isinstance(v, SecretStr)] + [*self.keys.items()]
         password = urlsplit(self.database_url.get_secret_value()).password if self.database_url else None
-        return (*found, password, unquote(password)) if password else found
+        return found + [("database_url", one) for one in (password, unquote(password or "")) if one]
 
     @property
     def sessions_dir(self) -> Path:

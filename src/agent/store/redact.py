@@ -40,6 +40,10 @@ class Redactor:
         escaped = {json.dumps(s, ensure_ascii=a)[1:-1] for s in known for a in (True, False)}
         self._secrets = sorted(known | escaped, key=len, reverse=True)
 
+    def knows(self, text: str) -> bool:
+        """Return True if a text contains a known key."""
+        return any(map(text.__contains__, self._secrets))
+
     def text(self, text: str) -> str:
         """Return a text without keys."""
         for secret in self._secrets:

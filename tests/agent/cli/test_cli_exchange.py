@@ -291,6 +291,35 @@ def test_an_export_touches_no_lock_that_is_there(alita: Run, terminal: Terminal)
     assert not (terminal.here / "town.py").exists()
 
 
+@pytest.mark.parametrize(
+    ("form", "place"),
+    [*((form, "code") for form in FORMS), ("zip", "description"), ("zip", "tests"), ("skill", "imported tool")],
+)
+def test_a_tool_with_a_key_of_the_user_is_not_exported(alita: Run, terminal: Terminal, form: str, place: str) -> None:
+    key = 'my-very-"own"-endpoint-key'
+    library = Library(terminal.here / "generated_tools", terminal.home / "data")
+    keyed = base()
+    if place == "description":
+        keyed = replace(keyed, description=f"Compute with {key}.")
+    elif place == "tests":
+        test = {"arguments": {"n": 4}, "expected": 10, "origin": "examiner", "about": key}
+        keyed = replace(keyed, provenance={"tests": [test], "model": "m"})
+    else:
+        keyed = replace(keyed, source=BASE.replace("return", f"# {key}\n    return"))
+    library.register(keyed)
+    name = keyed.name
+    if place == "imported tool":
+        listed = integers("numbers", {"type": "array", "items": {"type": "integer"}})
+        tests = [{"arguments": {"numbers": [2, 3]}, "expected": 9}]
+        library.register(tool("sum_of_triangles", SUM, listed, tests, capabilities={"tools": ["triangle_number"]}))
+        name = "sum_of_triangles"
+    done = alita("export", name, "-o", FORMS[form], "--as", form, OPENAI_API_KEY=key)
+    assert done.code == 1
+    assert "triangle_number contains the key of your setting api_key" in done.err
+    assert key not in done.out + done.err
+    assert not (terminal.here / FORMS[form]).exists()
+
+
 def test_a_skill_shows_no_example_that_cannot_be_read(library: Library, alita: Run, terminal: Terminal) -> None:
     given = {"type": "string"}
     takes = {"type": "object", "properties": {"text": given}, "required": ["text"], "additionalProperties": False}

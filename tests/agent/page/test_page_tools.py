@@ -151,6 +151,18 @@ def test_what_cannot_be_taken_along_is_told(library: Library, tmp_path: Path, na
     assert ("class=" in shown, "<img" in shown, visitor.outputs) == (True, False, {})
 
 
+def test_a_tool_with_a_key_is_not_taken_along(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "my-very-own-endpoint-key"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    library.register(a_tool("keyed", f"Double a number with {key}."))
+    visitor = Visitor()
+    shown = exported(read_settings({}), visitor, tmp_path, "keyed", "zip")
+    assert "keyed contains the key of your setting" in shown
+    assert (key in shown, visitor.outputs, [*tmp_path.glob("export-*/*")]) == (False, {}, [])
+
+
 async def test_a_tool_is_approved_as_it_was_shown_and_not_otherwise(library: Library) -> None:
     reviewer = ToolReviewer(lambda: read_settings({}))
     library.register(a_tool("double_number", f"Double a number. {ATTACK}"))

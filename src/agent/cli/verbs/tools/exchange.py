@@ -14,7 +14,7 @@ from agent.cli.options import opt
 from agent.cli.output import Result, print_note
 from agent.cli.verbs.completion import tool_names
 from agent.resources import environments_of, open_for
-from agent.store.tool_records import open_library
+from agent.store.tool_records import open_library, require_no_keys
 from mcp_tools.errors import AlitaError, LibraryError, UsageError
 from mcp_tools.exchange import STARTER, STARTER_FOLDER
 from mcp_tools.packages import is_provided
@@ -60,7 +60,7 @@ def backup(
     as_json: options.AsJson = False,
 ) -> Result:
     """Writes all tools with their complete records to a zip file. Keep it private."""
-    return _exported(to, (), "zip", private=True)
+    return _exported(to, (), "zip", private=True, is_backup=True)
 
 
 def import_(
@@ -117,7 +117,7 @@ def add_to(app: options.App) -> None:
     app.command()(restore)
 
 
-def _exported(to: Path, names: Sequence[str], form: str | None, *, private: bool) -> Result:
+def _exported(to: Path, names: Sequence[str], form: str | None, *, private: bool, is_backup: bool = False) -> Result:
     from mcp_tools.exchange.forms import FORMS, export, form_for, remarks_of
     from mcp_tools.exchange.parcel import packed
 
@@ -132,6 +132,8 @@ def _exported(to: Path, names: Sequence[str], form: str | None, *, private: bool
         names = [tool.name for tool in whole if not is_runnable or tool.status is Status.VERIFIED]
         flawed |= {tool.name: "it is a draft" for tool in whole if tool.name not in names}
     parcels = packed(library, names, environments_of(settings, print_note).wrapped, private=private)
+    if not is_backup:  # a backup keeps everything, and stays with the user
+        require_no_keys(parcels, settings)
     export(parcels, wanted, to, private=private)
     lock = exits.run(_locked(settings, to.absolute())) if wanted == "server" else ""
     warnings = remarks_of(parcels, wanted)
