@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from agent.alita import Alita
 from agent.page import html
 from agent.page.html import text, with_request
+from agent.store.redact import Redactor
 from agent.store.run_index import indexed
 from agent.store.runs import find_run
 from agent.traces.render import render
-from agent.traces.trace import trace_of
+from agent.traces.trace import Trace, trace_of
 from agent.traces.two_runs import compare
 from mcp_tools.errors import AlitaError
 from mcp_tools.text import one_line
@@ -36,6 +37,7 @@ def found(settings: Settings, words: str, own: Container[str] | None) -> tuple[l
             runs: list[dict[str, Any]] = index.search(words, most) if words.strip() else index.newest(most)
     except AlitaError as error:
         return [], f"{error.message} {error.remedy}"
+    runs = Redactor(settings.secrets).values(runs)
     listed = [(_label(run), run["run_id"]) for run in runs if own is None or run["run_id"] in own][:MOST]
     return listed, " ".join(problems if own is None else []) or ("" if listed else "No runs were found.")
 
@@ -45,12 +47,16 @@ def _label(run: dict[str, Any]) -> str:
     return f"{began} · {run['status']} · {one_line(run['question'], 90)}"
 
 
+def _trace(settings: Settings, run_id: str) -> Trace:
+    return Redactor(settings.secrets).values(trace_of(settings.runs_dir, find_run(settings.runs_dir, run_id)))
+
+
 def described(settings: Settings, run_id: str | None) -> str:
     """Render a run as a tree of steps and calls."""
     if not run_id:
         return _NONE
     try:
-        trace = trace_of(settings.runs_dir, find_run(settings.runs_dir, run_id))
+        trace = _trace(settings, run_id)
     except AlitaError as error:
         return html.bad(error)
     answer = trace.run.answer
@@ -65,7 +71,7 @@ def compared(settings: Settings, one: str | None, other: str | None) -> str:
     if not one or not other:
         return '<p class="empty">Select the run to compare with.</p>'
     try:
-        found = compare(*(trace_of(settings.runs_dir, find_run(settings.runs_dir, run)) for run in (one, other)))
+        found = compare(_trace(settings, one), _trace(settings, other))
     except AlitaError as error:
         return html.bad(error)
     rows = "".join(

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
+from mcp_tools.text import printable
 from mcp_tools.tool import Json
 
 REDACTED = "[redacted]"
@@ -26,7 +27,7 @@ _KEY_SHAPES = re.compile(
 
 _KEY_BEGINNINGS = ("sk-", "hf_", "fc-", "tvly-", "AIza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_")
 """Every match contains one of these strings. Searching for them first is a hundred times faster."""
-_KEY_BEGUN = re.compile(r"\\?[A-Za-z0-9_-]+\Z")
+_KEY_BEGUN = re.compile(r"\\?[A-Za-z0-9_\-\xad\u200b-\u200f\u2060-\u2064\ufeff]+\Z")
 """Matches a possible beginning of a key at the end of a text."""
 _Value = TypeVar("_Value")
 
@@ -45,7 +46,16 @@ class Redactor:
         return any(map(text.__contains__, self._secrets))
 
     def text(self, text: str) -> str:
-        """Return a text without keys."""
+        """Return a text without keys. If invisible characters hide a key, they are removed with it."""
+        text = self._redacted(text)
+        plain = text.replace("\n", "").replace("\t", "").replace("\xa0", "").replace("\u3000", "")
+        if not plain.isprintable():  # invisible characters are removed when the text is shown
+            visible = printable(text)
+            clean = self._redacted(visible)
+            text = text if clean == visible else clean
+        return text
+
+    def _redacted(self, text: str) -> str:
         for secret in self._secrets:
             text = text.replace(secret, REDACTED)
         return _KEY_SHAPES.sub(REDACTED, text) if any(map(text.__contains__, _KEY_BEGINNINGS)) else text
@@ -53,8 +63,9 @@ class Redactor:
     def json(self, value: Json) -> Json:
         """Return a JSON value without keys, or the same object if it contains no keys."""
         text = json.dumps(value, ensure_ascii=False)
-        clean = self.text(text)
-        return value if clean == text else json.loads(clean)
+        clean = self._redacted(text)
+        found = self.values(value if clean == text else json.loads(clean))
+        return value if found == value else found
 
     def values(self, value: _Value) -> _Value:
         """Return a value without keys. Dataclasses, dicts and sequences are searched at any depth."""

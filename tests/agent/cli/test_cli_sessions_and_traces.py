@@ -14,8 +14,9 @@ from agent.configuration.settings_sources import read_settings
 from agent.conversation import Turn
 from agent.store.redact import Redactor
 from agent.store.sessions import StoredSession, new_session, save_session
+from mcp_tools.text import printable
 from support.command import Terminal
-from support.fibonacci import ANSWER, QUESTION, STORY, write_script
+from support.fibonacci import ANSWER, QUESTION, STORY, decide, write_script
 
 
 class Shell(Terminal):
@@ -129,3 +130,27 @@ def test_a_trace_is_shown_and_opened(shell):
     assert called["argv"] == [f"file://{shell.home}/data/runs/{run_id}/trace.html"]
     assert called["env"]["DISPLAY"] == ":7"
     assert "OPENAI_API_KEY" not in called["env"]
+
+
+@pytest.mark.parametrize("hidden", ["\u200b", "\x1b[31m"], ids=ascii)
+def test_a_key_with_invisible_characters_inside_is_shown_nowhere(shell, tmp_path, hidden):
+    key = "my-very-own-endpoint-key"
+    question = f"What is 2^10, {key[:7]}{hidden}{key[7:]}?"
+    session = shell.keep(question)
+    script = write_script(shell.here / "script.jsonl", [decide("answer", answer="1024")])
+    run_id = shell.call("--json", "--model", script, question).json["run_id"]  # the key is not known yet
+    page = tmp_path / "page.html"
+    commands = [
+        *(("traces", "show", run_id, *more) for more in ((), ("--full",), ("--step", "1"), ("--json",))),
+        ("traces", "open", run_id, "--no-open", "-o", str(page)),
+        *(("runs", "show", run_id, *more) for more in ((), ("--json",))),
+        ("runs", "list"),
+        ("runs", "search", "What"),
+        ("sessions", "list"),
+        ("sessions", "show", session.id),
+        ("sessions", "export", session.id),
+    ]
+    for command in commands:
+        ended = shell.call(*command, OPENAI_API_KEY=key)
+        shown = page.read_text() if "open" in command else ended.out
+        assert (ended.code, key in printable(shown), "[redacted]" in shown) == (0, False, True), command

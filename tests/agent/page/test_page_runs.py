@@ -56,6 +56,19 @@ async def test_two_runs_are_compared_and_nothing_in_them_is_markup(asked: tuple[
     assert 'class="bad"' in runs.compared(settings, run_id, ATTACK)
 
 
+async def test_a_key_with_an_invisible_character_inside_is_not_shown(
+    asked: tuple[Settings, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, other = asked
+    key = "my-very-own-endpoint-key"
+    async with Alita.open(settings) as alita:
+        run_id = (await alita.ask(f"Which colour has {key[:7]}\u200b{key[7:]}?")).run_id
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    keyed = read_settings({"model": settings.model})
+    shown = runs.described(keyed, run_id), runs.compared(keyed, run_id, other), str(runs.found(keyed, "", None))
+    assert [(key in each, "[redacted]" in each) for each in shown] == [(False, True)] * 3
+
+
 @pytest.mark.parametrize("run_id", ["absent", "../../etc", ATTACK])
 async def test_a_run_that_is_not_there_is_told(asked: tuple[Settings, str], run_id: str) -> None:
     shown = runs.described(asked[0], run_id) + await runs.replayed(asked[0], run_id)

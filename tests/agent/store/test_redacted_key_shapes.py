@@ -29,6 +29,22 @@ def test_keys_of_every_shape_are_replaced(key: str) -> None:
     assert Redactor().json(f"the key:\n{key}\x1b{key}") == f"the key:\n{REDACTED}\x1b{REDACTED}"
 
 
+@pytest.mark.parametrize("hidden", ["\u200b", "\u200d", "\x1b[31m", "\x08", "\xad"], ids=ascii)
+def test_a_key_with_invisible_characters_inside_is_replaced(hidden: str) -> None:
+    redactor = Redactor(["my-very-own-endpoint-key"])
+    for key in ("my-very-own-endpoint-key", KEYS["openai"]):
+        split = f"use {key[:7]}{hidden}{key[7:]}, please"
+        assert redactor.text(split) == f"use {REDACTED}, please"
+        assert redactor.json({"a": [split]}) == {"a": [f"use {REDACTED}, please"]}
+    assert redactor.text(f"so{hidden}me words") == f"so{hidden}me words"
+
+
+def test_a_streamed_key_with_an_invisible_character_inside_is_replaced() -> None:
+    stream = RedactedStream(Redactor())
+    pieces = ["use ", KEYS["openai"][:9], "\u200b", KEYS["openai"][9:], ", please"]
+    assert "".join([*map(stream.add, pieces), stream.end()]) == f"use {REDACTED}, please"
+
+
 KNOWN = ("correct-horse", "battery staple 1", "correct-horse-battery", *KEYS.values())
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from agent.conversation import Turn
     from agent.store.sessions import StoredSession
 
+T = TypeVar("T")
 app = options.App("Runs: list, search, show, replay, export and prune them.")
 
 RunId = Annotated[
@@ -83,7 +84,13 @@ def path_(as_json: options.AsJson = False) -> Result:
     return Result({"database": place}, text=place)
 
 
+def _redacted(value: T) -> T:
+    """Return a stored value without keys, which older versions may have stored between invisible characters."""
+    return Redactor(options.settings().secrets).values(value)
+
+
 def _run_listing(runs: list[dict[str, Json]], none: str, warnings: Sequence[str] = ()) -> Result:
+    runs = _redacted(runs)
     rows = [(run["run_id"], run["status"], date_text(run["started"]), one_line(run["question"], 200)) for run in runs]
     return listing(runs, rows, none, warnings)
 
@@ -99,11 +106,11 @@ def show(run: RunId = None, as_json: options.AsJson = False) -> Result:
         if run is None or (stored := _elsewhere(settings, run)) is None:
             raise
         return stored
-    found, path = load_run(folder, run_id), journal_path(folder, run_id)
+    found, path = _redacted(load_run(folder, run_id)), journal_path(folder, run_id)
 
     def form() -> dict[str, Json]:
         records = Journal.replay(path).records() if path.exists() else ()
-        calls = [fields(record, "step kind request output error seconds") for record in records]
+        calls = _redacted([fields(record, "step kind request output error seconds") for record in records])
         return {**found.as_json(), "calls": calls}
 
     rows = [
@@ -139,7 +146,7 @@ def _elsewhere(settings: Settings, run: str) -> Result | None:
     if not has_store(settings):
         return None
     with indexed(settings) as (index, _):
-        found = index.elsewhere(run)
+        found = _redacted(index.elsewhere(run))
     if found is None:
         return None
     answer, steps = found.get("answer") or {}, found["steps"]
@@ -253,7 +260,7 @@ SessionId = Annotated[
 def list_sessions(limit: options.MaxRows = 20, as_json: options.AsJson = False) -> Result:
     """Lists sessions, most recently used first."""
     settings = options.settings()
-    found = sessions.list_sessions(settings, limit=limit)
+    found = _redacted(sessions.list_sessions(settings, limit=limit))
     form = [{**fields(s, "id title model started changed parent"), "turns": len(s.turns)} for s in found]
     rows = [(s.id, count_of(len(s.turns), "turn"), date_text(s.changed), s.title) for s in found]
     flaws = [f"{flaw.message}\n  {flaw.remedy}" for flaw in sessions.damaged_sessions(settings)]
@@ -330,7 +337,7 @@ def delete(
 
 def _session(session: str | None) -> StoredSession:
     settings = options.settings()
-    return load_session(settings, find_session(settings, session))
+    return _redacted(load_session(settings, find_session(settings, session)))
 
 
 def _shown(turn: Turn) -> str:
@@ -348,7 +355,7 @@ cache_app = options.App("The answer cache, which answers questions that are repe
 @cache_app.command("list")
 def list_cache(limit: options.MaxRows = 20, as_json: options.AsJson = False) -> Result:
     """Lists the cached answers, newest first."""
-    found = AnswerCache(options.settings()).all()[:limit]
+    found = _redacted(AnswerCache(options.settings()).all()[:limit])
     form = [
         {"question": one.question, "answer": one.answer.text, "run_id": one.answer.run_id}
         | {"at": one.at, "bytes": one.size, "counts": one.counts}
@@ -421,7 +428,7 @@ def show_trace(
     as_json: options.AsJson = False,
 ) -> Result:
     """Shows a run as a tree of its steps, with each call's time, tokens, cost, prompt and output."""
-    trace = read_trace(options.settings().runs_dir, run)
+    trace = _redacted(read_trace(options.settings().runs_dir, run))
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 160
     return Result(trace.as_json, text=render(trace, width=width, step=step, full=full))
 
@@ -453,8 +460,7 @@ def table_(
         judged = attempt.resolution or attempt.confidence
         name = f"{attempt.task_id} {attempt.epoch}"
         rows.append((name, attempt.status, judged, one_line(attempt.answer or attempt.error, 60) + learned))
-    redactor = Redactor(options.settings().secrets)
-    return listing(redactor.json(form), redactor.values(rows), none)
+    return listing(_redacted(form), _redacted(rows), none)
 
 
 @traces_app.command("open")
@@ -466,7 +472,7 @@ def open_(
 ) -> None:
     """Writes a run as one self-contained HTML page and opens it in the browser."""
     folder = options.settings().runs_dir
-    trace = read_trace(folder, run)
+    trace = _redacted(read_trace(folder, run))
     path = output or folder / trace.run.run_id / "trace.html"
     if output is None:
         require_no_links(folder / trace.run.run_id)
