@@ -186,7 +186,7 @@ async def test_without_a_model_that_sees_a_picture_in_a_document_is_read_by_ocr(
     openai_server.default = lambda body: Step(text=str("MARMALADE" in json.dumps(body)))
     answer = await desk.ask(QUESTION, files=[path], **flags(openai_server, vision=None))
     assert answer.text == "True"
-    assert "picture-1.png, text in the picture, read by OCR, 9" in json.dumps(openai_server.requests[-1])
+    assert "picture-1.png, text in the picture, read by OCR, with 9" in json.dumps(openai_server.requests[-1])
 
 
 SHOW = """

@@ -78,7 +78,7 @@ def test_a_setting_is_removed_again(reviewer: SettingsEditor, file: Path, applie
     [
         pytest.param("max_steps", "many", "it is not a whole number", id="no number"),
         pytest.param("max_steps", "0", "max_steps has the invalid value 0", id="too few"),
-        pytest.param("approval", ATTACK, "approval cannot be", id="another word"),
+        pytest.param("approval", ATTACK, "approval has the invalid value", id="another word"),
         pytest.param("engines", "absent", "engines has the invalid value", id="no engine"),
         pytest.param("model_x", "1", "Select a setting", id="no setting"),
         pytest.param(None, "1", "Select a setting", id="none"),
