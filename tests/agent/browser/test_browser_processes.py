@@ -104,7 +104,7 @@ async def test_a_killed_process_ends_the_task_and_its_browser(site, place):
     task = await begun(site, place)
     os.kill(children()[0], signal.SIGKILL)
     outcome = await task
-    assert "process ended" in outcome.problem
+    assert "process exited" in outcome.problem
     await gone(place)
     assert list(place.glob("alita-browser-*")) == []
 
