@@ -88,7 +88,7 @@ def test_a_key_of_a_host_is_kept_for_it_and_never_shown(terminal: Terminal) -> N
     for words, value, said in (
         (("W", "--host", "http://api.example.com"), VALUE, "only over HTTPS"),
         (("W", "--host", "*.example.com"), VALUE, "exact name"),
-        (("W{", "--host", "a.example"), VALUE, "name of a key"),
+        (("W{", "--host", "a.example"), VALUE, "not a valid key name"),
         (("W", "--host", "a.example"), "short", "at least 8 characters"),
         (("W", "--host", "a.example"), "", "empty"),
         (("W", "--host", "a.example"), "two\tparts here", "not a valid key"),
