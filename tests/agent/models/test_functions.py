@@ -110,7 +110,7 @@ BAD_CALLS: list[tuple[str, Any, str]] = [
     ("add", {"a": 1}, "the arguments do not fit: 'b' is a required property"),
     ("add", {"a": 1, "b": "two"}, "at b: 'two' is not of type 'integer'"),
     ("add", '{"a": 1, "b', "the arguments are no whole JSON"),
-    ("add", '{"a": NaN, "b": 2}', "NaN is no JSON"),
+    ("add", '{"a": NaN, "b": 2}', "NaN is not JSON"),
     ("add", "[1, 2]", "they are no object"),
     ("add", {f"x{n}": n for n in range(1000)} | {"a": 1, "b": 2}, "Additional properties are not allowed"),
 ]

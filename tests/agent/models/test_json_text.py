@@ -38,13 +38,13 @@ def test_found(text: str, schema: dict[str, Any], value: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "no JSON"),
+        ("", "not JSON"),
         ("I cannot.", "I cannot"),
-        ('{"a": ', "no JSON"),
+        ('{"a": ', "not JSON"),
         ('{"b": 1}', "'a' is a required property"),
-        ('{"a": NaN}', "no JSON"),
-        ("[" * 100_000, "no JSON"),
-        ('{"a":' * 100_000, "no JSON"),
+        ('{"a": NaN}', "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ('{"a":' * 100_000, "not JSON"),
     ],
 )
 def test_not_found(text: str, told: str) -> None:
