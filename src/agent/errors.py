@@ -1,4 +1,4 @@
-"""The errors of questions and models; continues the tree of `mcp_tools.errors`.
+"""The exceptions of `agent`, which extend the hierarchy in `mcp_tools.errors`.
 
 AlitaError
 ├── UserError

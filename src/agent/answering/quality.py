@@ -38,7 +38,7 @@ class Quality:
 
     @property
     def is_doubtful(self) -> bool:
-        """True if the answer itself says that something is missing, so that another attempt is worthwhile."""
+        """True if there is an answer, but it says that something is missing, or a limit ended the run."""
         return not self.complete and self.basis != "none"
 
 

@@ -55,7 +55,7 @@ class NamedModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
     model: str = Field(min_length=1)
-    """The endpoint's name of the model; `auto` for the first one in its list."""
+    """The model's name at the endpoint; `auto` selects the first model that the endpoint lists."""
     base_url: Annotated[str | None, AfterValidator(endpoint_address)] = None
     """URL of its endpoint; None to use the default endpoint and its key."""
     key: str = ""

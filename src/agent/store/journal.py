@@ -377,7 +377,8 @@ class Journal:
     def _miss(self, kind: str) -> RunError:
         run_id = self.path.parent.name
         return RunError(
-            f"The {kind} call of step {self.step} is not in the journal of run {run_id}.",
+            f"The {kind} call of step {self.step} is not in the journal of run {run_id}."
+            " A version of alita with other prompts or messages may have recorded it.",
             remedy=f"`alita runs replay {run_id} --until {max(self.step - 1, 0)}` continues live from there.",
         )
 

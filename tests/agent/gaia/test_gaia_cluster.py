@@ -316,7 +316,7 @@ def test_a_node_that_goes_away_takes_nothing_along(nodes: Nodes, tmp_path: Path,
         (("--executor", "ray", "--ray-address", "127.0.0.1:1"), "Cannot connect to the Ray address 127.0.0.1:1"),
         (
             ("--executor", "ray", "--ray-address", "ray://head:10001"),
-            "--ray-address 'ray://head:10001' is not HOST:PORT",
+            "--ray-address 'ray://head:10001' does not have the form HOST:PORT",
         ),
         (("--ray-address", "127.0.0.1:6379"), "--ray-address needs --executor ray"),
         (("--executor", "ray", "--servers", "all"), "MCP servers cannot be used on a cluster"),

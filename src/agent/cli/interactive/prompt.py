@@ -276,7 +276,11 @@ def _edited(text: str) -> str:
         file = Path(folder) / "question.md"
         file.write_text(text, encoding="utf-8", errors="replace")
         open_editor(file)
-        with os_errors_as(UsageError, "Cannot read the question from the editor", "Save the question as UTF-8 text."):
+        with os_errors_as(
+            UsageError,
+            "Cannot read the question from the editor",
+            "Save it under the name that the editor opened, and keep it short.",
+        ):
             text = read_small(file, SETTINGS, follow=False).decode(errors="replace")
         return text.replace("\r\n", "\n").removesuffix("\n")
 

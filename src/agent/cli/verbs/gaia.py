@@ -99,7 +99,10 @@ def run(
         ExecutorName, opt("--executor local|ray", "Run questions in this process, or on a Ray cluster.")
     ] = "local",
     ray_address: Annotated[
-        str, opt("--ray-address HOST:PORT", "Use this Ray cluster, or auto (default: start Ray on this machine).")
+        str,
+        opt(
+            "--ray-address HOST:PORT", "Use this Ray cluster; auto: the one of this machine (default: start Ray here)."
+        ),
     ] = "",
     total_steps: Annotated[int | None, opt("--total-steps N", "Stop the benchmark after N steps.", min=1)] = None,
     total_seconds: Annotated[
