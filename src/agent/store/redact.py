@@ -29,6 +29,8 @@ _KEY_BEGINNINGS = ("sk-", "hf_", "fc-", "tvly-", "AIza", "ghp_", "gho_", "ghu_",
 """Every match contains one of these strings. Searching for them first is a hundred times faster."""
 _KEY_BEGUN = re.compile(r"\\?[A-Za-z0-9_\-\xad\u200b-\u200f\u2060-\u2064\ufeff]+\Z")
 """Matches a possible beginning of a key at the end of a text."""
+_ESCAPED_CONTROL = re.compile(r"\\[bfru]")
+"""Finds JSON escapes of control characters. Line feeds and tabs are left out, because they cannot hide a key."""
 _Value = TypeVar("_Value")
 
 
@@ -64,6 +66,8 @@ class Redactor:
         """Return a JSON value without keys, or the same object if it contains no keys."""
         text = json.dumps(value, ensure_ascii=False)
         clean = self._redacted(text)
+        if clean.isprintable() and not _ESCAPED_CONTROL.search(clean):
+            return value if clean == text else json.loads(clean)
         found = self.values(value if clean == text else json.loads(clean))
         return value if found == value else found
 
