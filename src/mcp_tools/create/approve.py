@@ -137,7 +137,7 @@ async def review(
     try:
         needs = await needed_by(library, tool)
     except LibraryError as error:
-        lacking, remedy = error.message, f"First run: {error.remedy}" if error.remedy else ""
+        lacking, remedy = error.message, f"{error.remedy[:1].upper()}{error.remedy[1:]}" if error.remedy else ""
     flags = lint(definition_of(tool))
     errors = [found for found in flags if found.severity == "error"]
     before, now = library.approvals.read().by_name.get(name), None if errors else ApprovedHashes.of(tool)
