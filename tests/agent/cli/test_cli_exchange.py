@@ -178,8 +178,9 @@ def test_what_is_private_stays_here_and_is_told(alita: Run, terminal: Terminal, 
 
 
 def test_a_missing_file_is_named_with_what_can_be_imported(alita: Run) -> None:
-    done = alita("import", "nofile.zip")
-    assert (done.code, "There is no file nofile.zip.\n       Import a file that " in done.err) == (2, True)
+    for path, shown in (("nofile.zip", "nofile.zip"), ("", "''")):
+        done = alita("import", path)
+        assert (done.code, f"There is no file {shown}.\n       Import a file that " in done.err) == (2, True)
 
 
 def test_a_backup_brings_all_back_and_what_was_approved_stays_so(

@@ -144,6 +144,7 @@ def test_packages_follow_the_policy_for_the_tools_that_it_names(house: House) ->
 def test_files_out_are_denied_by_rule(house: House, tmp_path: Path) -> None:
     house.keep("noted", write=True)
     assert house.run("run", "noted", '{"place": "x"}', "--out", str(tmp_path / "out"))[0] == 0
+    assert "To keep them, add --out DIR." in house.run("run", "noted", '{"place": "x"}')[1]
     assert (tmp_path / "out" / "note.txt").exists()
     for decision, said in (("deny", "rule 1 of policy.toml denies it"), ("ask", "nobody can be asked here")):
         house.policy(rule(decision, write=True))

@@ -79,9 +79,9 @@ def import_(
     from mcp_tools.exchange.candidates import candidates
 
     origin = STARTER_FOLDER if path == STARTER else Path(path)
-    if not origin.exists():
+    if not path or not origin.exists():
         wanted = f"a file that `alita tools export` wrote, a folder of .py files, or {STARTER}"
-        raise UsageError(f"There is no file {path}.", remedy=f"Import {wanted}: alita tools import PATH")
+        raise UsageError(f"There is no file {path or repr(path)}.", remedy=f"Import {wanted}: alita tools import PATH")
     settings, found = options.settings(), candidates(origin)
     if count := sum(one.document is None and not one.refused for one in found):
         print_note(f"Trying {count_of(count, 'source')} in the sandbox …")

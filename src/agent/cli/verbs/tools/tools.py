@@ -22,7 +22,7 @@ from agent.calls.host_requests import carried, uses_of
 from agent.cli import exits, options
 from agent.cli.answers import copy_files
 from agent.cli.options import opt
-from agent.cli.output import Result, done, error_text, fields, listing, warn_of_isolation
+from agent.cli.output import Result, done, error_text, fields, listing, print_note, warn_of_isolation
 from agent.cli.verbs.completion import tool_names
 from agent.cli.verbs.tools import create, exchange, review, upkeep
 from agent.cli.verbs.tools.review import TestsMayRead, consent_of
@@ -228,16 +228,18 @@ async def _call(settings: Settings, named: str, text: str, read: tuple[Path, ...
         except (ArgumentsError, RefusedSourceError, HostError, NotPermittedError) as error:
             kind = {ArgumentsError: "arguments", RefusedSourceError: "checks"}.get(type(error), "denied")
             return _result(time.perf_counter() - started, sandbox.isolation, error=(kind, str(error)))
+        capabilities = declared(tool) if isinstance(tool, str) else tool.capabilities
         if out is not None:
             await copy_files(made.written_since({}), out)
+        elif capabilities.write:
+            print_note("Files that the tool writes are not kept. To keep them, add --out DIR.")
     problem = (outcome.problem.kind, outcome.problem.message) if outcome.problem else None
     value = None if problem else outcome.value
     result = _result(outcome.seconds, outcome.isolation, value=value, error=problem)
     lacking = [path for path in _paths_in(typed) if problem and path in problem[1]]
     if problem and problem[1].startswith(NOT_ALLOWED):
         result["error"]["message"] = problem[1].replace(NOT_ALLOWED, "you have not allowed")
-        own = (declared(tool) if isinstance(tool, str) else tool.capabilities).packages
-        missing = (package for package in needs.and_packages(own) if not is_provided(package))
+        missing = (package for package in needs.and_packages(capabilities.packages) if not is_provided(package))
         result["remedy"] = f"First run: alita packages allow {' '.join(map(quote, missing))}"
     elif lacking and (isinstance(tool, str) or tool.capabilities.read):
         result["remedy"] = f"To let the tool read it: {' '.join(f'--grant-read {quote(path)}' for path in lacking)}"
