@@ -228,7 +228,7 @@ class ActiveRun:
 
     @property
     def program(self) -> str:
-        """A capable model's program that printed the answer; empty if there is none."""
+        """The program by a capable model that printed the answer; empty if no program did."""
         last: Any = next(iter(self._state.get("steps", [])[-1:]), {})
         is_program = last and last["ending"].ends_run and last["ok"] and last["action"] == "run_code"
         return str(last["input"]).removeprefix("run_code ") if is_program else ""

@@ -1,11 +1,14 @@
 """Which layer of settings wins, what an untrusted file may not set, and what a bad value gets."""
 
 import re
+from dataclasses import fields
 
 import pytest
 
+from agent.budget import RunLimits
+from agent.cli import options
 from agent.configuration.project_choice import ProjectChoice, require_allowed
-from agent.configuration.settings import TRAITS, Settings
+from agent.configuration.settings import LIMITS, TRAITS, Settings
 from agent.configuration.settings_sources import variables
 from agent.errors import SettingsError
 from mcp_tools.clients.trust import FILE, Decisions
@@ -311,3 +314,7 @@ def test_what_the_user_names_overrides_a_project_and_asks_nothing(place):
         assert settings.chosen_by_project == set()
     (place.project / "alita.toml").write_text('model = "theirs"\nplanner = "theirs"')
     assert place.read({"model": "mine"}).chosen_by_project == {"planner"}
+
+
+def test_the_command_line_offers_every_limit_of_a_run():
+    assert set(options.LIMITS.split()) == set(LIMITS) == {f"max_{field.name}" for field in fields(RunLimits)}

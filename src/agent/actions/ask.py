@@ -67,7 +67,7 @@ class HandOvers:
         return {**more, "created": self.created, "used": self.used}
 
     async def ask(self, question: str, agent: str, context: Context) -> tuple[bool, str]:
-        """Return True and the specialist's answer, or False and the reason why there is none.
+        """Return True and the specialist's answer, or False and the reason why it did not answer.
 
         Its calls are recorded as calls of this step, and its steps count as steps of the run.
         """

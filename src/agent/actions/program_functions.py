@@ -172,7 +172,7 @@ class ProgramFunctions:
         return None
 
     def _picture_file(self, name: str) -> Path | None:
-        """Return the run's file with this name; None if there is none."""
+        """Return the run's file with this name, or None if the run has no such file."""
         if len(name) > _LONGEST_PATH:
             return None
         holders = [*self._state.get("attached", []), *self._state.get("steps", [])]

@@ -326,7 +326,7 @@ def _require_not_removed(name: str, said: str, remedy: str) -> None:
 
 
 def ignored_variables(environment: Mapping[str, str], settings: Settings) -> list[str]:
-    """Return a warning for each variable that looks like a setting but is none."""
+    """Return a warning for each variable that looks like a setting but is not one."""
     known = {"ALITA_HOME", SERVE_TOKEN, *(model.key for model in settings.models.values())}
     known |= {name for setting in Settings.model_fields for name in variables(setting)}
     return [

@@ -194,7 +194,7 @@ class ConfiguredServers:
         return self._seen.contact(standing.entry)
 
     def servers(self) -> Servers | None:
-        """Return the servers before they are started; None if there are none."""
+        """Return the servers before they are started, or None if no server is ready."""
         if not self.ready:
             return None
         from mcp_tools.clients.servers import Servers

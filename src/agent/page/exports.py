@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from agent.page.html import bad, text
 from agent.resources import environments_of
-from agent.store.tool_records import open_library, require_no_keys
+from agent.store.redact import require_no_keys
+from agent.store.tool_records import open_library
 from mcp_tools.errors import AlitaError
 from mcp_tools.exchange import forms
 from mcp_tools.exchange.members import zipped
@@ -36,7 +37,7 @@ def exported(settings: Settings, visitor: Visitor, folder: Path, name: str | Non
     try:
         with closing(open_library(settings)) as library:
             parcels = packed(library, [name], environments_of(settings, lambda _: None).wrapped)
-        require_no_keys(parcels, settings)
+        require_no_keys(parcels, settings.named_secrets)
         target = place / _NAMES[form].format(name=name, dashed=name.replace("_", "-").strip("-").lower())
         forms.export(parcels, form, target)
     except AlitaError as error:

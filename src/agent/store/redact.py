@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from mcp_tools.errors import LibraryError
 from mcp_tools.text import printable
 from mcp_tools.tool import Json
+
+if TYPE_CHECKING:
+    from mcp_tools.exchange.parcel import Parcel
 
 REDACTED = "[redacted]"
 MIN_SECRET_CHARS = 8
@@ -44,8 +48,9 @@ class Redactor:
         self._secrets = sorted(known | escaped, key=len, reverse=True)
 
     def knows(self, text: str) -> bool:
-        """Return True if a text contains a known key."""
-        return any(map(text.__contains__, self._secrets))
+        """Return True if a text contains a known key, even with invisible characters inside."""
+        visible = printable(text)
+        return any(secret in text or secret in visible for secret in self._secrets)
 
     def text(self, text: str) -> str:
         """Return a text without keys. If invisible characters hide a key, they are removed with it."""
@@ -128,3 +133,23 @@ class RedactedStream:
         """Return the rest of the text."""
         rest, self._held = self._held, ""
         return self._redactor.text(rest)
+
+
+def require_no_keys(parcels: Sequence[Parcel], named_secrets: Sequence[tuple[str, str]]) -> None:
+    """Refuse to export tools that contain one of the user's keys.
+
+    Args:
+        parcels: The tools to export.
+        named_secrets: The keys, with the names of their settings.
+
+    Raises:
+        LibraryError: A tool contains a key.
+    """
+    for parcel in parcels:
+        text = f"{parcel.source.decode()}\n{parcel.document.decode()}"
+        for name, key in named_secrets:
+            if Redactor([key]).knows(text):
+                raise LibraryError(
+                    f"{parcel.name} contains the key of your setting {name}, so nothing was exported",
+                    remedy=f"Remove the key from the tool, then export again: alita tools edit {parcel.name}",
+                )

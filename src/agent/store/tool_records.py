@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import SettingsError, StorageError
 from agent.store.databases import Database, Row, Values, open_store, place_of
-from agent.store.redact import Redactor
 from mcp_tools.errors import LibraryError
 from mcp_tools.library.approvals import ApprovalsFile, Entries
 from mcp_tools.library.calls import BUG, RECENT_CALLS, Stats, key_of, names_of, stats_of
@@ -27,11 +26,10 @@ from mcp_tools.library.folder import derived_folder
 from mcp_tools.library.library import Library
 from mcp_tools.serving.client_call import MAX_MARKERS, Markers
 from mcp_tools.small_files import json_of
-from mcp_tools.text import one_line, printable
+from mcp_tools.text import one_line
 
 if TYPE_CHECKING:
     from agent.configuration.settings import Settings
-    from mcp_tools.exchange.parcel import Parcel
 
 _COUNT = """
 INSERT INTO tool_calls VALUES (:library, :name, :kind, :count, :last) ON CONFLICT (library, name, kind) DO UPDATE
@@ -337,23 +335,3 @@ def _put(table: str) -> str:
 
 def _rows(library: str, entries: dict[str, Any]) -> list[dict[str, object]]:
     return [{"library": library, "name": name, "entry": json.dumps(entry)} for name, entry in entries.items()]
-
-
-def require_no_keys(parcels: Sequence[Parcel], settings: Settings) -> None:
-    """Refuse to export tools that contain one of the user's keys.
-
-    Raises:
-        LibraryError: A tool contains a key.
-    """
-    for parcel in parcels:
-        text = f"{parcel.source.decode()}\n{parcel.document.decode()}"
-        found = [
-            name
-            for name, key in settings.named_secrets
-            if (redactor := Redactor([key])).knows(text) or redactor.knows(printable(text))
-        ]
-        if found:
-            raise LibraryError(
-                f"{parcel.name} contains the key of your setting {found[0]}, so nothing was exported",
-                remedy=f"Remove the key from the tool, then export again: alita tools edit {parcel.name}",
-            )

@@ -14,7 +14,8 @@ from agent.cli.options import opt
 from agent.cli.output import Result, print_note
 from agent.cli.verbs.completion import tool_names
 from agent.resources import environments_of, open_for
-from agent.store.tool_records import open_library, require_no_keys
+from agent.store.redact import require_no_keys
+from agent.store.tool_records import open_library
 from mcp_tools.errors import AlitaError, LibraryError, UsageError
 from mcp_tools.exchange import STARTER, STARTER_FOLDER
 from mcp_tools.packages import is_provided
@@ -133,7 +134,7 @@ def _exported(to: Path, names: Sequence[str], form: str | None, *, private: bool
         flawed |= {tool.name: "it is a draft" for tool in whole if tool.name not in names}
     parcels = packed(library, names, environments_of(settings, print_note).wrapped, private=private)
     if not is_backup:  # a backup keeps everything, and stays with the user
-        require_no_keys(parcels, settings)
+        require_no_keys(parcels, settings.named_secrets)
     export(parcels, wanted, to, private=private)
     lock = exits.run(_locked(settings, to.absolute())) if wanted == "server" else ""
     warnings = remarks_of(parcels, wanted)

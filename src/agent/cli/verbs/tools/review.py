@@ -110,7 +110,7 @@ def review(
     ] = None,
     accept: Accept = False,
     reject: Annotated[
-        bool, opt("--reject", "Restore the approved version; if there is none, remove the tool.")
+        bool, opt("--reject", "Restore the approved version, or remove a tool that was never approved.")
     ] = False,
     mutants: Annotated[bool, opt("--mutants", "Check whether its tests catch deliberate bugs.")] = False,
     grant_read: TestsMayRead = None,
